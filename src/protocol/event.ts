@@ -1,0 +1,44 @@
+import { z } from "zod"
+import { FileDiff } from "./file-diff.ts"
+import { MessageID, PartID, PermissionID, SessionID } from "./id.ts"
+import { Message } from "./message.ts"
+import { MessageError } from "./message-error.ts"
+import { GrowingField, Part } from "./part.ts"
+import { PermissionReply, PermissionRequest } from "./permission.ts"
+import { Session, SessionStatus } from "./session.ts"
+import { Todo } from "./todo.ts"
+
+function event<T extends string, S extends z.ZodRawShape>(type: T, properties: S) {
+  return z.object({ type: z.literal(type), properties: z.object(properties) })
+}
+
+/** Everything that can happen. Each event is derived from a row change; only `message.part.delta` is live alone. */
+export const StemmaEvent = z.discriminatedUnion("type", [
+  event("session.created", { info: Session }),
+  event("session.updated", { info: Session }),
+  event("session.deleted", { info: Session.pick({ id: true, parentID: true, directory: true }) }),
+  event("session.diff", { sessionID: SessionID, diff: z.array(FileDiff) }),
+  event("session.error", { sessionID: SessionID.optional(), error: MessageError }),
+  event("session.status", { sessionID: SessionID, status: SessionStatus }),
+  event("session.idle", { sessionID: SessionID }),
+  event("session.compacted", { sessionID: SessionID }),
+  event("message.updated", { info: Message }),
+  event("message.removed", { sessionID: SessionID, messageID: MessageID }),
+  event("message.part.updated", { part: Part }),
+  event("message.part.removed", { sessionID: SessionID, messageID: MessageID, partID: PartID }),
+  event("message.part.delta", {
+    sessionID: SessionID,
+    messageID: MessageID,
+    partID: PartID,
+    field: GrowingField,
+    /** Where the delta begins, in UTF-16 units; apply it only where it fits. */
+    offset: z.number().int().nonnegative(),
+    delta: z.string(),
+  }),
+  event("permission.asked", { request: PermissionRequest }),
+  event("permission.replied", { sessionID: SessionID, permissionID: PermissionID, reply: PermissionReply }),
+  event("todo.updated", { sessionID: SessionID, todos: z.array(Todo) }),
+])
+export type StemmaEvent = z.infer<typeof StemmaEvent>
+export type EventType = StemmaEvent["type"]
+export type EventOf<T extends EventType> = Extract<StemmaEvent, { type: T }>

@@ -1,0 +1,42 @@
+import { ulid } from "ulid"
+import { z } from "zod"
+
+/** Ids name things; they never order them. Ours are a prefix and a lower-case ULID. */
+export const idPrefix = {
+  session: "ses",
+  message: "msg",
+  part: "prt",
+  segment: "seg",
+  permission: "per",
+} as const
+
+export type IDKind = keyof typeof idPrefix
+
+/** Foreign ids (`ses-1708300000000`, `msg-11`) are accepted as they stand, so that imported sessions keep their names. */
+function idSchema(kind: IDKind) {
+  return z
+    .string()
+    .regex(
+      new RegExp(`^${idPrefix[kind]}[_-][0-9A-Za-z][0-9A-Za-z_-]{0,62}$`),
+      `expected a ${kind} id such as ${idPrefix[kind]}_01jd0c7q5x3v9k2m4n6p8r0s1t`,
+    )
+}
+
+export const SessionID = idSchema("session")
+export const MessageID = idSchema("message")
+export const PartID = idSchema("part")
+export const SegmentID = idSchema("segment")
+export const PermissionID = idSchema("permission")
+
+/** The source of time for everything that must be reproducible in a test. */
+export interface Clock {
+  /** Milliseconds since 1970. */
+  now(): number
+}
+
+export const systemClock: Clock = { now: () => Date.now() }
+
+/** A new id. `random` returns a number in [0, 1); without it the system's secure source is used. */
+export function createID(kind: IDKind, nowMs: number, random?: () => number): string {
+  return `${idPrefix[kind]}_${ulid(nowMs, random).toLowerCase()}`
+}

@@ -1,0 +1,24 @@
+import type { PartBody } from "../protocol/index.ts"
+
+const blobUrl = /^blob:([0-9a-f]{64})$/
+
+function hashOf(url: string): string | undefined {
+  return blobUrl.exec(url)?.[1]
+}
+
+/** The blobs that a part names, each once: attachments, and the whole output of a tool whose shown output was cut. */
+export function blobRefs(part: PartBody): string[] {
+  const hashes = new Set<string>()
+  if (part.type === "file") {
+    const hash = hashOf(part.url)
+    if (hash) hashes.add(hash)
+  }
+  if (part.type === "tool" && part.state.status === "completed") {
+    if (part.state.outputBlob) hashes.add(part.state.outputBlob)
+    for (const attachment of part.state.attachments ?? []) {
+      const hash = hashOf(attachment.url)
+      if (hash) hashes.add(hash)
+    }
+  }
+  return [...hashes]
+}

@@ -1,0 +1,32 @@
+const replacement = "\ufffd"
+
+/** NUL and lone surrogates cannot be kept by every store; each becomes U+FFFD, so that lengths stay the same. */
+export function cleanText(text: string): string {
+  const wellFormed = text.isWellFormed() ? text : text.toWellFormed()
+  return wellFormed.includes("\0") ? wellFormed.replaceAll("\0", replacement) : wellFormed
+}
+
+/** The same value with every string in it cleaned, keys included; the very same object if there was nothing to clean. */
+export function cleanDeep<T>(value: T): T {
+  if (typeof value === "string") return cleanText(value) as T
+  if (Array.isArray(value)) {
+    let copy: unknown[] | undefined
+    for (let i = 0; i < value.length; i++) {
+      const cleaned = cleanDeep(value[i])
+      if (cleaned !== value[i] && copy === undefined) copy = value.slice(0, i)
+      copy?.push(cleaned)
+    }
+    return (copy ?? value) as T
+  }
+  if (typeof value !== "object" || value === null) return value
+  const entries = Object.entries(value)
+  let changed = false
+  for (const entry of entries) {
+    const key = cleanText(entry[0])
+    const cleaned = cleanDeep(entry[1])
+    if (key !== entry[0] || cleaned !== entry[1]) changed = true
+    entry[0] = key
+    entry[1] = cleaned
+  }
+  return changed ? (Object.fromEntries(entries) as T) : value
+}
