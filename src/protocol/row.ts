@@ -10,6 +10,7 @@ import type { Todo } from "./todo.ts"
  * the commit that changed it. Putting a row into a replica twice, or an older one after a newer one, changes nothing.
  */
 export type Row =
+  /** Given when something that people see of the session changed; `seq` in it may be older than the store's. */
   | { type: "session"; version: number; sessionID: string; session: Session }
   /** The session was removed. */
   | { type: "removed"; version: number; sessionID: string; parentID?: string; directory: string }

@@ -91,7 +91,6 @@ export type NewSession = z.infer<typeof NewSession>
 export const SessionPatch = z
   .object({
     key: Session.shape.key.nullable(),
-    directory: Session.shape.directory,
     agent: Session.shape.agent.nullable(),
     model: Session.shape.model.nullable(),
     title: Session.shape.title,

@@ -1,4 +1,4 @@
-import type { HistoryItem, InboxItem, PermissionRequest, Row, Session, Todo } from "../protocol/index.ts"
+import type { HistoryItem, InboxItem, PermissionRequest, Row, SearchKind, Session, Todo } from "../protocol/index.ts"
 import type { Commit } from "./commit.ts"
 
 /**
@@ -171,8 +171,6 @@ export interface Watched {
   cursor: string
   sessions: string[]
 }
-
-export type SearchKind = "title" | "text" | "reasoning" | "tool" | "file" | "other"
 
 export interface SearchQuery {
   /** Words must all be found; "quoted" text is found as it stands; `pre*` finds what begins so. */

@@ -1,0 +1,8 @@
+export { type CandidateToken, candidateTokens } from "./candidates.ts"
+export { ftsExpression } from "./fts.ts"
+export { type Mark, matchText, type TextMatch } from "./match.ts"
+export { parseQuery, queryTermsMax, queryUnitsMax, type SearchTerm, type SearchTerms } from "./query.ts"
+export { type Scored, scoreMatch } from "./rank.ts"
+export { type Snippet, snippet } from "./snippet.ts"
+export { type SearchText, searchText } from "./text.ts"
+export { tokenize } from "./tokenize.ts"

@@ -1,0 +1,76 @@
+import { classOf, dense, digit, isWord, letter, mark, upper, wholeCharacter } from "./characters.ts"
+
+/** Tokens are cut to this length, in UTF-16 units; a longer word is not split into humps. */
+export const tokenUnitsMax = 64
+
+/** Stands between the two words of a pair token; never part of a word. */
+const pairSign = "\u00b7"
+
+export interface Scanner {
+  /** A run of letters, digits and marks. `mixedCase`: an upper-case letter comes after its first character. */
+  word(start: number, end: number, mixedCase: boolean): void
+  /** A run of characters of a script that is written without spaces. */
+  dense(start: number, end: number): void
+}
+
+/** Gives every word and dense run of a text, in order. All else separates. */
+export function scan(text: string, scanner: Scanner): void {
+  const { length } = text
+  let start = 0
+  let kind = 0
+  let mixedCase = false
+  for (let at = 0; at < length; ) {
+    let code = text.charCodeAt(at)
+    let next = at + 1
+    if ((code & 0xfc00) === 0xd800) {
+      code = text.codePointAt(at)!
+      if (code > 0xffff) next++
+    }
+    const found = classOf(code)
+    const nextKind = isWord(found) ? 1 : found === dense ? 2 : 0
+    if (nextKind !== kind) {
+      if (kind === 1) scanner.word(start, at, mixedCase)
+      else if (kind === 2) scanner.dense(start, at)
+      kind = nextKind
+      start = at
+      mixedCase = false
+    } else if (found === upper) mixedCase = true
+    at = next
+  }
+  if (kind === 1) scanner.word(start, length, mixedCase)
+  else if (kind === 2) scanner.dense(start, length)
+}
+
+/**
+ * Where the humps of a word begin, the word's own start first: `parseHTTPQuery2` has parse, HTTP and Query2. A digit
+ * belongs to what stands before it. Only one entry for a word without humps, and for one that is too long to be a name.
+ */
+export function humpStarts(text: string, start: number, end: number): number[] {
+  const starts = [start]
+  if (end - start > tokenUnitsMax) return starts
+  let before = 0
+  let lastUpper = start
+  for (let at = start; at < end; ) {
+    const code = text.codePointAt(at)!
+    const found = classOf(code)
+    if (found === upper) {
+      if (before !== upper && before !== digit && at > start) starts.push(at)
+      lastUpper = at
+    } else if (found === letter && before === upper && lastUpper > starts.at(-1)!) {
+      starts.push(lastUpper)
+    }
+    if (found !== mark) before = found
+    at += code > 0xffff ? 2 : 1
+  }
+  return starts
+}
+
+/** A token as the index has it; never ends in half a surrogate pair. */
+export function cutToken(token: string): string {
+  return token.length <= tokenUnitsMax ? token : token.slice(0, wholeCharacter(token, tokenUnitsMax))
+}
+
+/** The token of two words with one joiner between them, whichever it is. */
+export function pairToken(first: string, second: string): string {
+  return cutToken(cutToken(first) + pairSign + cutToken(second))
+}

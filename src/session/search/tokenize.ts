@@ -1,0 +1,49 @@
+import { classOf, joiner, unitsAt } from "./characters.ts"
+import { foldText } from "./fold.ts"
+import { cutToken, humpStarts, pairToken, scan } from "./scan.ts"
+
+/**
+ * The distinct tokens of a text, folded, in order of first appearance. They hold no white space and no ASCII
+ * character but letters and digits.
+ * - each word, and each hump of a word in camelCase;
+ * - for two words with exactly one of `. / \ - _ : @ #` between them, the pair of them;
+ * - for a run of Chinese, Japanese or Korean, each two neighbours, and its last character alone, so that every
+ *   character of it begins a token.
+ */
+export function tokenize(text: string): string[] {
+  const folded = foldText(text)
+  const tokens = new Set<string>()
+  let lastWord = ""
+  let lastEnd = -2
+  scan(text, {
+    word(start, end, mixedCase) {
+      const word = cutToken(folded.slice(start, end))
+      tokens.add(word)
+      if (start === lastEnd + 1 && classOf(text.charCodeAt(lastEnd)) === joiner) {
+        tokens.add(pairToken(lastWord, word))
+      }
+      lastWord = word
+      lastEnd = end
+      if (!mixedCase) return
+      const starts = humpStarts(text, start, end)
+      for (let i = 0; starts.length > 1 && i < starts.length; i++) {
+        tokens.add(folded.slice(starts[i], starts[i + 1] ?? end))
+      }
+    },
+    dense(start, end) {
+      addDense(tokens, folded, { start, end })
+    },
+  })
+  return [...tokens]
+}
+
+function addDense(tokens: Set<string>, folded: string, run: { start: number; end: number }): void {
+  let at = run.start
+  for (;;) {
+    const second = at + unitsAt(folded, at)
+    if (second >= run.end) break
+    tokens.add(folded.slice(at, second + unitsAt(folded, second)))
+    at = second
+  }
+  tokens.add(folded.slice(at, run.end))
+}

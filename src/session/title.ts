@@ -1,0 +1,35 @@
+const rootPrefix = "New session - "
+const childPrefix = "Child session - "
+const isoTime = /^\d{4}-\d{2}-\d{2}T\d{2}:\d{2}:\d{2}\.\d{3}Z$/
+
+const titleLengthMax = 30
+/** A single character may have any number of marks; past so many units the rest is cut all the same. */
+const titleUnitsMax = 480
+
+/** The title of a session that nobody has named yet. */
+export function defaultTitle(options: { child: boolean; nowMs: number }): string {
+  return (options.child ? childPrefix : rootPrefix) + new Date(options.nowMs).toISOString()
+}
+
+/** True for exactly what `defaultTitle` gives: such a title may be replaced by a better one. */
+export function isDefaultTitle(title: string): boolean {
+  const prefix = [rootPrefix, childPrefix].find((candidate) => title.startsWith(candidate))
+  return prefix !== undefined && isoTime.test(title.slice(prefix.length))
+}
+
+/**
+ * The first 30 characters as people count them, with every run of white space made one space. Empty if there is nothing
+ * to show.
+ */
+export function titleFromText(text: string): string {
+  let title = ""
+  let length = 0
+  const start = text.trimStart().slice(0, titleUnitsMax * 4)
+  const folded = start.replace(/\s+/g, " ").toWellFormed()
+  for (const { segment } of new Intl.Segmenter("en", { granularity: "grapheme" }).segment(folded)) {
+    if (length === titleLengthMax || title.length + segment.length > titleUnitsMax) break
+    title += segment
+    length++
+  }
+  return title.trimEnd()
+}

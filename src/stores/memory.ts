@@ -1,0 +1,257 @@
+import { createHash, randomBytes } from "node:crypto"
+import { type Clock, type InboxItem, StemmaError, systemClock } from "../protocol/index.ts"
+import type { Commit } from "./commit.ts"
+import { encodeCursor } from "./cursor.ts"
+import { currentHolder } from "./holder.ts"
+import {
+  type Applied,
+  admitItem,
+  applyCommit,
+  asJson,
+  checkState,
+  claimLease,
+  collectState,
+  createState,
+  type PlainState,
+  readChanges,
+  readHistory,
+  readInbox,
+  readPermissions,
+  readSession,
+  readSessions,
+  readTodos,
+  redactContent,
+  releaseLease,
+  removeSession,
+  renewLease,
+  searchSessions,
+} from "./plain/index.ts"
+import { prepareCommit, prepareItem } from "./prepare.ts"
+import type { BlobStore, Capabilities, CollectOptions, Holder, Lease, Store, Watched } from "./store.ts"
+
+export interface MemoryStoreOptions {
+  clock?: Clock
+  holder?: Holder
+}
+
+const capabilities: Capabilities = {
+  durable: false,
+  multiProcess: false,
+  sharesHistory: false,
+  indexedSearch: false,
+}
+
+/** A store that forgets everything when it is closed: plain copies, no segments, the oracle of the property tests. */
+export function createMemoryStore(options: MemoryStoreOptions = {}): Store {
+  return new MemoryStore(options)
+}
+
+class MemoryStore implements Store {
+  readonly name = "memory"
+  readonly capabilities = capabilities
+  readonly blobs: BlobStore
+  readonly #state: PlainState = createState(randomBytes(8).toString("hex"))
+  readonly #blobs = new Map<string, { bytes: Uint8Array; time: number }>()
+  readonly #clock: Clock
+  readonly #holder: Holder
+  readonly #watchers = new Watchers()
+  #closed = false
+
+  constructor(options: MemoryStoreOptions) {
+    this.#clock = options.clock ?? systemClock
+    this.#holder = options.holder ?? currentHolder()
+    this.blobs = {
+      put: async (bytes) => this.#putBlob(bytes),
+      get: async (hash, range) => this.#blob(hash).slice(range?.start ?? 0, range?.end),
+      size: async (hash) => this.#blob(hash).byteLength,
+    }
+  }
+
+  async commit(commit: Commit) {
+    const state = this.#open()
+    const prepared = prepareCommit(asJson(commit, "The commit"))
+    const applied = applyCommit(state, prepared, { nowMs: this.#clock.now() })
+    const { version, seq } = applied
+    return { cursor: this.#announce(applied), version, seq }
+  }
+
+  async session(id: string) {
+    return readSession(this.#open(), id)
+  }
+
+  async sessions(query?: Parameters<Store["sessions"]>[0]) {
+    return readSessions(this.#open(), query)
+  }
+
+  async history(sessionID: string, query?: Parameters<Store["history"]>[1]) {
+    return readHistory(this.#open(), sessionID, query)
+  }
+
+  async todos(sessionID: string) {
+    return readTodos(this.#open(), sessionID)
+  }
+
+  async permissions(query: { sessionID: string; open?: boolean }) {
+    return readPermissions(this.#open(), query)
+  }
+
+  async changes(scope: Parameters<Store["changes"]>[0], since?: string, options: { limit?: number } = {}) {
+    return readChanges(this.#open(), scope, { since, limit: options.limit })
+  }
+
+  async cursor() {
+    const { storeID, version } = this.#open()
+    return encodeCursor(storeID, version)
+  }
+
+  watch(listener: (change: Watched) => void): () => void {
+    this.#open()
+    return this.#watchers.add(listener)
+  }
+
+  async search(query: Parameters<Store["search"]>[0]) {
+    return searchSessions(this.#open(), query)
+  }
+
+  async admit(item: InboxItem) {
+    const state = this.#open()
+    const applied = admitItem(state, prepareItem(asJson(item, "The inbox item")))
+    if (!applied) return { duplicate: true, cursor: encodeCursor(state.storeID, state.version) }
+    return { duplicate: false, cursor: this.#announce(applied) }
+  }
+
+  async inbox(sessionID: string) {
+    return readInbox(this.#open(), sessionID)
+  }
+
+  async claim(sessionID: string) {
+    return claimLease(this.#open(), sessionID, this.#claimant())
+  }
+
+  async renew(lease: Lease) {
+    return renewLease(this.#open(), lease, this.#claimant())
+  }
+
+  async release(lease: Lease) {
+    releaseLease(this.#open(), lease)
+  }
+
+  async remove(sessionID: string) {
+    const { applied, removal, freedBlobs } = removeSession(this.#open(), sessionID, {
+      nowMs: this.#clock.now(),
+    })
+    this.#announce(applied)
+    return { ...removal, blobs: this.#dropBlobs(freedBlobs) }
+  }
+
+  async redact(target: { sessionID: string; messageID?: string; partID?: string }) {
+    const { applied, redaction, freedBlobs } = redactContent(this.#open(), target, this.#claimant())
+    this.#announce(applied)
+    this.#dropBlobs(freedBlobs)
+    return redaction
+  }
+
+  async collect(options: CollectOptions = {}) {
+    const known = [...this.#blobs].map(([hash, { bytes, time }]) => ({ hash, time, bytes: bytes.byteLength }))
+    const found = collectState(this.#open(), { ...options, nowMs: this.#clock.now(), blobs: known })
+    if (!options.dryRun) this.#dropBlobs(found.blobs.map(({ hash }) => hash))
+    return {
+      messages: found.messages,
+      sessions: found.sessions.length,
+      blobs: found.blobs.length,
+      blobBytes: found.blobs.reduce((sum, { bytes }) => sum + bytes, 0),
+    }
+  }
+
+  async check() {
+    return { problems: checkState(this.#open()) }
+  }
+
+  async close() {
+    this.#closed = true
+    this.#watchers.clear()
+    this.#blobs.clear()
+    this.#state.sessions.clear()
+  }
+
+  [Symbol.asyncDispose](): Promise<void> {
+    return this.close()
+  }
+
+  #open(): PlainState {
+    if (!this.#closed) return this.#state
+    throw new StemmaError("unavailable", "The store is closed. Open it again.")
+  }
+
+  #claimant() {
+    return { holder: this.#holder, nowMs: this.#clock.now() }
+  }
+
+  /** Tells the watchers of a change and gives its cursor. */
+  #announce({ version, touched, removed }: Applied): string {
+    const cursor = encodeCursor(this.#state.storeID, version)
+    const visible = [...touched.values()].filter(({ session }) => !session.importing)
+    this.#watchers.tell({ cursor, sessions: [...visible.map(({ session }) => session.info.id), ...removed] })
+    return cursor
+  }
+
+  #putBlob(bytes: Uint8Array): string {
+    this.#open()
+    const hash = createHash("sha256").update(bytes).digest("hex")
+    this.#blobs.set(hash, { bytes: Uint8Array.from(bytes), time: this.#clock.now() })
+    return hash
+  }
+
+  #blob(hash: string): Uint8Array {
+    this.#open()
+    const blob = this.#blobs.get(hash)
+    if (blob) return blob.bytes
+    throw new StemmaError(
+      "not_found",
+      `There is no blob ${hash}. It was never put, or nothing referred to it.`,
+      {
+        details: { hash },
+      },
+    )
+  }
+
+  /** Drops blobs and says how many there were. */
+  #dropBlobs(hashes: string[]): number {
+    return hashes.filter((hash) => this.#blobs.delete(hash)).length
+  }
+}
+
+/** Calls listeners back after the turn of the event loop, once for all that happened in it. */
+class Watchers {
+  readonly #listeners = new Set<(change: Watched) => void>()
+  #waiting: Watched | undefined
+
+  add(listener: (change: Watched) => void): () => void {
+    // A function of its own, so that the same listener may be added twice.
+    const call = (change: Watched) => listener(change)
+    this.#listeners.add(call)
+    return () => {
+      this.#listeners.delete(call)
+    }
+  }
+
+  tell(change: Watched): void {
+    if (change.sessions.length === 0) return
+    if (!this.#waiting) setImmediate(() => this.#call())
+    const sessions = new Set([...(this.#waiting?.sessions ?? []), ...change.sessions])
+    this.#waiting = { cursor: change.cursor, sessions: [...sessions] }
+  }
+
+  clear(): void {
+    this.#listeners.clear()
+  }
+
+  #call(): void {
+    const change = this.#waiting
+    this.#waiting = undefined
+    if (!change) return
+    for (const listener of [...this.#listeners]) {
+      listener({ cursor: change.cursor, sessions: [...change.sessions] })
+    }
+  }
+}

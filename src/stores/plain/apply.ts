@@ -1,0 +1,73 @@
+import { StemmaError } from "../../protocol/index.ts"
+import { type Commit, type Op, type OpOf, runOps } from "../commit.ts"
+import { type Applied, applyChange, type Change } from "./change.ts"
+import { findSession } from "./find.ts"
+import { forkSession } from "./fork.ts"
+import { takeItem } from "./inbox.ts"
+import { checkFence } from "./lease.ts"
+import { appendMessage, putMessage, sealMessage } from "./message-ops.ts"
+import type { PlainState } from "./model.ts"
+import { moveHistory } from "./move.ts"
+import { putNote } from "./note.ts"
+import { addPiece, putPart, truncateParts } from "./part-ops.ts"
+import { createSession, patchSession, publishSession, putPermission, putTodos } from "./session-ops.ts"
+
+/** Applies a prepared commit, all or nothing. `nowMs` is the store's clock. */
+export function applyCommit(state: PlainState, commit: Commit, options: { nowMs: number }): Applied {
+  return applyChange(state, (change) => {
+    for (const [sessionID, fence] of Object.entries(commit.fences ?? {})) {
+      checkFence(findSession(state, sessionID), fence, options)
+    }
+    for (const [sessionID, seq] of Object.entries(commit.expectSeq ?? {})) {
+      checkSeq(state, sessionID, seq)
+    }
+    for (const op of commit.ops) {
+      requireFence(change, commit, op)
+      const apply = appliers[op.op] as ApplyOp<Op["op"]>
+      apply(change, op, options)
+    }
+  })
+}
+
+function checkSeq(state: PlainState, sessionID: string, expected: number): void {
+  const { seq } = findSession(state, sessionID)
+  if (seq === expected) return
+  throw new StemmaError(
+    "conflict",
+    `Session ${sessionID} was changed meanwhile: its seq is ${seq}, not ${expected}. Read it again and retry.`,
+    { details: { sessionID, seq } },
+  )
+}
+
+/** A run's operation needs the fence of the session's lease, unless nobody else can know the session yet. */
+function requireFence(change: Change, commit: Commit, op: Op): void {
+  if (!runOps.has(op.op)) return
+  const { sessionID } = op as Extract<Op, { sessionID: string }>
+  if (commit.fences?.[sessionID] !== undefined || change.touched.get(sessionID)?.created) return
+  if (findSession(change.state, sessionID).importing) return
+  throw new StemmaError(
+    "conflict",
+    `${op.op} writes the run of session ${sessionID}: claim the session first and commit with its fence.`,
+    { details: { sessionID } },
+  )
+}
+
+type ApplyOp<T extends Op["op"]> = (change: Change, op: OpOf<T>, options: { nowMs: number }) => void
+
+const appliers: { [T in Op["op"]]: ApplyOp<T> } = {
+  "session.create": createSession,
+  "session.publish": publishSession,
+  "session.patch": patchSession,
+  "session.fork": forkSession,
+  "message.append": appendMessage,
+  "message.put": putMessage,
+  "message.seal": sealMessage,
+  "part.put": putPart,
+  "part.truncate": truncateParts,
+  "piece.add": addPiece,
+  "note.put": putNote,
+  "todos.put": putTodos,
+  "permission.put": putPermission,
+  "inbox.take": takeItem,
+  "history.move": moveHistory,
+}

@@ -1,0 +1,32 @@
+import { StemmaError } from "../../protocol/index.ts"
+
+/** The value as JSON keeps it, sharing nothing with the original, or `invalid`. */
+export function asJson<T>(value: T, what: string): T {
+  try {
+    return JSON.parse(JSON.stringify(value)) as T
+  } catch (cause) {
+    throw new StemmaError(
+      "invalid",
+      `${what} cannot be written as JSON. Give plain objects, lists and values.`,
+      {
+        cause,
+      },
+    )
+  }
+}
+
+/** A deep copy of JSON data. Fields without a value are left out. */
+export function copyJson<T>(value: T): T {
+  if (Array.isArray(value)) return value.map((item: unknown) => copyJson(item)) as T
+  if (typeof value !== "object" || value === null) return value
+  const copy: Record<string, unknown> = {}
+  for (const [key, inner] of Object.entries(value)) {
+    if (inner === undefined) continue
+    // A plain assignment to this one name would set the prototype.
+    if (key === "__proto__") Object.defineProperty(copy, key, { value: copyJson(inner), ...ownField })
+    else copy[key] = copyJson(inner)
+  }
+  return copy as T
+}
+
+const ownField = { enumerable: true, configurable: true, writable: true }

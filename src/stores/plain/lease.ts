@@ -1,0 +1,65 @@
+import { StemmaError } from "../../protocol/index.ts"
+import { isDead, sameHolder } from "../holder.ts"
+import { type Holder, type Lease, leaseDurationMs } from "../store.ts"
+import { findVisible } from "./find.ts"
+import type { PlainLease, PlainSession, PlainState } from "./model.ts"
+
+/** Who asks, and when by the store's clock. */
+export interface Claimant {
+  holder: Holder
+  nowMs: number
+}
+
+/** The lease that somebody holds now. */
+export function liveLease(session: PlainSession, nowMs: number): PlainLease | undefined {
+  return session.lease && nowMs < session.lease.expiresAt ? session.lease : undefined
+}
+
+/** True if a live process other than the one that asks holds the lease. */
+export function isHeldByOther(session: PlainSession, claimant: Claimant): boolean {
+  const lease = liveLease(session, claimant.nowMs)
+  if (!lease || sameHolder(lease.holder, claimant.holder)) return false
+  return !isDead(lease.holder, claimant.holder)
+}
+
+export function claimLease(state: PlainState, sessionID: string, claimant: Claimant): Lease {
+  const session = findVisible(state, sessionID)
+  const lease = liveLease(session, claimant.nowMs)
+  if (lease && !isDead(lease.holder, claimant.holder)) {
+    throw new StemmaError(
+      "conflict",
+      `Session ${sessionID} is being run by process ${lease.holder.pid} on ${lease.holder.host}. Wait, or admit to its inbox.`,
+      { details: { holder: { ...lease.holder }, expiresAt: lease.expiresAt } },
+    )
+  }
+  session.fence += 1
+  return extend(session, claimant)
+}
+
+export function renewLease(state: PlainState, lease: Lease, claimant: Claimant): Lease {
+  const session = findVisible(state, lease.sessionID)
+  checkFence(session, lease.fence, claimant)
+  return extend(session, claimant)
+}
+
+/** A lost lease is left alone, and so is one of a session that is gone. */
+export function releaseLease(state: PlainState, lease: Lease): void {
+  const session = state.sessions.get(lease.sessionID)
+  if (session?.fence === lease.fence) session.lease = undefined
+}
+
+function extend(session: PlainSession, { holder, nowMs }: Claimant): Lease {
+  const expiresAt = nowMs + leaseDurationMs
+  session.lease = { holder, expiresAt }
+  return { sessionID: session.info.id, fence: session.fence, expiresAt, durationMs: leaseDurationMs }
+}
+
+/** `conflict` unless the fence is that of a lease that is held now. */
+export function checkFence(session: PlainSession, fence: number, options: { nowMs: number }): void {
+  if (session.fence === fence && liveLease(session, options.nowMs)) return
+  throw new StemmaError(
+    "conflict",
+    `The lease on session ${session.info.id} with fence ${fence} is lost. Stop this run; claim again to go on.`,
+    { details: { sessionID: session.info.id, fence: session.fence } },
+  )
+}

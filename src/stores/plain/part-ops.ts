@@ -1,0 +1,101 @@
+import { mayFollow, type PartBody, StemmaError } from "../../protocol/index.ts"
+import { growingField, grownText, withGrownText } from "../../session/grow.ts"
+import type { OpOf } from "../commit.ts"
+import type { Change } from "./change.ts"
+import { findOpen, newPart } from "./message-ops.ts"
+import { type PlainPart, presentLength } from "./model.ts"
+
+export function putPart(change: Change, op: OpOf<"part.put">): void {
+  const { session, position, message } = findOpen(change, op)
+  const keep = op.grown === "keep"
+  if (keep && grownText(op.part) !== "") {
+    throw new StemmaError(
+      "invalid",
+      `Part ${op.part.id} is put with grown: "keep", so its growing field must be empty.`,
+    )
+  }
+  const index = message.parts.findIndex((part) => part.body.id === op.part.id)
+  const known = message.parts[index]
+  if (known) replacePart(change, known, { body: op.part, keep })
+  else change.undo.push(message.parts, newPart(change, op.part))
+  change.touch(session).parts.add(`${position}/${known ? index : message.parts.length - 1}`)
+}
+
+function replacePart(change: Change, part: PlainPart, next: { body: PartBody; keep: boolean }): void {
+  checkSuccessor(part.body, next.body)
+  change.undo.set(part, "version", change.version)
+  if (!next.keep || presentLength(part) === 0) {
+    change.undo.set(part, "body", next.body)
+    change.undo.set(part, "pieces", [])
+    return
+  }
+  if (growingField(part.body) !== growingField(next.body)) {
+    throw new StemmaError(
+      "invalid",
+      `Part ${part.body.id} has grown text that its new state has no place for. Put it with its whole value.`,
+    )
+  }
+  const own = grownText(part.body)
+  change.undo.set(part, "body", own === "" ? next.body : withGrownText(next.body, own))
+  // The pieces must follow the new row in `changes`.
+  const { version } = change
+  change.undo.set(
+    part,
+    "pieces",
+    part.pieces.map((piece) => ({ ...piece, version })),
+  )
+}
+
+function checkSuccessor(present: PartBody, next: PartBody): void {
+  if (present.type !== next.type) {
+    throw new StemmaError(
+      "invalid",
+      `Part ${present.id} is a ${present.type} part and cannot become ${next.type}. Put it under a new id.`,
+    )
+  }
+  if (present.type !== "tool" || next.type !== "tool") return
+  if (mayFollow(present.state.status, next.state.status)) return
+  throw new StemmaError(
+    "invalid",
+    `Tool call ${present.id} is ${present.state.status} and cannot become ${next.state.status}.`,
+    { details: { partID: present.id, from: present.state.status, to: next.state.status } },
+  )
+}
+
+export function truncateParts(change: Change, op: OpOf<"part.truncate">): void {
+  const { session, position, message } = findOpen(change, op)
+  change.touch(session).messages.add(position)
+  change.undo.set(message, "parts", message.parts.slice(0, op.keep))
+  change.undo.set(message, "version", change.version)
+}
+
+export function addPiece(change: Change, op: OpOf<"piece.add">): void {
+  const { session, position, message } = findOpen(change, op)
+  const index = message.parts.findIndex((candidate) => candidate.body.id === op.partID)
+  const part = message.parts[index]
+  if (!part) {
+    throw new StemmaError(
+      "not_found",
+      `There is no part ${op.partID} in message ${op.messageID}. Put the part before its pieces.`,
+      { details: { sessionID: op.sessionID, messageID: op.messageID, partID: op.partID } },
+    )
+  }
+  if (growingField(part.body) !== op.field) {
+    throw new StemmaError("invalid", `Part ${op.partID} has no field ${op.field} that grows now.`, {
+      details: { partID: op.partID, field: growingField(part.body) },
+    })
+  }
+  const length = presentLength(part)
+  if (op.offset !== length) {
+    throw new StemmaError(
+      "conflict",
+      `Field ${op.field} of part ${op.partID} has ${length} characters; the piece begins at ${op.offset}. Send what follows.`,
+      { details: { partID: op.partID, length } },
+    )
+  }
+  const touched = change.touch(session)
+  if (op.text === "") return
+  const piece = { offset: op.offset, text: op.text, version: change.version }
+  change.undo.push(part.pieces, piece)
+  touched.pieces.push({ position, index, piece })
+}

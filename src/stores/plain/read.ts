@@ -1,0 +1,138 @@
+import {
+  type HistoryItem,
+  type InboxItem,
+  type Part,
+  type PermissionRequest,
+  type Session,
+  StemmaError,
+  type Todo,
+} from "../../protocol/index.ts"
+import { checkLimit, decodePage, encodePage } from "../cursor.ts"
+import type { HistoryPage, HistoryQuery, Page, SessionQuery } from "../store.ts"
+import { findTail, findVisible, noMessage } from "./find.ts"
+import { copyJson } from "./json.ts"
+import {
+  grownBody,
+  newestVersion,
+  type PlainMessage,
+  type PlainNote,
+  type PlainSession,
+  type PlainState,
+  sessionInfo,
+} from "./model.ts"
+import { notesOf } from "./note.ts"
+
+export function readSession(state: PlainState, sessionID: string): Session {
+  return copyJson(sessionInfo(findVisible(state, sessionID)))
+}
+
+export function readTodos(state: PlainState, sessionID: string): Todo[] {
+  return copyJson(findVisible(state, sessionID).todos)
+}
+
+export function readPermissions(
+  state: PlainState,
+  query: { sessionID: string; open?: boolean },
+): PermissionRequest[] {
+  const requests = findVisible(state, query.sessionID).permissions.map((permission) => permission.request)
+  return copyJson(query.open ? requests.filter((request) => request.reply === undefined) : requests)
+}
+
+export function readInbox(state: PlainState, sessionID: string): InboxItem[] {
+  return copyJson(findVisible(state, sessionID).inbox)
+}
+
+export function readSessions(state: PlainState, query: SessionQuery = {}): Page<Session> {
+  const limit = checkLimit(query.limit, { standard: 50, max: 1000 })
+  const order = query.order ?? "updated"
+  const kind = `sessions.${order}`
+  const place = (session: PlainSession): [number, number] => [session.info.time[order], session.serial]
+  const comesAfter = (a: number[], b: number[]) => b[0]! - a[0]! || b[1]! - a[1]!
+
+  let matching = [...state.sessions.values()].filter((session) => matches(session, query))
+  if (query.cursor !== undefined) {
+    const last = decodePage(kind, query.cursor) as number[]
+    matching = matching.filter((session) => comesAfter(place(session), last) > 0)
+  }
+  matching.sort((a, b) => comesAfter(place(a), place(b)))
+  const items = matching.slice(0, limit)
+  const next = matching.length > limit ? encodePage(kind, place(items.at(-1)!)) : undefined
+  return copyJson({ items: items.map(sessionInfo), next })
+}
+
+function matches({ info, importing }: PlainSession, query: SessionQuery): boolean {
+  if (importing) return false
+  if (query.projectID !== undefined && info.projectID !== query.projectID) return false
+  if (query.directory !== undefined && info.directory !== query.directory) return false
+  if (query.parentID !== undefined && (info.parentID ?? null) !== query.parentID) return false
+  if (query.agent !== undefined && info.agent !== query.agent) return false
+  if (query.key !== undefined && info.key !== query.key) return false
+  if (query.archived !== undefined && (info.time.archived !== undefined) !== query.archived) return false
+  if (query.updated?.from !== undefined && info.time.updated < query.updated.from) return false
+  if (query.updated?.to !== undefined && info.time.updated >= query.updated.to) return false
+  return query.title === undefined || info.title.toLowerCase().includes(query.title.toLowerCase())
+}
+
+export function readHistory(state: PlainState, sessionID: string, query: HistoryQuery = {}): HistoryPage {
+  const session = findVisible(state, sessionID)
+  const limit = checkLimit(query.limit, { standard: 50, max: 1000 })
+  const { messages, notes } = query.left === undefined ? session : findTail(session, query.left)
+  let from = checkBound(query.from, "from") ?? 0
+  let to = Math.min(checkBound(query.to, "to") ?? messages.length, messages.length)
+  if (query.messageID !== undefined) {
+    const position = messages.findIndex((message) => message.body.id === query.messageID)
+    if (position < 0) throw noMessage(session, query.messageID)
+    from = Math.max(from, position)
+    to = Math.min(to, position + 1)
+  }
+  // One more than the limit tells whether there is more.
+  const found: number[] = []
+  const fromStart = query.take === "start"
+  for (let step = 0; step < to - from && found.length <= limit; step++) {
+    const position = fromStart ? from + step : to - 1 - step
+    if (hasPart(messages[position]!, query.having)) found.push(position)
+  }
+  const positions = found.slice(0, limit).sort((a, b) => a - b)
+  const shown = new Set(positions)
+  const page = { messages, notes: notes.filter((note) => shown.has(note.position)) }
+  return {
+    items: positions.map((position) => historyItem(sessionID, page, position)),
+    count: messages.length,
+    epoch: session.epoch,
+    more: found.length > limit,
+  }
+}
+
+function checkBound(value: number | undefined, name: string): number | undefined {
+  if (value === undefined || (Number.isInteger(value) && value >= 0)) return value
+  throw new StemmaError("invalid", `${name} must be a position: a whole number from 0 on.`, {
+    details: { [name]: value },
+  })
+}
+
+function hasPart(message: PlainMessage, having: HistoryQuery["having"]): boolean {
+  if (having === undefined) return true
+  return message.parts.some(({ body }) =>
+    having === "compaction"
+      ? body.type === "compaction"
+      : body.type === "step-start" && body.prune !== undefined,
+  )
+}
+
+/** One message with everything that has grown and the notes on it, as a copy. */
+function historyItem(
+  sessionID: string,
+  history: { messages: PlainMessage[]; notes: PlainNote[] },
+  position: number,
+): HistoryItem {
+  const message = history.messages[position]!
+  const messageID = message.body.id
+  return copyJson<HistoryItem>({
+    position,
+    version: newestVersion(message),
+    sealed: message.sealed,
+    message: { ...message.body, sessionID },
+    parts: message.parts.map((part): Part => ({ ...grownBody(part), sessionID, messageID })),
+    notes: notesOf(history.notes, position),
+  })
+}

@@ -1,0 +1,189 @@
+import { noTokens, StemmaError } from "../../protocol/index.ts"
+import { addCost } from "../../session/cost.ts"
+import { addTokens } from "../../session/tokens.ts"
+import type { OpOf } from "../commit.ts"
+import type { Change } from "./change.ts"
+import { findPosition, findSession, findVisible } from "./find.ts"
+import { copyJson } from "./json.ts"
+import {
+  keyName,
+  type PlainMessage,
+  type PlainNote,
+  type PlainSession,
+  type PlainState,
+  type SessionFields,
+} from "./model.ts"
+
+export function createSession(change: Change, op: OpOf<"session.create">, options: { nowMs: number }): void {
+  addSession(change, {
+    info: { ...op.session, cost: 0, tokens: noTokens() },
+    segment: op.segment,
+    importing: op.importing ?? false,
+    nowMs: options.nowMs,
+  })
+}
+
+export interface SessionStart {
+  info: SessionFields
+  segment: string
+  importing: boolean
+  nowMs: number
+  /** What a fork has from its source. */
+  messages?: PlainMessage[]
+  notes?: PlainNote[]
+}
+
+/** Puts a new session into the state, or `conflict` if its id, key or segment is taken. */
+export function addSession(change: Change, start: SessionStart): PlainSession {
+  const { state } = change
+  const messages = start.messages ?? []
+  checkNew(state, start)
+  const session: PlainSession = {
+    info: copyJson(start.info),
+    version: change.version,
+    newest: change.version,
+    seq: 0,
+    serial: change.nextSerial(),
+    begun: start.nowMs,
+    importing: start.importing,
+    segment: start.segment,
+    epoch: 0,
+    messages,
+    positions: new Map(messages.map((message, position) => [message.body.id, position])),
+    base: messages.length,
+    notes: start.notes ?? [],
+    left: [],
+    moves: [],
+    todos: [],
+    todosVersion: 0,
+    permissions: [],
+    inbox: [],
+    inboxVersion: 0,
+    taken: new Map(),
+    fence: 0,
+    lease: undefined,
+  }
+  const key = keyName(session.info)
+  if (key !== undefined) change.undo.mapSet(state.keys, key, session.info.id)
+  change.undo.setAdd(state.segments, start.segment)
+  change.undo.mapSet(state.sessions, session.info.id, session)
+  const touched = change.touch(session)
+  touched.created = true
+  touched.info = true
+  return session
+}
+
+function checkNew(state: PlainState, start: SessionStart): void {
+  const { id, parentID } = start.info
+  if (state.sessions.has(id) || state.tombstones.has(id)) {
+    throw new StemmaError(
+      "conflict",
+      `There is, or was, a session ${id}. Make the new one with another id.`,
+      {
+        details: { sessionID: id },
+      },
+    )
+  }
+  checkKey(state, start.info)
+  checkSegment(state, start.segment)
+  if (parentID !== undefined) findVisible(state, parentID)
+}
+
+export function checkSegment(state: PlainState, segment: string): void {
+  if (!state.segments.has(segment)) return
+  throw new StemmaError("conflict", `Segment ${segment} is in use. Make a new segment id.`, {
+    details: { segment },
+  })
+}
+
+function checkKey(state: PlainState, info: SessionFields): void {
+  const key = keyName(info)
+  const owner = key === undefined ? undefined : state.keys.get(key)
+  if (owner === undefined || owner === info.id) return
+  throw new StemmaError(
+    "conflict",
+    `Key ${info.key} is taken by session ${owner}. Use that session, or another key.`,
+    { details: { sessionID: owner, key: info.key } },
+  )
+}
+
+export function publishSession(change: Change, op: OpOf<"session.publish">): void {
+  const session = findSession(change.state, op.sessionID)
+  if (!session.importing) {
+    throw new StemmaError("invalid", `Session ${op.sessionID} is not being imported; it needs no publishing.`)
+  }
+  const touched = change.touch(session)
+  touched.published = true
+  change.undo.set(session, "importing", false)
+  change.moveHistory(session, 0)
+  // Replicas that have read further than these rows' versions never saw them: they count as changed now.
+  if (session.todosVersion > 0) {
+    touched.todos = true
+    change.undo.set(session, "todosVersion", change.version)
+  }
+  for (const permission of session.permissions) {
+    touched.permissions.add(permission.request.id)
+    change.undo.set(permission, "version", change.version)
+  }
+}
+
+export function patchSession(change: Change, op: OpOf<"session.patch">): void {
+  const session = findSession(change.state, op.sessionID)
+  const { time, ...fields } = op.set ?? {}
+  const info = merge(session.info, fields)
+  if (time) info.time = merge(session.info.time, time)
+  if (op.add?.cost !== undefined) info.cost = addCost(info.cost, op.add.cost)
+  if (op.add?.tokens) info.tokens = addTokens(info.tokens, op.add.tokens)
+  if (fields.revert) checkMark(session, fields.revert)
+  checkKey(change.state, info)
+  moveKey(change, session, info)
+  change.changeInfo(session)
+  change.undo.set(session, "info", info)
+}
+
+/** The fields with the patch's values put over them; `null` takes a field away. */
+function merge<T extends object>(fields: T, patch: object): T {
+  const merged = { ...fields } as Record<string, unknown>
+  for (const [name, value] of Object.entries(patch)) {
+    if (value === null) delete merged[name]
+    else if (value !== undefined) merged[name] = value
+  }
+  return merged as T
+}
+
+function checkMark(session: PlainSession, mark: { messageID: string; partID?: string }): void {
+  const message = session.messages[findPosition(session, mark.messageID)]!
+  if (mark.partID === undefined || message.parts.some((part) => part.body.id === mark.partID)) return
+  throw new StemmaError(
+    "not_found",
+    `There is no part ${mark.partID} in message ${mark.messageID}. Read the message for the ids it has.`,
+    { details: { sessionID: session.info.id, ...mark } },
+  )
+}
+
+function moveKey(change: Change, session: PlainSession, info: SessionFields): void {
+  const before = keyName(session.info)
+  const after = keyName(info)
+  if (before === after) return
+  if (before !== undefined) change.undo.mapDelete(change.state.keys, before)
+  if (after !== undefined) change.undo.mapSet(change.state.keys, after, info.id)
+}
+
+export function putTodos(change: Change, op: OpOf<"todos.put">): void {
+  const session = findSession(change.state, op.sessionID)
+  change.touch(session).todos = true
+  change.undo.set(session, "todos", op.todos)
+  change.undo.set(session, "todosVersion", change.version)
+}
+
+export function putPermission(change: Change, { request }: OpOf<"permission.put">): void {
+  const session = findSession(change.state, request.sessionID)
+  change.touch(session).permissions.add(request.id)
+  const known = session.permissions.find((permission) => permission.request.id === request.id)
+  if (!known) {
+    change.undo.push(session.permissions, { request, version: change.version })
+    return
+  }
+  change.undo.set(known, "request", request)
+  change.undo.set(known, "version", change.version)
+}

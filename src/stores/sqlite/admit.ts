@@ -1,0 +1,44 @@
+import { createHash } from "node:crypto"
+import { type InboxItem, StemmaError } from "../../protocol/index.ts"
+import { canonicalJson } from "../prepare.ts"
+import { type Applier, published } from "./apply.ts"
+
+/** Puts an item into the inbox inside the running transaction. */
+export function admitItem(
+  applier: Applier,
+  item: InboxItem,
+  version: number,
+): { duplicate: boolean; version: number | undefined } {
+  const { db, tails } = applier
+  const tail = published(tails.get(item.sessionID))
+  const { time: _, ...payload } = item
+  const hash = createHash("sha256").update(canonicalJson(payload)).digest().subarray(0, 16)
+  const known = db.get("SELECT hash FROM inbox WHERE session = ? AND id = ?", tail.key, item.id)
+  if (known) {
+    if (hash.equals(known[0] as Uint8Array)) return { duplicate: true, version: undefined }
+    throw new StemmaError(
+      "conflict",
+      `The item ${item.id} was admitted before with other content. Give the new one a new id.`,
+      {
+        details: { sessionID: item.sessionID, itemID: item.id },
+      },
+    )
+  }
+  db.run(
+    "INSERT INTO inbox (session, id, hash, time, data) VALUES (?, ?, ?, ?, ?)",
+    tail.key,
+    item.id,
+    hash,
+    applier.clock.now(),
+    JSON.stringify(item),
+  )
+  tail.seq += 1
+  db.run(
+    "UPDATE tips SET seq = ?, version = ?, inbox = ? WHERE session = ?",
+    tail.seq,
+    version,
+    version,
+    tail.key,
+  )
+  return { duplicate: false, version }
+}

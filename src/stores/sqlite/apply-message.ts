@@ -1,0 +1,411 @@
+import { isSettled, type MessageBody, mayFollow, type PartBody, StemmaError } from "../../protocol/index.ts"
+import { blobRefs } from "../../session/blob-refs.ts"
+import { growingField, grownText, withGrownText } from "../../session/grow.ts"
+import type { OpOf } from "../commit.ts"
+import { touch, type Write } from "./apply.ts"
+import { decodePart, encodeMessage, encodePart, partKind } from "./codec.ts"
+import { encodeID } from "./id-codec.ts"
+import { findMessage } from "./locate.ts"
+import { firstPiece, lastPiece, type OpenMessage, type OpenPart, type Tail } from "./tail.ts"
+
+function insertMessage(write: Write, tail: Tail, message: MessageBody, sealed: boolean): void {
+  const stored = encodeMessage(message)
+  write.db.run(
+    "INSERT INTO messages (segment, position, id, version, sealed, constants, data) VALUES (?, ?, ?, ?, ?, ?, ?)",
+    tail.segment,
+    tail.count,
+    encodeID(message.id),
+    write.version,
+    sealed ? 1 : 0,
+    write.names.intern(stored.constants),
+    stored.data,
+  )
+}
+
+function insertPart(
+  write: Write,
+  tail: Tail,
+  place: { position: number; place: number; part: PartBody },
+): OpenPart {
+  const { part } = place
+  const { lastID: key } = write.db.run(
+    "INSERT INTO parts (segment, position, place, id, version, kind, data) VALUES (?, ?, ?, ?, ?, ?, ?)",
+    tail.segment,
+    place.position,
+    place.place,
+    encodeID(part.id),
+    write.version,
+    partKind(part),
+    encodePart(part),
+  )
+  insertRefs(write, tail.segment, place.position, part)
+  return openPart(key, part, 0)
+}
+
+function openPart(key: number, part: PartBody, pieces: number): OpenPart {
+  return {
+    key,
+    id: part.id,
+    type: part.type,
+    status: part.type === "tool" ? part.state.status : undefined,
+    growing: growingField(part) !== undefined,
+    length: grownText(part).length,
+    base: grownText(part).length,
+    pieces,
+  }
+}
+
+function insertRefs(write: Write, segment: number, position: number, part: PartBody): void {
+  for (const hash of blobRefs(part)) {
+    write.db.run(
+      "INSERT OR IGNORE INTO blob_refs (segment, position, hash) VALUES (?, ?, ?)",
+      segment,
+      position,
+      Buffer.from(hash, "hex"),
+    )
+  }
+}
+
+export function appendMessage(write: Write, op: OpOf<"message.append">): void {
+  const tail = touch(write, op.sessionID)
+  if (tail.marked) {
+    throw new StemmaError(
+      "invalid",
+      `A revert mark hides messages of session ${tail.id}. Make it real with history.move, or clear it, before you append.`,
+    )
+  }
+  if (tail.open) {
+    throw new StemmaError(
+      "conflict",
+      `Message ${tail.open.id} is still open. Seal it before you append another.`,
+    )
+  }
+  if (findMessage(write, tail, op.message.id)) {
+    throw new StemmaError("conflict", `Session ${tail.id} has a message ${op.message.id} already.`)
+  }
+  appendTo(write, tail, op)
+}
+
+/** Appends at the end of the tail; the checks are the caller's. */
+export function appendTo(
+  write: Write,
+  tail: Tail,
+  entry: { message: MessageBody; parts?: PartBody[]; sealed?: boolean },
+): void {
+  const sealed = entry.sealed === true
+  const parts = entry.parts ?? []
+  if (sealed) for (const part of parts) refuseUnsettled(part)
+  const position = tail.count
+  insertMessage(write, tail, entry.message, sealed)
+  const { id, role } = entry.message
+  const open: OpenMessage = { position, id, role, parts: [], nextPiece: firstPiece(tail.segment) }
+  for (const part of parts) {
+    if (open.parts.some((other) => other.id === part.id)) {
+      throw new StemmaError("invalid", `Two parts of message ${entry.message.id} have the id ${part.id}.`)
+    }
+    open.parts.push(insertPart(write, tail, { position, place: open.parts.length, part }))
+  }
+  if (sealed) queueForIndex(write, tail.segment, position)
+  tail.open = sealed ? undefined : open
+  tail.count += 1
+  tail.updated = Math.max(tail.updated, entry.message.time.created)
+  write.db.run(
+    "UPDATE sessions SET count = ?, open = ?, updated = ?, version = ? WHERE key = ?",
+    tail.count,
+    sealed ? 0 : 1,
+    tail.updated,
+    write.version,
+    tail.key,
+  )
+}
+
+function queueForIndex(write: Write, segment: number, position: number): void {
+  write.db.run("INSERT OR IGNORE INTO unindexed (segment, position) VALUES (?, ?)", segment, position)
+  write.sealed = true
+}
+
+function refuseUnsettled(part: PartBody): void {
+  if (part.type !== "tool" || isSettled(part.state)) return
+  throw new StemmaError(
+    "invalid",
+    `Tool call ${part.callID} is ${part.state.status}. Settle it before the message is sealed.`,
+  )
+}
+
+/** The open message of that id, or why there is none. */
+function openMessage(write: Write, tail: Tail, messageID: string): OpenMessage {
+  if (tail.open?.id === messageID) return tail.open
+  if (findMessage(write, tail, messageID) === undefined) {
+    throw new StemmaError("not_found", `Session ${tail.id} has no message ${messageID}.`)
+  }
+  throw new StemmaError(
+    "invalid",
+    `Message ${messageID} is sealed and never changes. Fork, or revert and send again.`,
+  )
+}
+
+export function putMessage(write: Write, op: OpOf<"message.put">): void {
+  const tail = touch(write, op.sessionID)
+  const open = openMessage(write, tail, op.message.id)
+  checkRole(open, op.message)
+  updateMessage(write, tail, { position: open.position, message: op.message, sealed: false })
+}
+
+function checkRole(open: OpenMessage, message: MessageBody): void {
+  if (message.id === open.id && message.role === open.role) return
+  throw new StemmaError("invalid", `The fields are not those of the open message ${open.id} (${open.role}).`)
+}
+
+function updateMessage(
+  write: Write,
+  tail: Tail,
+  entry: { position: number; message: MessageBody; sealed: boolean },
+): void {
+  const stored = encodeMessage(entry.message)
+  write.db.run(
+    "UPDATE messages SET version = ?, sealed = ?, constants = ?, data = ? WHERE segment = ? AND position = ?",
+    write.version,
+    entry.sealed ? 1 : 0,
+    write.names.intern(stored.constants),
+    stored.data,
+    tail.segment,
+    entry.position,
+  )
+}
+
+export function putPart(write: Write, op: OpOf<"part.put">): void {
+  const tail = touch(write, op.sessionID)
+  const open = openMessage(write, tail, op.messageID)
+  const place = open.parts.findIndex((part) => part.id === op.part.id)
+  if (place < 0) {
+    open.parts.push(
+      insertPart(write, tail, { position: open.position, place: open.parts.length, part: op.part }),
+    )
+    return
+  }
+  const before = open.parts[place]!
+  checkPut(before, op)
+  const keep = op.grown === "keep"
+  const part = keep && before.base > 0 ? withGrownText(op.part, rowText(write, before)) : op.part
+  write.db.run(
+    "UPDATE parts SET version = ?, kind = ?, data = ? WHERE key = ?",
+    write.version,
+    partKind(part),
+    encodePart(part),
+    before.key,
+  )
+  insertRefs(write, tail.segment, open.position, part)
+  const after = openPart(before.key, part, keep ? before.pieces : 0)
+  if (keep) after.length = before.length
+  if (before.pieces > 0) {
+    const range = [firstPiece(tail.segment), lastPiece(tail.segment), place]
+    if (keep) {
+      write.db.run(
+        "UPDATE pieces SET version = ? WHERE key BETWEEN ? AND ? AND place = ?",
+        write.version,
+        ...range,
+      )
+    } else {
+      write.db.run("DELETE FROM pieces WHERE key BETWEEN ? AND ? AND place = ?", ...range)
+    }
+  }
+  open.parts[place] = after
+}
+
+/** The growing text that stands in the part's own row. */
+function rowText(write: Write, part: OpenPart): string {
+  return grownText(rowPart(write, part))
+}
+
+function rowPart(write: Write, part: OpenPart): PartBody {
+  const row = write.db.get("SELECT id, kind, data FROM parts WHERE key = ?", part.key)!
+  return decodePart(row[0], row[1] as number, row[2], `Part ${part.id}`)
+}
+
+function checkPut(before: OpenPart, op: OpOf<"part.put">): void {
+  const { part } = op
+  if (before.type !== part.type) {
+    throw new StemmaError(
+      "invalid",
+      `Part ${part.id} is a ${before.type} part and cannot become a ${part.type} part.`,
+    )
+  }
+  if (part.type === "tool" && before.status && !mayFollow(before.status, part.state.status)) {
+    throw new StemmaError(
+      "invalid",
+      `Tool call ${part.callID} is ${before.status} and cannot become ${part.state.status}.`,
+    )
+  }
+  if (op.grown !== "keep") return
+  if (grownText(part) !== "") {
+    throw new StemmaError("invalid", `Part ${part.id} keeps its grown text: leave the growing field empty.`)
+  }
+  if (before.length > 0 && part.type === "tool" && before.status !== part.state.status) {
+    throw new StemmaError(
+      "invalid",
+      `Part ${part.id} has grown text in another field. Put it whole, without grown: "keep".`,
+    )
+  }
+}
+
+export function truncateParts(write: Write, op: OpOf<"part.truncate">): void {
+  const tail = touch(write, op.sessionID)
+  const open = openMessage(write, tail, op.messageID)
+  if (op.keep < open.parts.length) {
+    write.db.run(
+      "DELETE FROM parts WHERE segment = ? AND position = ? AND place >= ?",
+      tail.segment,
+      open.position,
+      op.keep,
+    )
+    write.db.run(
+      "DELETE FROM pieces WHERE key BETWEEN ? AND ? AND place >= ?",
+      firstPiece(tail.segment),
+      lastPiece(tail.segment),
+      op.keep,
+    )
+    open.parts.length = op.keep
+  }
+  write.db.run(
+    "UPDATE messages SET version = ? WHERE segment = ? AND position = ?",
+    write.version,
+    tail.segment,
+    open.position,
+  )
+}
+
+export function addPiece(write: Write, op: OpOf<"piece.add">): void {
+  const tail = touch(write, op.sessionID)
+  const open = openMessage(write, tail, op.messageID)
+  const place = open.parts.findIndex((part) => part.id === op.partID)
+  const part = open.parts[place]
+  if (part === undefined) {
+    throw new StemmaError("not_found", `Message ${op.messageID} has no part ${op.partID}.`)
+  }
+  if (!part.growing || fieldOf(part) !== op.field) {
+    throw new StemmaError(
+      "invalid",
+      `The field ${op.field} of part ${op.partID} (${part.status ?? part.type}) does not grow now.`,
+    )
+  }
+  if (part.length !== op.offset) {
+    throw new StemmaError(
+      "conflict",
+      `Part ${op.partID} has ${part.length} characters; a piece at ${op.offset} does not fit.`,
+      {
+        details: { partID: op.partID, offset: op.offset, length: part.length },
+      },
+    )
+  }
+  if (op.text === "") return
+  write.db.run(
+    "INSERT INTO pieces (key, place, version, offset, text) VALUES (?, ?, ?, ?, ?)",
+    open.nextPiece,
+    place,
+    write.version,
+    op.offset,
+    op.text,
+  )
+  open.nextPiece += 1
+  part.pieces += 1
+  part.length += op.text.length
+}
+
+function fieldOf(part: OpenPart): string {
+  if (part.type !== "tool") return "text"
+  return part.status === "pending" ? "raw" : "output"
+}
+
+export function sealMessage(write: Write, op: OpOf<"message.seal">): void {
+  const tail = touch(write, op.sessionID)
+  const open = openMessage(write, tail, op.messageID)
+  if (op.message) checkRole(open, op.message)
+  const unsettled = open.parts.find((part) => part.status === "pending" || part.status === "running")
+  if (unsettled) {
+    throw new StemmaError(
+      "invalid",
+      `Tool part ${unsettled.id} is ${unsettled.status}. Settle it before the message is sealed.`,
+    )
+  }
+  foldPieces(write, tail, open)
+  settleRefs(write, tail.segment, open)
+  if (op.message) {
+    updateMessage(write, tail, { position: open.position, message: op.message, sealed: true })
+  } else {
+    write.db.run(
+      "UPDATE messages SET version = ?, sealed = 1 WHERE segment = ? AND position = ?",
+      write.version,
+      tail.segment,
+      open.position,
+    )
+  }
+  queueForIndex(write, tail.segment, open.position)
+  tail.open = undefined
+  const completed = op.message?.role === "assistant" ? (op.message.time.completed ?? 0) : 0
+  tail.updated = Math.max(tail.updated, completed)
+  write.db.run(
+    "UPDATE sessions SET open = 0, updated = ?, version = ? WHERE key = ?",
+    tail.updated,
+    write.version,
+    tail.key,
+  )
+}
+
+/** Growing text goes into the rows of its parts, once. A replica that has the last piece has the text: no new version. */
+function foldPieces(write: Write, tail: Tail, open: OpenMessage): void {
+  const grown = open.parts.filter((part) => part.pieces > 0)
+  if (grown.length === 0) return
+  const first = firstPiece(tail.segment)
+  const last = lastPiece(tail.segment)
+  const texts = new Map<number, string[]>()
+  const versions = new Map<number, number>()
+  for (const [place, text, version] of write.db.all(
+    "SELECT place, text, version FROM pieces WHERE key BETWEEN ? AND ? ORDER BY key",
+    first,
+    last,
+  )) {
+    const list = texts.get(place as number)
+    if (list) list.push(text as string)
+    else texts.set(place as number, [text as string])
+    versions.set(place as number, version as number)
+  }
+  for (const part of grown) {
+    const value = rowPart(write, part)
+    const place = open.parts.indexOf(part)
+    const whole = grownText(value) + (texts.get(place) ?? []).join("")
+    write.db.run(
+      "UPDATE parts SET version = ?, data = ? WHERE key = ?",
+      versions.get(place) ?? write.version,
+      encodePart(withGrownText(value, whole)),
+      part.key,
+    )
+  }
+  write.db.run("DELETE FROM pieces WHERE key BETWEEN ? AND ?", first, last)
+}
+
+/** A part that was replaced or removed may have named blobs that the sealed message does not. */
+function settleRefs(write: Write, segment: number, open: OpenMessage): void {
+  const refs = write.db.all(
+    "SELECT hash FROM blob_refs WHERE segment = ? AND position = ?",
+    segment,
+    open.position,
+  )
+  if (refs.length === 0) return
+  const named = new Set<string>()
+  for (const [id, kind, data] of write.db.all(
+    "SELECT id, kind, data FROM parts WHERE segment = ? AND position = ?",
+    segment,
+    open.position,
+  )) {
+    for (const hash of blobRefs(decodePart(id, kind as number, data, "A part"))) named.add(hash)
+  }
+  for (const [hash] of refs) {
+    if (named.has(Buffer.from(hash as Uint8Array).toString("hex"))) continue
+    write.db.run(
+      "DELETE FROM blob_refs WHERE segment = ? AND position = ? AND hash = ?",
+      segment,
+      open.position,
+      hash as Uint8Array,
+    )
+  }
+}

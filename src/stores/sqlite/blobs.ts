@@ -1,0 +1,113 @@
+import { createHash, randomBytes } from "node:crypto"
+import { type FileHandle, mkdir, open, readdir, rename, rm, stat, utimes } from "node:fs/promises"
+import { join } from "node:path"
+import { StemmaError } from "../../protocol/index.ts"
+import type { BlobStore } from "../store.ts"
+
+const hashPattern = /^[0-9a-f]{64}$/
+
+/** Blobs as files beside the database, named by their SHA-256, in 256 folders. */
+export class BlobFiles implements BlobStore {
+  readonly #directory: string
+
+  constructor(directory: string) {
+    this.#directory = directory
+  }
+
+  async put(bytes: Uint8Array): Promise<string> {
+    const hash = createHash("sha256").update(bytes).digest("hex")
+    const path = this.#path(hash)
+    try {
+      const known = await stat(path).catch(() => undefined)
+      if (known?.size === bytes.byteLength) {
+        // Young again, so that a collection running now spares it.
+        const now = new Date()
+        await utimes(path, now, now)
+        return hash
+      }
+      await this.#write(path, bytes)
+      return hash
+    } catch (cause) {
+      const reason = (cause as Error).message
+      throw new StemmaError(
+        "unavailable",
+        `The blob could not be written (${reason}). Check the disk and try again.`,
+        { cause },
+      )
+    }
+  }
+
+  /** Written aside, synced, then renamed: a blob is whole or absent. */
+  async #write(path: string, bytes: Uint8Array): Promise<void> {
+    const folder = join(path, "..")
+    await mkdir(folder, { recursive: true })
+    const temporary = `${path}.${randomBytes(6).toString("hex")}.tmp`
+    try {
+      await withFile(temporary, "wx", async (file) => {
+        await file.writeFile(bytes)
+        await file.sync()
+      })
+      await rename(temporary, path)
+      await withFile(folder, "r", (file) => file.sync())
+    } catch (error) {
+      await rm(temporary, { force: true })
+      throw error
+    }
+  }
+
+  async get(hash: string, range?: { start?: number; end?: number }): Promise<Uint8Array> {
+    const size = await this.size(hash)
+    const start = Math.min(Math.max(0, range?.start ?? 0), size)
+    const end = Math.min(Math.max(start, range?.end ?? size), size)
+    const bytes = new Uint8Array(end - start)
+    await withFile(this.#path(hash), "r", async (file) => {
+      let done = 0
+      while (done < bytes.byteLength) {
+        const { bytesRead } = await file.read(bytes, done, bytes.byteLength - done, start + done)
+        if (bytesRead === 0) break
+        done += bytesRead
+      }
+    })
+    return bytes
+  }
+
+  async size(hash: string): Promise<number> {
+    const found = hashPattern.test(hash) ? await stat(this.#path(hash)).catch(() => undefined) : undefined
+    if (found) return found.size
+    throw new StemmaError("not_found", `There is no blob ${hash}.`, { details: { hash } })
+  }
+
+  async remove(hash: string): Promise<number> {
+    const size = await this.size(hash).catch(() => 0)
+    await rm(this.#path(hash), { force: true })
+    return size
+  }
+
+  /** Every blob, and what a crash left of one, with its age. */
+  async *list(): AsyncGenerator<{
+    hash: string | undefined
+    path: string
+    size: number
+    modifiedMs: number
+  }> {
+    const folders = await readdir(this.#directory).catch(() => [])
+    for (const folder of folders) {
+      for (const name of await readdir(join(this.#directory, folder)).catch(() => [])) {
+        const path = join(this.#directory, folder, name)
+        const found = await stat(path).catch(() => undefined)
+        if (!found?.isFile()) continue
+        const hash = hashPattern.test(folder + name) ? folder + name : undefined
+        yield { hash, path, size: found.size, modifiedMs: found.mtimeMs }
+      }
+    }
+  }
+
+  #path(hash: string): string {
+    return join(this.#directory, hash.slice(0, 2), hash.slice(2))
+  }
+}
+
+async function withFile<T>(path: string, flags: string, use: (file: FileHandle) => Promise<T>): Promise<T> {
+  await using file = await open(path, flags)
+  return await use(file)
+}

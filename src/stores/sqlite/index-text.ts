@@ -1,0 +1,144 @@
+import { searchText, tokenize } from "../../session/search/index.ts"
+import { decodePart } from "./codec.ts"
+import type { Database } from "./database.ts"
+
+/** A batch is bounded so that its transaction stays short. */
+const batchMessages = 64
+const batchUnits = 128 * 1024
+/** Pages merged in one transaction. */
+const mergePages = 32
+
+interface Prepared {
+  segment: number
+  position: number
+  parts: { key: number; data: string; tokens: string }[]
+}
+
+/** What the text index holds for a part, or an empty text. */
+export function partTokens(id: unknown, kind: number, data: unknown): string {
+  const found = searchText(decodePart(id, kind, data, "A part"))
+  return found === undefined ? "" : tokenize(found.text).join(" ")
+}
+
+/** Indexes everything that is waiting; `pause` lets other writers in between two transactions. */
+export function indexWaiting(db: Database, pause: () => void): number {
+  let indexed = 0
+  for (;;) {
+    const titles = indexTitles(db)
+    const batch = prepareBatch(db)
+    if (batch.length > 0) {
+      storeBatch(db, batch)
+      indexed += batch.length
+    }
+    if (titles === 0 && batch.length === 0) return indexed
+    pause()
+  }
+}
+
+/** Reads and splits text before the write lock is taken. */
+function prepareBatch(db: Database): Prepared[] {
+  const batch: Prepared[] = []
+  let units = 0
+  const waiting = db.all("SELECT segment, position FROM unindexed LIMIT ?", batchMessages) as [
+    number,
+    number,
+  ][]
+  for (const [segment, position] of waiting) {
+    const rows = db.all(
+      "SELECT key, id, kind, data FROM parts WHERE segment = ? AND position = ?",
+      segment,
+      position,
+    )
+    const parts = rows.map(([key, id, kind, data]) => ({
+      key: key as number,
+      data: data as string,
+      tokens: partTokens(id, kind as number, data),
+    }))
+    batch.push({ segment, position, parts })
+    units += parts.reduce((sum, part) => sum + part.data.length, 0)
+    if (units > batchUnits) break
+  }
+  return batch
+}
+
+function storeBatch(db: Database, batch: Prepared[]): void {
+  db.write(() => {
+    for (const { segment, position, parts } of batch) {
+      // Removed or redacted since it was read: it is not waiting any more, or waits with other content.
+      const same = parts.every(
+        (part) => db.get("SELECT data FROM parts WHERE key = ?", part.key)?.[0] === part.data,
+      )
+      if (!same) continue
+      const { changes } = db.run(
+        "DELETE FROM unindexed WHERE segment = ? AND position = ?",
+        segment,
+        position,
+      )
+      if (changes === 0) continue
+      for (const { key, tokens } of parts) {
+        if (tokens !== "") db.run("INSERT INTO text_index (rowid, tokens) VALUES (?, ?)", key, tokens)
+      }
+    }
+  })
+}
+
+function indexTitles(db: Database): number {
+  if (db.get("SELECT 1 FROM untitled LIMIT 1") === undefined) return 0
+  return db.write(() => {
+    const waiting = db.all("SELECT session FROM untitled LIMIT ?", batchMessages) as [number][]
+    for (const [session] of waiting) {
+      db.run("DELETE FROM untitled WHERE session = ?", session)
+      dropTitle(db, session)
+      const title = db.get("SELECT title FROM sessions WHERE key = ? AND importing = 0", session)?.[0]
+      if (typeof title !== "string") continue
+      db.run("INSERT INTO titled (session, title) VALUES (?, ?)", session, title)
+      db.run("INSERT INTO title_index (rowid, tokens) VALUES (?, ?)", session, tokenize(title).join(" "))
+    }
+    return waiting.length
+  })
+}
+
+function dropTitle(db: Database, session: number): void {
+  const before = db.get("SELECT title FROM titled WHERE session = ?", session)?.[0]
+  if (typeof before !== "string") return
+  const tokens = tokenize(before).join(" ")
+  db.run("INSERT INTO title_index (title_index, rowid, tokens) VALUES ('delete', ?, ?)", session, tokens)
+  db.run("DELETE FROM titled WHERE session = ?", session)
+}
+
+/** Takes the parts of a message out of the index, or out of the queue for it. Inside a write transaction. */
+export function unindexMessage(db: Database, segment: number, position: number, onlyPart?: number): void {
+  const waiting = db.get("SELECT 1 FROM unindexed WHERE segment = ? AND position = ?", segment, position)
+  if (waiting !== undefined) {
+    if (onlyPart === undefined)
+      db.run("DELETE FROM unindexed WHERE segment = ? AND position = ?", segment, position)
+    return
+  }
+  const sealed = db.get(
+    "SELECT sealed FROM messages WHERE segment = ? AND position = ?",
+    segment,
+    position,
+  )?.[0]
+  if (sealed !== 1) return
+  for (const [key, id, kind, data] of db.all(
+    "SELECT key, id, kind, data FROM parts WHERE segment = ? AND position = ?",
+    segment,
+    position,
+  )) {
+    if (onlyPart !== undefined && key !== onlyPart) continue
+    const tokens = partTokens(id, kind as number, data)
+    if (tokens === "") continue
+    db.run(
+      "INSERT INTO text_index (text_index, rowid, tokens) VALUES ('delete', ?, ?)",
+      key as number,
+      tokens,
+    )
+  }
+}
+
+/** Merges the index's pieces a little; true if there may be more to merge. */
+export function mergeIndex(db: Database): boolean {
+  const before = db.get("SELECT total_changes()")?.[0] as number
+  db.write(() => db.run("INSERT INTO text_index (text_index, rank) VALUES ('merge', ?)", mergePages))
+  return (db.get("SELECT total_changes()")?.[0] as number) - before >= 2
+}

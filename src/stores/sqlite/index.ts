@@ -1,0 +1,42 @@
+import { type Clock, systemClock } from "../../protocol/index.ts"
+import { currentHolder } from "../holder.ts"
+import type { Holder, Store } from "../store.ts"
+import { connect, type Durability, migrate } from "./open.ts"
+import { SqliteStore } from "./sqlite-store.ts"
+
+export interface SqliteStoreOptions {
+  /** The database file; its directory is made if it is missing. Blobs are kept beside it, in `<path>-blobs`. */
+  path: string
+  /**
+   * "normal": what was acknowledged survives the end of the process, by whatever cause. "full": it was synced to disk
+   * first and survives a power cut too. "normal" if absent.
+   */
+  durability?: Durability
+  /** Never writes and never migrates. */
+  readOnly?: boolean
+  clock?: Clock
+  holder?: Holder
+}
+
+/** Opens, or makes, a store in an SQLite file. Several processes may have it open. */
+export async function openSqliteStore(options: SqliteStoreOptions): Promise<Store> {
+  const open = {
+    path: options.path,
+    durability: options.durability ?? "normal",
+    readOnly: options.readOnly ?? false,
+  }
+  const db = await connect(open)
+  try {
+    await migrate(db, open)
+    return new SqliteStore(db, {
+      open: { ...open, path: db.path },
+      clock: options.clock ?? systemClock,
+      holder: options.holder ?? currentHolder(),
+    })
+  } catch (error) {
+    db.close()
+    throw error
+  }
+}
+
+export type { Durability } from "./open.ts"

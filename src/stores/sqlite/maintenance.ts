@@ -1,0 +1,130 @@
+import { statSync } from "node:fs"
+import type { Holder, Redaction, Removal, SearchPage, SearchQuery } from "../store.ts"
+import { abandonedSessions, findProblems, forgetOld, ownMessages } from "./collect.ts"
+import type { Database } from "./database.ts"
+import { freeGarbage, unreferencedBlobs } from "./garbage.ts"
+import { encodeID } from "./id-codec.ts"
+import { indexWaiting, mergeIndex } from "./index-text.ts"
+import { Names } from "./names.ts"
+import type { Reader } from "./read-messages.ts"
+import { type RedactionTarget, redactContent } from "./redact.ts"
+import { detachSession, summarize } from "./remove.ts"
+import { searchStore } from "./search.ts"
+import { Segments } from "./segments.ts"
+
+/** Free pages are overwritten in pieces of this many bytes. */
+const scrubBytes = 1024 * 1024
+
+/** What the worker is asked to do: everything that may take longer than the event loop should wait. */
+export interface Requests {
+  index(): { indexed: number }
+  search(query: SearchQuery): SearchPage
+  remove(input: { sessionID: string; nowMs: number }): { removal: Removal; freed: string[] }
+  redact(input: { target: RedactionTarget; nowMs: number; holder: Holder }): {
+    redaction: Redaction
+    freed: string[]
+  }
+  abandoned(input: { nowMs: number; importAgeMs?: number }): { id: string; messages: number }[]
+  forget(input: { nowMs: number }): { messages: number; freed: string[] }
+  unreferenced(hashes: string[]): string[]
+  check(): string[]
+  checkpoint(): void
+}
+
+/** Runs in the worker thread, on a connection of its own, where waiting for a lock may block. */
+export function createMaintenance(db: Database, options: { readOnly: boolean }): Requests {
+  const reader: Reader = { db, names: new Names(db), segments: new Segments(db) }
+  const versioned = <T>(body: (version: number) => T): T =>
+    db.write(() => body(((db.get("SELECT max(version) FROM tips")?.[0] ?? 0) as number) + 1))
+  const erase = <T>(body: () => T): T => {
+    db.exec("PRAGMA secure_delete = ON")
+    try {
+      return body()
+    } finally {
+      db.exec("PRAGMA secure_delete = FAST")
+    }
+  }
+  const index = () => (options.readOnly ? 0 : indexWaiting(db, pause))
+  return {
+    index() {
+      const indexed = index()
+      while (mergeIndex(db)) pause()
+      return { indexed }
+    },
+    search(query) {
+      index()
+      return db.snapshot(() => searchStore(reader, query))
+    },
+    remove({ sessionID, nowMs }) {
+      return erase(() => {
+        const detached = versioned((version) => detachSession(reader, sessionID, { version, nowMs }))
+        const { blobs } = freeGarbage(db, pause)
+        reader.segments.forgetAll()
+        indexWaiting(db, pause)
+        const freed = unreferencedBlobs(db, blobs)
+        return { removal: summarize(reader, detached, freed.length), freed }
+      })
+    },
+    redact({ target, nowMs, holder }) {
+      return erase(() => {
+        const made = versioned((version) => redactContent(reader, target, { version, nowMs, holder }))
+        indexWaiting(db, pause)
+        scrubFreePages(db)
+        checkpoint(db)
+        return { redaction: made.redaction, freed: unreferencedBlobs(db, made.blobs) }
+      })
+    },
+    abandoned(input) {
+      return abandonedSessions(reader, input).map((id) => ({
+        id,
+        messages: ownMessages(reader, encodeID(id)),
+      }))
+    },
+    forget({ nowMs }) {
+      return erase(() => {
+        db.write(() => forgetOld(reader, nowMs))
+        const { messages, blobs } = freeGarbage(db, pause)
+        return { messages, freed: unreferencedBlobs(db, blobs) }
+      })
+    },
+    unreferenced: (hashes) => unreferencedBlobs(db, hashes),
+    check: () => db.snapshot(() => findProblems(reader)),
+    checkpoint: () => checkpoint(db),
+  }
+}
+
+/** Lets the writers of other threads and processes have the lock for a moment. */
+function pause(): void {
+  Atomics.wait(new Int32Array(new SharedArrayBuffer(4)), 0, 0, 2)
+}
+
+/** Moves the log into the database, most of it without a lock, and empties it. */
+function checkpoint(db: Database): void {
+  db.get("PRAGMA wal_checkpoint(PASSIVE)")
+  if (walBytes(db.path) > 0) db.get("PRAGMA wal_checkpoint(TRUNCATE)")
+}
+
+function walBytes(path: string): number {
+  try {
+    return statSync(`${path}-wal`).size
+  } catch {
+    return 0
+  }
+}
+
+/** Text that streamed in pieces left copies in pages that are free now: they are taken, filled with zeros, given back. */
+function scrubFreePages(db: Database): void {
+  const pageBytes = db.get("PRAGMA page_size")?.[0] as number
+  let bytes = (db.get("PRAGMA freelist_count")?.[0] as number) * pageBytes
+  if (bytes === 0) return
+  db.write(() => db.exec("CREATE TABLE IF NOT EXISTS scrub (zeros BLOB) STRICT"))
+  for (; bytes > 0; bytes -= scrubBytes) {
+    db.write(() => db.run("INSERT INTO scrub (zeros) VALUES (zeroblob(?))", Math.min(bytes, scrubBytes)))
+    pause()
+  }
+  while (
+    db.write(() => db.run("DELETE FROM scrub WHERE rowid IN (SELECT rowid FROM scrub LIMIT 1)").changes) > 0
+  )
+    pause()
+  db.write(() => db.exec("DROP TABLE scrub"))
+}

@@ -1,0 +1,139 @@
+import { type HistoryItem, type Part, type PartBody, StemmaError } from "../../protocol/index.ts"
+import { growingField, grownText, withGrownText } from "../../session/grow.ts"
+import type { Span } from "../../session/spans.ts"
+import { decodeMessage, decodePart, parseStored } from "./codec.ts"
+import type { Database } from "./database.ts"
+import type { Names } from "./names.ts"
+import type { Head, Segments } from "./segments.ts"
+import { firstPiece, lastPiece } from "./tail.ts"
+
+export interface Reader {
+  db: Database
+  names: Names
+  segments: Segments
+}
+
+/** The messages of a history at positions [from, to), in order, with parts, grown text and notes. */
+export function readItems(
+  reader: Reader,
+  history: { sessionID: string; head: Head },
+  range: { from: number; to: number },
+): HistoryItem[] {
+  const items: HistoryItem[] = []
+  for (const span of reader.segments.spans(history.head, range.from, range.to)) {
+    readSpan(reader, history.sessionID, span, items)
+  }
+  if (items.length > 0) attachNotes(reader, history.head, items)
+  return items
+}
+
+function readSpan(reader: Reader, sessionID: string, span: Span<number>, items: HistoryItem[]): void {
+  const { db, names } = reader
+  const messages = db.all(
+    `SELECT position, id, version, sealed, constants, data FROM messages
+      WHERE segment = ? AND position >= ? AND position < ? ORDER BY position`,
+    span.segment,
+    span.from,
+    span.to,
+  )
+  const parts = db.all(
+    `SELECT position, id, version, kind, data FROM parts
+      WHERE segment = ? AND position >= ? AND position < ? ORDER BY position, place`,
+    span.segment,
+    span.from,
+    span.to,
+  )
+  let next = 0
+  for (const [position, id, version, sealed, constants, data] of messages) {
+    const where = `Message ${String(position)} of session ${sessionID}`
+    const body = decodeMessage(id, names.text(constants as number), data, where)
+    const item: HistoryItem = {
+      position: position as number,
+      version: version as number,
+      sealed: sealed === 1,
+      message: { ...body, sessionID },
+      parts: [],
+    }
+    for (; next < parts.length && parts[next]![0] === position; next++) {
+      const row = parts[next]!
+      const part = decodePart(row[1], row[3] as number, row[4], where)
+      item.parts.push({ ...part, sessionID, messageID: body.id } as Part)
+      item.version = Math.max(item.version, row[2] as number)
+    }
+    if (!item.sealed) item.version = Math.max(item.version, growParts(db, span.segment, item.parts))
+    items.push(item)
+  }
+  if (messages.length !== span.to - span.from) {
+    throw new StemmaError(
+      "internal",
+      `Session ${sessionID} lacks ${span.to - span.from - messages.length} messages from position ${span.from} on. Run a check and restore it from a copy.`,
+    )
+  }
+}
+
+/** Adds the pieces of an open message to its parts; gives their newest version. */
+export function growParts(db: Database, segment: number, parts: PartBody[]): number {
+  let newest = 0
+  const texts: string[][] = []
+  for (const [place, version, text] of db.all(
+    "SELECT place, version, text FROM pieces WHERE key BETWEEN ? AND ? ORDER BY key",
+    firstPiece(segment),
+    lastPiece(segment),
+  )) {
+    texts[place as number] ??= []
+    texts[place as number]!.push(text as string)
+    newest = Math.max(newest, version as number)
+  }
+  for (const [place, pieces] of texts.entries()) {
+    const part = parts[place]
+    if (pieces === undefined || part === undefined || growingField(part) === undefined) continue
+    parts[place] = withGrownText(part, grownText(part) + pieces.join(""))
+  }
+  return newest
+}
+
+/** A note stands where it was written: in any segment of the history from the message's own on, within its span. */
+function attachNotes(reader: Reader, head: Head, items: HistoryItem[]): void {
+  const first = items[0]!.position
+  const last = items.at(-1)!.position
+  const newest = new Map<string, { version: number; value: string }>()
+  let upper = head.count
+  let segment: number | undefined = head.segment
+  while (segment !== undefined && upper > first) {
+    const link = reader.segments.link(segment)
+    for (const [position, name, version, value] of reader.db.all(
+      "SELECT position, name, version, value FROM notes WHERE segment = ? AND position BETWEEN ? AND ? AND at <= ?",
+      segment,
+      first,
+      last,
+      upper,
+    )) {
+      const key = `${String(position)} ${String(name)}`
+      const known = newest.get(key)
+      if (known && known.version >= (version as number)) continue
+      newest.set(key, { version: version as number, value: value as string })
+    }
+    upper = Math.min(upper, link.base)
+    segment = link.parent
+  }
+  for (const [key, { value }] of newest) {
+    const space = key.indexOf(" ")
+    const position = Number(key.slice(0, space))
+    const item = items[binarySearch(items, position)]
+    const note = parseStored(value, "A note")
+    if (item === undefined || note === null) continue
+    item.notes ??= {}
+    item.notes[key.slice(space + 1)] = note
+  }
+}
+
+function binarySearch(items: HistoryItem[], position: number): number {
+  let low = 0
+  let high = items.length - 1
+  while (low < high) {
+    const middle = (low + high) >> 1
+    if (items[middle]!.position < position) low = middle + 1
+    else high = middle
+  }
+  return items[low]?.position === position ? low : -1
+}

@@ -1,0 +1,86 @@
+import { type Session, StemmaError } from "../../protocol/index.ts"
+import { checkLimit, decodePage, encodePage } from "../cursor.ts"
+import type { Page, SessionQuery } from "../store.ts"
+import type { Tuple, Value } from "./database.ts"
+import { encodeID } from "./id-codec.ts"
+import { pageLimit } from "./read-history.ts"
+import type { Reader } from "./read-messages.ts"
+import { decodeSession, sessionSelect } from "./session-rows.ts"
+import { noSession } from "./tail.ts"
+
+export function readSession(reader: Reader, id: string): Session {
+  const row = reader.db.get(`${sessionSelect} WHERE s.id = ? AND s.importing = 0`, encodeID(id))
+  if (row === undefined) throw noSession(id)
+  return decodeSession(row, reader.names).session
+}
+
+export function readSessions(reader: Reader, query: SessionQuery): Page<Session> {
+  const limit = checkLimit(query.limit, pageLimit)
+  const order = query.order === "created" ? "created" : "updated"
+  const where = conditions(reader, query)
+  if (where === undefined) return { items: [] }
+  if (query.cursor !== undefined) {
+    const [time, key] = decodePage(order, query.cursor)
+    where.push([`(s.${order}, s.key) < (?, ?)`, time as number, key as number])
+  }
+  const sql = `SELECT s.key FROM sessions s ${indexFor(query, order)} WHERE ${where.map(([text]) => text).join(" AND ")}
+                ORDER BY s.${order} DESC, s.key DESC LIMIT ?`
+  const values = where.flatMap(([, ...rest]) => rest)
+  const keys = reader.db.all(sql, ...values, limit + 1)
+  const items = keys.slice(0, limit).map(([key]) => sessionByKey(reader, key as number))
+  const page: Page<Session> = { items: items.map((item) => item.session) }
+  const last = items.at(-1)
+  if (keys.length > limit && last) page.next = encodePage(order, [last.session.time[order], last.key])
+  return page
+}
+
+export function sessionByKey(reader: Reader, key: number): ReturnType<typeof decodeSession> {
+  const row = reader.db.get(`${sessionSelect} WHERE s.key = ?`, key) as Tuple
+  return decodeSession(row, reader.names)
+}
+
+type Condition = [sql: string, ...values: Value[]]
+
+/** The filters as SQL, or undefined if nothing can match. */
+function conditions(reader: Reader, query: SessionQuery): Condition[] | undefined {
+  const { names } = reader
+  const where: Condition[] = [["s.importing = 0"]]
+  for (const [column, text] of [
+    ["project", query.projectID],
+    ["directory", query.directory],
+    ["agent", query.agent],
+  ] as const) {
+    if (text === undefined) continue
+    const key = names.find(text)
+    if (key === undefined) return undefined
+    where.push([`s.${column} = ?`, key])
+  }
+  if (query.parentID === null) where.push(["s.parent IS NULL"])
+  else if (query.parentID !== undefined) {
+    const parent = reader.db.get("SELECT key FROM sessions WHERE id = ?", encodeID(query.parentID))
+    if (parent === undefined) return undefined
+    where.push(["s.parent = ?", parent[0] as number])
+  }
+  if (query.key !== undefined) where.push(["s.name = ?", query.key])
+  if (query.archived !== undefined) where.push([`s.archived IS ${query.archived ? "NOT NULL" : "NULL"}`])
+  if (query.updated?.from !== undefined) where.push(["s.updated >= ?", time(query.updated.from)])
+  if (query.updated?.to !== undefined) where.push(["s.updated < ?", time(query.updated.to)])
+  if (query.title !== undefined) where.push(["instr(s.folded, ?) > 0", query.title.toLowerCase()])
+  return where
+}
+
+function time(value: number): number {
+  if (Number.isFinite(value)) return Math.ceil(value)
+  throw new StemmaError("invalid", "A bound in time must be a number of milliseconds.")
+}
+
+/** The narrowest index that also gives the order: SQLite would otherwise guess from no statistics. */
+function indexFor(query: SessionQuery, order: "updated" | "created"): string {
+  if (query.key !== undefined) return "INDEXED BY sessions_name"
+  if (typeof query.parentID === "string") return "INDEXED BY sessions_parent"
+  if (order === "created") return ""
+  if (query.agent !== undefined) return "INDEXED BY sessions_agent"
+  if (query.directory !== undefined) return "INDEXED BY sessions_directory"
+  if (query.projectID !== undefined) return "INDEXED BY sessions_project"
+  return "INDEXED BY sessions_updated"
+}

@@ -1,0 +1,183 @@
+/**
+ * Numbered migrations, append only: number n brings a database from version n - 1 to n. A published one never changes.
+ *
+ * Keys are integers inside the file; ids (16 bytes for our own, text for foreign ones) stand once, where they are looked
+ * up. Rows that streaming touches (tips, pieces) are narrow and apart from those that listing reads (sessions).
+ */
+export const migrations: readonly string[] = [
+  `
+  CREATE TABLE meta (name TEXT PRIMARY KEY, value ANY) WITHOUT ROWID, STRICT;
+
+  -- Texts that repeat in many rows: projects, directories, agents, and the constant fields of messages.
+  CREATE TABLE names (key INTEGER PRIMARY KEY, text TEXT NOT NULL UNIQUE) STRICT;
+
+  CREATE TABLE sessions (
+    key INTEGER PRIMARY KEY AUTOINCREMENT,
+    id ANY NOT NULL UNIQUE,
+    version INTEGER NOT NULL,
+    importing INTEGER NOT NULL,
+    project INTEGER NOT NULL,
+    directory INTEGER NOT NULL,
+    parent INTEGER,
+    agent INTEGER,
+    name TEXT,
+    archived INTEGER,
+    created INTEGER NOT NULL,
+    updated INTEGER NOT NULL,
+    title TEXT NOT NULL,
+    folded TEXT NOT NULL,
+    segment INTEGER NOT NULL,
+    count INTEGER NOT NULL,
+    open INTEGER NOT NULL,
+    marked INTEGER NOT NULL,
+    epoch INTEGER NOT NULL,
+    cost TEXT NOT NULL,
+    tokens TEXT NOT NULL
+  ) STRICT;
+  -- Fields that nothing filters by; apart, because diffs and rules may be long and the row above changes often.
+  CREATE TABLE session_data (session INTEGER PRIMARY KEY, data TEXT NOT NULL) STRICT;
+  CREATE INDEX sessions_updated ON sessions (updated, key, folded, archived, importing);
+  CREATE INDEX sessions_created ON sessions (created);
+  CREATE INDEX sessions_project ON sessions (project, updated);
+  CREATE INDEX sessions_directory ON sessions (directory, updated);
+  CREATE INDEX sessions_parent ON sessions (parent, updated) WHERE parent IS NOT NULL;
+  CREATE INDEX sessions_agent ON sessions (agent, updated) WHERE agent IS NOT NULL;
+  CREATE UNIQUE INDEX sessions_name ON sessions (name, ifnull(agent, 0)) WHERE name IS NOT NULL;
+
+  -- What every commit touches: the session's counters and its lease. The highest version is the store's.
+  CREATE TABLE tips (
+    session INTEGER PRIMARY KEY,
+    seq INTEGER NOT NULL,
+    version INTEGER NOT NULL,
+    inbox INTEGER NOT NULL DEFAULT 0,
+    fence INTEGER NOT NULL DEFAULT 0,
+    expires INTEGER NOT NULL DEFAULT 0,
+    holder TEXT
+  ) STRICT;
+  CREATE INDEX tips_version ON tips (version);
+
+  CREATE TABLE removed (
+    session INTEGER PRIMARY KEY,
+    id ANY NOT NULL UNIQUE,
+    directory TEXT NOT NULL,
+    ancestors TEXT NOT NULL,
+    time INTEGER NOT NULL
+  ) STRICT;
+
+  -- A segment's history is its parent's up to base, then its own messages from position base on.
+  CREATE TABLE segments (
+    key INTEGER PRIMARY KEY AUTOINCREMENT,
+    id ANY NOT NULL UNIQUE,
+    session INTEGER,
+    parent INTEGER,
+    base INTEGER NOT NULL,
+    created INTEGER NOT NULL
+  ) STRICT;
+  CREATE INDEX segments_session ON segments (session) WHERE session IS NOT NULL;
+  CREATE INDEX segments_parent ON segments (parent, base) WHERE parent IS NOT NULL;
+  -- Segments that lost their session and were not looked at yet.
+  CREATE TABLE garbage (segment INTEGER PRIMARY KEY) STRICT;
+
+  CREATE TABLE epochs (
+    session INTEGER NOT NULL,
+    version INTEGER NOT NULL,
+    keep INTEGER NOT NULL,
+    PRIMARY KEY (session, version)
+  ) WITHOUT ROWID, STRICT;
+
+  CREATE TABLE messages (
+    segment INTEGER NOT NULL,
+    position INTEGER NOT NULL,
+    id ANY NOT NULL,
+    version INTEGER NOT NULL,
+    sealed INTEGER NOT NULL,
+    constants INTEGER NOT NULL,
+    data TEXT NOT NULL,
+    PRIMARY KEY (segment, position)
+  ) WITHOUT ROWID, STRICT;
+  CREATE INDEX messages_id ON messages (id);
+
+  CREATE TABLE parts (
+    key INTEGER PRIMARY KEY,
+    segment INTEGER NOT NULL,
+    position INTEGER NOT NULL,
+    place INTEGER NOT NULL,
+    id ANY NOT NULL,
+    version INTEGER NOT NULL,
+    kind INTEGER NOT NULL,
+    data TEXT NOT NULL
+  ) STRICT;
+  CREATE UNIQUE INDEX parts_place ON parts (segment, position, place);
+  CREATE INDEX parts_marks ON parts (segment, position) WHERE kind >= 20;
+
+  -- Growing text of open messages; the key is segment and a number that counts up, so appending touches one page.
+  CREATE TABLE pieces (
+    key INTEGER PRIMARY KEY,
+    place INTEGER NOT NULL,
+    version INTEGER NOT NULL,
+    offset INTEGER NOT NULL,
+    text TEXT NOT NULL
+  ) STRICT;
+
+  CREATE TABLE notes (
+    segment INTEGER NOT NULL,
+    at INTEGER NOT NULL,
+    position INTEGER NOT NULL,
+    name TEXT NOT NULL,
+    version INTEGER NOT NULL,
+    value TEXT NOT NULL,
+    PRIMARY KEY (segment, position, name, at)
+  ) WITHOUT ROWID, STRICT;
+  CREATE INDEX notes_version ON notes (segment, version);
+
+  CREATE TABLE todos (session INTEGER PRIMARY KEY, version INTEGER NOT NULL, data TEXT NOT NULL) STRICT;
+
+  CREATE TABLE permissions (
+    key INTEGER PRIMARY KEY,
+    session INTEGER NOT NULL,
+    id ANY NOT NULL,
+    version INTEGER NOT NULL,
+    open INTEGER NOT NULL,
+    data TEXT NOT NULL
+  ) STRICT;
+  CREATE UNIQUE INDEX permissions_id ON permissions (session, id);
+
+  -- A taken item keeps its hash, so that the same one sent again is known.
+  CREATE TABLE inbox (
+    key INTEGER PRIMARY KEY AUTOINCREMENT,
+    session INTEGER NOT NULL,
+    id TEXT NOT NULL,
+    hash BLOB NOT NULL,
+    time INTEGER NOT NULL,
+    data TEXT
+  ) STRICT;
+  CREATE UNIQUE INDEX inbox_id ON inbox (session, id);
+  CREATE INDEX inbox_waiting ON inbox (session, key) WHERE data IS NOT NULL;
+
+  CREATE TABLE blob_refs (
+    segment INTEGER NOT NULL,
+    position INTEGER NOT NULL,
+    hash BLOB NOT NULL,
+    PRIMARY KEY (segment, position, hash)
+  ) WITHOUT ROWID, STRICT;
+  CREATE INDEX blob_refs_hash ON blob_refs (hash);
+
+  -- Sealed messages that the text index does not have yet.
+  CREATE TABLE unindexed (segment INTEGER NOT NULL, position INTEGER NOT NULL, PRIMARY KEY (segment, position))
+    WITHOUT ROWID, STRICT;
+  -- Sessions whose title is not indexed as it is now, and the titles that are.
+  CREATE TABLE untitled (session INTEGER PRIMARY KEY) STRICT;
+  CREATE TABLE titled (session INTEGER PRIMARY KEY, title TEXT NOT NULL) STRICT;
+  CREATE VIRTUAL TABLE text_index USING fts5 (
+    tokens, content = '', detail = none, columnsize = 0, tokenize = 'ascii'
+  );
+  INSERT INTO text_index (text_index, rank) VALUES ('secure-delete', 1), ('automerge', 0), ('crisismerge', 1000);
+  CREATE VIRTUAL TABLE title_index USING fts5 (
+    tokens, content = '', detail = none, columnsize = 0, tokenize = 'ascii'
+  );
+  INSERT INTO title_index (title_index, rank) VALUES ('secure-delete', 1), ('automerge', 0), ('crisismerge', 1000);
+  `,
+]
+
+/** Marks a file as a store of ours. */
+export const applicationID = 0x5354_4d41

@@ -1,0 +1,195 @@
+import type { SearchKind } from "../../protocol/index.ts"
+import {
+  candidateTokens,
+  ftsExpression,
+  matchText,
+  parseQuery,
+  type SearchTerms,
+  scoreMatch,
+  searchText,
+  snippet,
+  type TextMatch,
+} from "../../session/search/index.ts"
+import { checkLimit, decodePage, encodePage } from "../cursor.ts"
+import type { SearchHit, SearchPage, SearchQuery } from "../store.ts"
+import { decodePart, roleOf } from "./codec.ts"
+import { decodeID } from "./id-codec.ts"
+import type { Reader } from "./read-messages.ts"
+import { Sharing } from "./sharing.ts"
+
+const searchLimit = { standard: 50, max: 200 }
+/** Relevance is judged among this many of the newest matches. */
+const rankedMax = 1000
+
+/** Where a page ended: in the titles, in the parts by key, or in the ranked list by number. */
+type Phase = "titles" | "parts" | "ranked"
+
+const newest = Number.MAX_SAFE_INTEGER
+
+interface Search {
+  reader: Reader
+  query: SearchQuery
+  terms: SearchTerms
+  expression: string
+  sharing: Sharing
+}
+
+/** The index gives candidates, the text decides. */
+export function searchStore(reader: Reader, query: SearchQuery): SearchPage {
+  const limit = checkLimit(query.limit, searchLimit)
+  const terms = parseQuery(query.text)
+  const kind = `search.${query.order ?? "newest"}`
+  const [phase, at] = (query.cursor === undefined ? ["titles", newest] : decodePage(kind, query.cursor)) as [
+    Phase,
+    number,
+  ]
+  const expression = ftsExpression(candidateTokens(terms))
+  const search: Search = { reader, query, terms, expression, sharing: new Sharing(reader, query) }
+  const hits: SearchHit[] = []
+  const next = fillPage(search, { hits, limit, phase, at })
+  return next ? { hits, next: encodePage(kind, next) } : { hits }
+}
+
+/** Adds hits up to the limit; gives where the next page begins, if there is one. */
+function fillPage(
+  search: Search,
+  page: { hits: SearchHit[]; limit: number; phase: Phase; at: number },
+): [Phase, number] | undefined {
+  const { hits, limit, phase } = page
+  let at = page.at
+  if (phase === "titles") {
+    for (const { key, hit } of titleHits(search, at)) {
+      if (hits.length === limit) return ["titles", at]
+      hits.push(hit)
+      at = key
+    }
+  }
+  const room = limit - hits.length
+  if (search.query.order === "relevance") {
+    const ranked = rankedParts(search)
+    const start = phase === "ranked" ? at : 0
+    for (const found of ranked.slice(start, start + room)) hits.push(partHit(search, found))
+    return ranked.length > start + room ? ["ranked", start + room] : undefined
+  }
+  at = phase === "parts" ? at : newest
+  for (const found of matchingParts(search, at)) {
+    if (hits.length === limit) return ["parts", at]
+    hits.push(partHit(search, found))
+    at = found.key
+  }
+  return undefined
+}
+
+function wants(search: Search, kind: SearchKind): boolean {
+  return search.query.kinds === undefined || search.query.kinds.includes(kind)
+}
+
+function* titleHits(search: Search, before: number): Generator<{ key: number; hit: SearchHit }> {
+  if (!wants(search, "title")) return
+  const { reader, terms } = search
+  for (const [key] of reader.db.all(
+    "SELECT rowid FROM title_index WHERE title_index MATCH ? AND rowid < ? ORDER BY rowid DESC",
+    search.expression,
+    before,
+  ) as [number][]) {
+    const row = reader.db.get("SELECT id, title FROM sessions WHERE key = ? AND importing = 0", key)
+    if (row === undefined || !search.sharing.selects(key)) continue
+    const title = row[1] as string
+    const match = matchText(terms, title)
+    if (!match) continue
+    yield {
+      key,
+      hit: {
+        kind: "title",
+        sessionID: decodeID("session", row[0]),
+        forks: 0,
+        ...snippet(title, match.marks),
+      },
+    }
+  }
+}
+
+interface FoundPart {
+  key: number
+  segment: number
+  position: number
+  id: unknown
+  kind: SearchKind
+  text: string
+  match: TextMatch
+  /** The selected session to name and how many others share the message. */
+  named: number
+  sharing: number
+}
+
+/** Parts that match and that a selected session reaches, newest first. */
+function* matchingParts(search: Search, before: number): Generator<FoundPart> {
+  const { reader, terms, sharing } = search
+  for (const key of candidates(search, before)) {
+    const row = reader.db.get("SELECT segment, position, id, kind, data FROM parts WHERE key = ?", key)
+    if (row === undefined) continue
+    const [segment, position, id, kind, data] = row as [number, number, unknown, number, string]
+    if (!sharing.mayReach(segment, position)) continue
+    const found = searchText(decodePart(id, kind, data, `Part ${key}`))
+    if (found === undefined || !wants(search, found.kind)) continue
+    const match = matchText(terms, found.text)
+    if (match === undefined) continue
+    const reached = sharing.of(segment, position)
+    if (reached === undefined) continue
+    yield { key, segment, position, id, ...found, match, ...reached }
+  }
+}
+
+/** The keys of parts that may match, newest first. */
+function* candidates(search: Search, before: number): Generator<number> {
+  const { db } = search.reader
+  for (const [key] of db.each(
+    "SELECT rowid FROM text_index WHERE text_index MATCH ? AND rowid < ? ORDER BY rowid DESC",
+    search.expression,
+    before,
+  )) {
+    yield key as number
+  }
+}
+
+function rankedParts(search: Search): FoundPart[] {
+  const ranked: { found: FoundPart; score: number }[] = []
+  for (const found of matchingParts(search, newest)) {
+    const { kind, text } = found
+    const role = roleAt(search.reader, found)
+    ranked.push({ found, score: scoreMatch(search.terms, found.match, { kind, text, role }) })
+    if (ranked.length === rankedMax) break
+  }
+  ranked.sort((a, b) => b.score - a.score || b.found.key - a.found.key)
+  return ranked.map(({ found }) => found)
+}
+
+function roleAt(reader: Reader, place: { segment: number; position: number }): "user" | "assistant" {
+  const row = reader.db.get(
+    "SELECT constants FROM messages WHERE segment = ? AND position = ?",
+    place.segment,
+    place.position,
+  )
+  return roleOf(reader.names.text(row?.[0] as number))
+}
+
+function partHit(search: Search, found: FoundPart): SearchHit {
+  const { reader, sharing } = search
+  const message = reader.db.get(
+    "SELECT id, constants FROM messages WHERE segment = ? AND position = ?",
+    found.segment,
+    found.position,
+  )!
+  const session = reader.db.get("SELECT id FROM sessions WHERE key = ?", found.named)
+  return {
+    kind: found.kind,
+    sessionID: decodeID("session", session?.[0]),
+    forks: found.sharing - 1,
+    ...(sharing.inHistory(found.named, found.segment, found.position) ? {} : { left: true }),
+    messageID: decodeID("message", message[0]),
+    partID: decodeID("part", found.id),
+    position: found.position,
+    role: roleOf(reader.names.text(message[1] as number)),
+    ...snippet(found.text, found.match.marks),
+  }
+}

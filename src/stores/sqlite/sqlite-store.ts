@@ -1,0 +1,326 @@
+import {
+  type Clock,
+  type InboxItem,
+  type PermissionRequest,
+  type Session,
+  StemmaError,
+  type Todo,
+} from "../../protocol/index.ts"
+import type { Commit } from "../commit.ts"
+import { encodeCursor } from "../cursor.ts"
+import { prepareCommit, prepareItem } from "../prepare.ts"
+import type {
+  Admitted,
+  BlobStore,
+  Changes,
+  Collected,
+  CollectOptions,
+  Committed,
+  HistoryPage,
+  HistoryQuery,
+  Holder,
+  Lease,
+  Page,
+  Redaction,
+  Removal,
+  Scope,
+  SearchPage,
+  SearchQuery,
+  SessionQuery,
+  Store,
+  Watched,
+} from "../store.ts"
+import { admitItem } from "./admit.ts"
+import { applyCommit } from "./apply.ts"
+import { BlobFiles } from "./blobs.ts"
+import { newestVersion, readChanges, waitingItems } from "./changes.ts"
+import { parseStored } from "./codec.ts"
+import { collectStore } from "./collect-store.ts"
+import { type Database, toStemmaError } from "./database.ts"
+import { decodeID } from "./id-codec.ts"
+import { claimLease, releaseLease, renewLease } from "./lease.ts"
+import { Names } from "./names.ts"
+import { type OpenOptions, retryBusy } from "./open.ts"
+import { readHistory, sessionHead } from "./read-history.ts"
+import { readSession, readSessions } from "./read-sessions.ts"
+import type { RedactionTarget } from "./redact.ts"
+import { Segments } from "./segments.ts"
+import { Tails } from "./tail.ts"
+import { Upkeep } from "./upkeep.ts"
+import { Watching } from "./watch.ts"
+import { WorkerClient } from "./worker-client.ts"
+import { closedError, Writer } from "./writer.ts"
+
+export interface StoreParts {
+  open: OpenOptions
+  clock: Clock
+  holder: Holder
+}
+
+/** The port over one SQLite file: commits and short reads here, everything long in the worker thread. */
+export class SqliteStore implements Store {
+  readonly name = "sqlite"
+  readonly capabilities = { durable: true, multiProcess: true, sharesHistory: true, indexedSearch: true }
+  readonly blobs: BlobStore
+  readonly #db: Database
+  readonly #id: string
+  readonly #names: Names
+  readonly #segments: Segments
+  readonly #tails: Tails
+  readonly #clock: Clock
+  readonly #holder: Holder
+  readonly #readOnly: boolean
+  readonly #files: BlobFiles
+  readonly #writer: Writer
+  readonly #worker: WorkerClient
+  readonly #upkeep: Upkeep
+  readonly #watching: Watching
+  #closing: Promise<void> | undefined
+
+  constructor(db: Database, parts: StoreParts) {
+    this.#db = db
+    this.#id = String(db.get("SELECT value FROM meta WHERE name = 'id'")?.[0])
+    this.#names = new Names(db)
+    this.#segments = new Segments(db)
+    this.#tails = new Tails(db)
+    this.#clock = parts.clock
+    this.#holder = parts.holder
+    this.#readOnly = parts.open.readOnly
+    this.#files = new BlobFiles(`${db.path}-blobs`)
+    this.blobs = {
+      put: async (bytes) => {
+        this.#refuseReadOnly()
+        return await this.#files.put(bytes)
+      },
+      get: (hash, range) => this.#files.get(hash, range),
+      size: (hash) => this.#files.size(hash),
+    }
+    this.#worker = new WorkerClient(parts.open)
+    this.#upkeep = new Upkeep(this.#worker, db.path)
+    this.#watching = new Watching(`${db.path}-wal`, this.#newestChanges())
+    this.#writer = new Writer(db, {
+      begin: () => this.#tails.begin(),
+      settle: () => {
+        this.#names.settle()
+        this.#upkeep.wrote()
+      },
+      rollback: () => {
+        this.#names.forget()
+        this.#segments.forgetAll()
+        this.#tails.forgetAll()
+      },
+    })
+  }
+
+  async commit(commit: Commit): Promise<Committed> {
+    this.#refuseReadOnly()
+    const prepared = prepareCommit(commit)
+    const applied = await this.#writer.run((version) => applyCommit(this.#applier(), prepared, version), {
+      versioned: true,
+    })
+    if (applied.sealed) this.#upkeep.sealed()
+    this.#watching.wake()
+    return { cursor: encodeCursor(this.#id, applied.version), version: applied.version, seq: applied.seq }
+  }
+
+  session(id: string): Promise<Session> {
+    return this.#read(() => readSession(this.#reader(), id))
+  }
+
+  sessions(query: SessionQuery = {}): Promise<Page<Session>> {
+    return this.#read(() => readSessions(this.#reader(), query))
+  }
+
+  history(sessionID: string, query: HistoryQuery = {}): Promise<HistoryPage> {
+    return this.#read(() => readHistory(this.#reader(), sessionID, query))
+  }
+
+  todos(sessionID: string): Promise<Todo[]> {
+    return this.#read(() => {
+      const { key } = sessionHead(this.#reader(), sessionID)
+      const row = this.#db.get("SELECT data FROM todos WHERE session = ?", key)
+      return row ? (parseStored(row[0], `The todos of session ${sessionID}`) as Todo[]) : []
+    })
+  }
+
+  permissions(query: { sessionID: string; open?: boolean }): Promise<PermissionRequest[]> {
+    const { sessionID } = query
+    return this.#read(() => {
+      const { key } = sessionHead(this.#reader(), sessionID)
+      const only = query.open ? "AND open = 1" : ""
+      const rows = this.#db.all(`SELECT data FROM permissions WHERE session = ? ${only} ORDER BY key`, key)
+      return rows.map(([data]) => {
+        const request = parseStored(data, `A permission request of session ${sessionID}`)
+        return { ...(request as PermissionRequest), sessionID }
+      })
+    })
+  }
+
+  changes(scope: Scope, since?: string, options?: { limit?: number }): Promise<Changes> {
+    return this.#read(() => readChanges(this.#reader(), this.#id, { scope, since, limit: options?.limit }))
+  }
+
+  cursor(): Promise<string> {
+    return this.#read(() => encodeCursor(this.#id, newestVersion(this.#reader())))
+  }
+
+  watch(listener: (change: Watched) => void): () => void {
+    if (this.#closing) throw closedError()
+    return this.#watching.add(listener)
+  }
+
+  async search(query: SearchQuery): Promise<SearchPage> {
+    this.#refuseClosed()
+    return await this.#worker.ask("search", query)
+  }
+
+  async admit(item: InboxItem): Promise<Admitted> {
+    this.#refuseReadOnly()
+    const prepared = prepareItem(item)
+    const admitted = await this.#writer.run(
+      (version) => {
+        const result = admitItem(this.#applier(), prepared, version)
+        return { ...result, newest: result.version ?? version - 1 }
+      },
+      { versioned: (result) => result.version !== undefined },
+    )
+    this.#watching.wake()
+    return { duplicate: admitted.duplicate, cursor: encodeCursor(this.#id, admitted.newest) }
+  }
+
+  inbox(sessionID: string): Promise<InboxItem[]> {
+    return this.#read(() => {
+      const reader = this.#reader()
+      return waitingItems(reader, sessionHead(reader, sessionID).key, sessionID)
+    })
+  }
+
+  async claim(sessionID: string): Promise<Lease> {
+    this.#refuseReadOnly()
+    return await this.#writer.run(() => {
+      this.#tails.forget(sessionID)
+      return claimLease(this.#db, sessionID, this.#holder, this.#clock.now())
+    })
+  }
+
+  async renew(lease: Lease): Promise<Lease> {
+    this.#refuseReadOnly()
+    return await this.#writer.run(() => {
+      this.#tails.forget(lease.sessionID)
+      return renewLease(this.#db, lease, this.#holder, this.#clock.now())
+    })
+  }
+
+  async release(lease: Lease): Promise<void> {
+    this.#refuseReadOnly()
+    await this.#writer.run(() => {
+      this.#tails.forget(lease.sessionID)
+      releaseLease(this.#db, lease)
+    })
+  }
+
+  async remove(sessionID: string): Promise<Removal> {
+    this.#refuseReadOnly()
+    const { removal, freed } = await this.#worker.ask("remove", { sessionID, nowMs: this.#clock.now() })
+    for (const hash of freed) await this.#files.remove(hash)
+    this.#watching.wake()
+    return removal
+  }
+
+  async redact(target: RedactionTarget): Promise<Redaction> {
+    this.#refuseReadOnly()
+    const input = { target, nowMs: this.#clock.now(), holder: this.#holder }
+    const { redaction, freed } = await this.#worker.ask("redact", input)
+    for (const hash of freed) await this.#files.remove(hash)
+    this.#watching.wake()
+    return redaction
+  }
+
+  async collect(options: CollectOptions = {}): Promise<Collected> {
+    this.#refuseReadOnly()
+    return await collectStore(
+      { worker: this.#worker, files: this.#files },
+      { ...options, nowMs: this.#clock.now() },
+    )
+  }
+
+  async check(): Promise<{ problems: string[] }> {
+    this.#refuseClosed()
+    return { problems: await this.#worker.ask("check") }
+  }
+
+  close(): Promise<void> {
+    this.#closing ??= this.#close()
+    return this.#closing
+  }
+
+  [Symbol.asyncDispose](): Promise<void> {
+    return this.close()
+  }
+
+  async #close(): Promise<void> {
+    this.#watching.close()
+    this.#upkeep.close()
+    await this.#writer.close()
+    await this.#worker.close()
+    this.#db.close()
+  }
+
+  #applier() {
+    return {
+      db: this.#db,
+      names: this.#names,
+      segments: this.#segments,
+      tails: this.#tails,
+      clock: this.#clock,
+    }
+  }
+
+  #reader() {
+    return { db: this.#db, names: this.#names, segments: this.#segments }
+  }
+
+  /** A short read in one snapshot, tried again if a lock is in the way. */
+  async #read<T>(body: () => T): Promise<T> {
+    this.#refuseClosed()
+    const attempt = () => {
+      this.#refuseClosed()
+      return this.#db.snapshot(body)
+    }
+    try {
+      return await retryBusy(attempt)
+    } catch (error) {
+      throw toStemmaError(error, this.#db.path)
+    }
+  }
+
+  #newestChanges(): () => Watched | undefined {
+    let seen = -1
+    return () => {
+      const newest = newestVersion(this.#reader())
+      const before = seen
+      seen = newest
+      if (before < 0 || newest === before) return undefined
+      const rows = this.#db.all(
+        `SELECT ifnull(s.id, r.id) FROM tips t LEFT JOIN sessions s ON s.key = t.session
+           LEFT JOIN removed r ON r.session = t.session WHERE t.version > ? AND ifnull(s.importing, 0) = 0`,
+        before,
+      )
+      const sessions = rows.filter(([id]) => id !== null).map(([id]) => decodeID("session", id))
+      return { cursor: encodeCursor(this.#id, newest), sessions }
+    }
+  }
+
+  #refuseClosed(): void {
+    if (this.#closing) throw closedError()
+  }
+
+  #refuseReadOnly(): void {
+    this.#refuseClosed()
+    if (!this.#readOnly) return
+    throw new StemmaError(
+      "denied",
+      `${this.#db.path} is open for reading only. Open it without readOnly to change it.`,
+    )
+  }
+}

@@ -1,0 +1,173 @@
+import { type MessageBody, type PartType, StemmaError, type ToolStatus } from "../../protocol/index.ts"
+import { growingField, grownText } from "../../session/grow.ts"
+import { decodePart, partTypeOf, roleOf } from "./codec.ts"
+import type { Database } from "./database.ts"
+import { decodeID, encodeID } from "./id-codec.ts"
+
+/** A part of the open message, as much of it as the next commit must know. */
+export interface OpenPart {
+  key: number
+  id: string
+  type: PartType
+  status: ToolStatus | undefined
+  growing: boolean
+  /** Length of the growing field in UTF-16 units, pieces included. */
+  length: number
+  /** How much of it is in the row itself. */
+  base: number
+  pieces: number
+}
+
+export interface OpenMessage {
+  position: number
+  id: string
+  role: MessageBody["role"]
+  parts: OpenPart[]
+  /** The number of the next piece of the segment. */
+  nextPiece: number
+}
+
+/** What a commit must know of a session; kept between commits as long as nobody else committed (`seq`). */
+export interface Tail {
+  key: number
+  id: string
+  seq: number
+  fence: number
+  expires: number
+  importing: boolean
+  segment: number
+  count: number
+  updated: number
+  marked: boolean
+  open: OpenMessage | undefined
+}
+
+const pieceBits = 2 ** 22
+
+export function firstPiece(segment: number): number {
+  return segment * pieceBits
+}
+
+export function lastPiece(segment: number): number {
+  return segment * pieceBits + (pieceBits - 1)
+}
+
+/** Tails by session id. A tail is trusted after `seq` was compared inside the running transaction. */
+export class Tails {
+  readonly #db: Database
+  readonly #tails = new Map<string, Tail>()
+  #checked = new Set<string>()
+
+  constructor(db: Database) {
+    this.#db = db
+  }
+
+  /** A new transaction: others may have committed since the last one. */
+  begin(): void {
+    if (this.#checked.size > 0) this.#checked = new Set()
+  }
+
+  forget(id: string): void {
+    this.#tails.delete(id)
+    this.#checked.delete(id)
+  }
+
+  forgetAll(): void {
+    this.#tails.clear()
+    this.#checked.clear()
+  }
+
+  add(tail: Tail): void {
+    if (this.#tails.size > 4096) {
+      for (const id of this.#tails.keys()) if (!this.#checked.has(id)) this.#tails.delete(id)
+    }
+    this.#tails.set(tail.id, tail)
+    this.#checked.add(tail.id)
+  }
+
+  /** The tail as of now, or `not_found`. Only inside a transaction. */
+  get(id: string): Tail {
+    const known = this.#tails.get(id)
+    if (known !== undefined && this.#checked.has(id)) return known
+    if (known !== undefined) {
+      const row = this.#db.get("SELECT seq, fence, expires FROM tips WHERE session = ?", known.key)
+      if (row !== undefined && row[0] === known.seq) {
+        known.fence = row[1] as number
+        known.expires = row[2] as number
+        this.#checked.add(id)
+        return known
+      }
+    }
+    const tail = this.#load(id)
+    this.add(tail)
+    return tail
+  }
+
+  #load(id: string): Tail {
+    const row = this.#db.get(
+      `SELECT s.key, t.seq, t.fence, t.expires, s.importing, s.segment, s.count, s.updated, s.open,
+              s.marked
+         FROM sessions s JOIN tips t ON t.session = s.key WHERE s.id = ?`,
+      encodeID(id),
+    )
+    if (row === undefined) throw noSession(id)
+    const [key, seq, fence, expires, importing, segment, count, updated, open, marked] = row as number[]
+    return {
+      key: key!,
+      id,
+      seq: seq!,
+      fence: fence!,
+      expires: expires!,
+      importing: importing === 1,
+      segment: segment!,
+      count: count!,
+      updated: updated!,
+      marked: marked === 1,
+      open: open === 1 ? loadOpen(this.#db, segment!, count! - 1) : undefined,
+    }
+  }
+}
+
+export function noSession(id: string): StemmaError {
+  return new StemmaError("not_found", `There is no session ${id}.`, { details: { sessionID: id } })
+}
+
+function loadOpen(db: Database, segment: number, position: number): OpenMessage {
+  const message = db.get(
+    "SELECT m.id, n.text FROM messages m JOIN names n ON n.key = m.constants WHERE m.segment = ? AND m.position = ?",
+    segment,
+    position,
+  )
+  const rows = db.all(
+    "SELECT key, id, kind, data FROM parts WHERE segment = ? AND position = ? ORDER BY place",
+    segment,
+    position,
+  )
+  const parts = rows.map(([key, id, kind, data]): OpenPart => {
+    const part = decodePart(id, kind as number, data, `Part ${String(key)}`)
+    return {
+      key: key as number,
+      id: part.id,
+      type: partTypeOf(kind as number),
+      status: part.type === "tool" ? part.state.status : undefined,
+      growing: growingField(part) !== undefined,
+      length: grownText(part).length,
+      base: grownText(part).length,
+      pieces: 0,
+    }
+  })
+  let nextPiece = firstPiece(segment)
+  for (const [key, place, offset, text] of db.each(
+    "SELECT key, place, offset, text FROM pieces WHERE key BETWEEN ? AND ? ORDER BY key",
+    firstPiece(segment),
+    lastPiece(segment),
+  )) {
+    nextPiece = (key as number) + 1
+    const part = parts[place as number]
+    if (part === undefined) continue
+    part.pieces += 1
+    part.length = (offset as number) + (text as string).length
+  }
+  const role = roleOf(message?.[1] as string)
+  return { position, id: decodeID("message", message?.[0]), role, parts, nextPiece }
+}

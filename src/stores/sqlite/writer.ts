@@ -1,0 +1,173 @@
+import { setTimeout as sleep } from "node:timers/promises"
+import { StemmaError } from "../../protocol/index.ts"
+import { type Database, isBusy, toStemmaError } from "./database.ts"
+import { backoffMs } from "./open.ts"
+
+/** How long a write waits for other processes before it gives up, unharmed. */
+const lockDeadlineMs = 15_000
+/** A transaction is closed after this long, so that others get their turn; the rest goes into the next one. */
+const transactionBudgetMs = 10
+
+/** What a write runs inside the transaction; `version` is the store-wide number it may use. */
+export type WriteBody<T> = (version: number) => T
+
+interface Job {
+  body: WriteBody<unknown>
+  resolve(value: unknown): void
+  reject(error: unknown): void
+  /** Whether what it did takes a version number. */
+  versioned(value: unknown): boolean
+}
+
+export interface WriterHooks {
+  begin(): void
+  /** The transaction is committed. */
+  settle(): void
+  /** A job failed and what it wrote was taken back; or the whole transaction was. */
+  rollback(): void
+}
+
+/**
+ * The one way to write. Jobs handed in during one turn of the event loop share a transaction, each in its own
+ * savepoint; waiting for another process's lock never blocks the loop.
+ */
+export class Writer {
+  readonly #db: Database
+  readonly #hooks: WriterHooks
+  #queue: Job[] = []
+  #scheduled = false
+  #flushing: Promise<void> | undefined
+  #closed = false
+
+  constructor(db: Database, hooks: WriterHooks) {
+    this.#db = db
+    this.#hooks = hooks
+  }
+
+  run<T>(body: WriteBody<T>, options?: { versioned: true | ((value: T) => boolean) }): Promise<T> {
+    if (this.#closed) return Promise.reject(closedError())
+    const versioned = options?.versioned ?? (() => false)
+    return new Promise<T>((resolve, reject) => {
+      this.#queue.push({
+        body,
+        resolve: resolve as (value: unknown) => void,
+        reject,
+        versioned: versioned === true ? () => true : (versioned as (value: unknown) => boolean),
+      })
+      this.#schedule()
+    })
+  }
+
+  /** Refuses new jobs and waits for those handed in. */
+  async close(): Promise<void> {
+    this.#closed = true
+    while (this.#scheduled || this.#flushing || this.#queue.length > 0) {
+      if (this.#flushing) await this.#flushing
+      else await new Promise((resolve) => setImmediate(resolve))
+    }
+  }
+
+  #schedule(): void {
+    if (this.#scheduled || this.#flushing) return
+    this.#scheduled = true
+    setImmediate(() => {
+      this.#scheduled = false
+      const waiting = this.#flush()
+      if (waiting === undefined) {
+        if (this.#queue.length > 0) this.#schedule()
+        return
+      }
+      this.#flushing = waiting.finally(() => {
+        this.#flushing = undefined
+        if (this.#queue.length > 0) this.#schedule()
+      })
+    })
+  }
+
+  /** Writes what is waiting. Returns a promise only if another process is in the way. */
+  #flush(): Promise<void> | undefined {
+    const jobs = this.#queue
+    this.#queue = []
+    try {
+      this.#db.run("BEGIN IMMEDIATE")
+    } catch (error) {
+      if (isBusy(error)) return this.#wait(jobs)
+      this.#failAll(jobs, error)
+      return undefined
+    }
+    this.#transaction(jobs)
+    return undefined
+  }
+
+  async #wait(jobs: Job[]): Promise<void> {
+    const end = performance.now() + lockDeadlineMs
+    for (let tries = 0; ; tries++) {
+      await sleep(backoffMs(tries))
+      try {
+        this.#db.run("BEGIN IMMEDIATE")
+        break
+      } catch (error) {
+        if (isBusy(error) && performance.now() < end) continue
+        this.#failAll(jobs, error)
+        return
+      }
+    }
+    jobs.push(...this.#queue)
+    this.#queue = []
+    this.#transaction(jobs)
+  }
+
+  /** Runs the jobs in the transaction that has begun, commits, and answers. */
+  #transaction(jobs: Job[]): void {
+    const done: { job: Job; value: unknown; error: unknown; failed: boolean }[] = []
+    const start = performance.now()
+    try {
+      this.#hooks.begin()
+      let version = (this.#db.get("SELECT max(version) FROM tips")?.[0] ?? 0) as number
+      const single = jobs.length === 1
+      for (const [index, job] of jobs.entries()) {
+        if (index > 0 && performance.now() - start > transactionBudgetMs) {
+          this.#queue.unshift(...jobs.splice(index))
+          break
+        }
+        if (!single) this.#db.run("SAVEPOINT job")
+        try {
+          const value = job.body(version + 1)
+          if (!single) this.#db.run("RELEASE job")
+          if (job.versioned(value)) version += 1
+          done.push({ job, value, error: undefined, failed: false })
+        } catch (error) {
+          done.push({ job, value: undefined, error, failed: true })
+          // A full disk or an I/O error may have ended the transaction already: then nothing of it stands.
+          if (!this.#db.inTransaction) throw error
+          if (single) this.#db.run("ROLLBACK")
+          else this.#db.exec("ROLLBACK TO job; RELEASE job")
+          this.#hooks.rollback()
+        }
+      }
+      if (this.#db.inTransaction) this.#db.run("COMMIT")
+      this.#hooks.settle()
+    } catch (error) {
+      try {
+        if (this.#db.inTransaction) this.#db.run("ROLLBACK")
+      } catch {
+        // The connection reports the first error below.
+      }
+      this.#hooks.rollback()
+      this.#failAll(jobs, error)
+      return
+    }
+    for (const { job, value, error, failed } of done) {
+      if (failed) job.reject(toStemmaError(error, this.#db.path))
+      else job.resolve(value)
+    }
+  }
+
+  #failAll(jobs: Job[], error: unknown): void {
+    for (const job of jobs) job.reject(toStemmaError(error, this.#db.path))
+  }
+}
+
+export function closedError(): StemmaError {
+  return new StemmaError("unavailable", "The store is closed. Open it again.")
+}

@@ -1,0 +1,215 @@
+import { execFile } from "node:child_process"
+import { readFileSync } from "node:fs"
+import { dirname, join, normalize } from "node:path"
+import { promisify } from "node:util"
+import { describe, expect, test } from "vitest"
+import { filesBelow, type Import, importsOf, importsOfFile } from "../tools/imports.ts"
+
+const sentence =
+  "Data knows nothing, rules know data, the loop knows ports, edges know the loop, and nobody knows an edge."
+
+/** A folder imports only from folders with a smaller number, never from one with the same. */
+const layers: Record<string, number> = {
+  protocol: 0,
+  session: 1,
+  stores: 2,
+  models: 2,
+  workspace: 2,
+  config: 2,
+  tools: 3,
+  stream: 3,
+  run: 4,
+  interop: 5,
+  server: 5,
+  client: 5,
+  cli: 6,
+}
+
+/** Folders that may import less than their number allows. */
+const only: Record<string, string[]> = { client: ["protocol", "session"] }
+
+/** Files that put the layers together; they may import any folder, and nobody imports them. */
+const composition = ["index.ts", "cli/main.ts"]
+
+/** Drivers of a port: each may import the files directly in its folder, and beside them only what is named here. */
+const drivers: Record<string, Record<string, string[]>> = {
+  stores: { "memory.ts": ["plain"], plain: [], sqlite: [], jsonl: ["plain"], postgres: [], conformance: [] },
+}
+
+/** Folders without I/O: no `node:` module. */
+const pure = ["protocol", "session"]
+
+/** Packages that may be imported statically, by file or folder. Everything else is loaded when first needed. */
+const packages: Record<string, string[]> = {
+  "protocol/": ["zod", "ulid"],
+  "stores/commit.ts": ["zod"],
+}
+
+/** Why a file may not import this; undefined if it may. Paths are relative to src/. */
+function violation(file: string, { specifier, kind }: Import): string | undefined {
+  if (specifier.startsWith("node:")) {
+    return pure.includes(folderOf(file)) ? `${folderOf(file)}/ does no I/O` : undefined
+  }
+  if (!specifier.startsWith(".")) {
+    if (kind !== "static") return undefined
+    const allowed = Object.entries(packages).some(
+      ([at, names]) => file.startsWith(at) && names.includes(specifier),
+    )
+    return allowed ? undefined : "packages are loaded when first needed"
+  }
+  const target = normalize(join(dirname(file), specifier))
+  if (target.startsWith("..")) return "it is outside src/"
+  if (composition.includes(target) && !file.endsWith(".test.ts")) return `nobody imports ${target}`
+  if (composition.includes(file)) return undefined
+  return folderViolation(file, target) ?? driverViolation(file, target)
+}
+
+function folderViolation(file: string, target: string): string | undefined {
+  const from = folderOf(file)
+  const to = folderOf(target)
+  if (from === to) return undefined
+  if (layers[from] === undefined) return `${from}/ is not in the table`
+  if (layers[to] === undefined) return `${to}/ is not in the table`
+  if (only[from] && !only[from].includes(to)) return `${from}/ imports ${only[from].join("/ and ")}/ only`
+  return layers[to] < layers[from] ? undefined : `${from}/ is ${layers[from]}, ${to}/ is ${layers[to]}`
+}
+
+function driverViolation(file: string, target: string): string | undefined {
+  const folder = folderOf(target)
+  const table = drivers[folder]
+  if (table === undefined) return undefined
+  const to = target.split("/")[1]!
+  if (table[to] === undefined)
+    return target.split("/").length > 2 ? `${folder}/${to}/ is not in the table` : undefined
+  const from = folderOf(file) === folder ? file.replace(/\.test\.ts$/, ".ts").split("/")[1]! : ""
+  if (from === to || table[from]?.includes(to)) return undefined
+  return `${folder}/${to} is a driver: only index.ts and cli/main.ts know it`
+}
+
+function folderOf(file: string): string {
+  return file.includes("/") ? file.split("/")[0]! : ""
+}
+
+const sources = filesBelow("src", ".ts").map((path) => path.slice("src/".length))
+const shipped = sources.filter((file) => !file.endsWith(".test.ts"))
+
+describe("the import table", () => {
+  test("every import in src/ points down", () => {
+    const found: string[] = []
+    for (const file of sources) {
+      const isTest = file.endsWith(".test.ts")
+      for (const one of importsOfFile(join("src", file))) {
+        if (isTest && !one.specifier.startsWith(".")) continue
+        const why = violation(file, one)
+        if (why) found.push(`src/${file}:${one.line} imports ${one.specifier}: ${why}`)
+      }
+    }
+    expect(found, `${sentence}\n${found.join("\n")}\n`).toEqual([])
+  })
+
+  test("every folder of src/ has a number", () => {
+    const folders = new Set(sources.map(folderOf).filter((folder) => folder !== ""))
+    expect([...folders].filter((folder) => layers[folder] === undefined)).toEqual([])
+  })
+
+  test.each([
+    ["session/fork.ts", "../stores/store.ts", "static", "session/ is 1, stores/ is 2"],
+    ["session/fork.ts", "../stores/store.ts", "type", "session/ is 1, stores/ is 2"],
+    ["session/fork.ts", "node:fs", "static", "session/ does no I/O"],
+    ["session/fork.ts", "../protocol/index.ts", "static", undefined],
+    ["models/model.ts", "../stores/store.ts", "type", "models/ is 2, stores/ is 2"],
+    ["client/replica.ts", "../stream/cursor.ts", "type", "client/ imports protocol/ and session/ only"],
+    ["client/replica.ts", "../session/reduce.ts", "static", undefined],
+    ["stores/sqlite/store.ts", "../jsonl/lines.ts", "static", "is a driver"],
+    ["stores/sqlite/store.ts", "../memory.ts", "static", "is a driver"],
+    ["stores/sqlite/store.ts", "../store.ts", "type", undefined],
+    ["stores/jsonl/store.ts", "../plain/model.ts", "static", undefined],
+    ["stores/conformance/suite.ts", "../memory.ts", "static", "is a driver"],
+    ["stores/store.ts", "./memory.ts", "dynamic", "is a driver"],
+    ["stores/sqlite/store.ts", "zod", "static", "loaded when first needed"],
+    ["stores/postgres/store.ts", "pg", "dynamic", undefined],
+    ["stores/commit.ts", "zod", "static", undefined],
+    ["run/loop.ts", "../index.ts", "static", "nobody imports index.ts"],
+    ["run/loop.ts", "../stores/sqlite/index.ts", "dynamic", "is a driver"],
+    ["index.ts", "./stores/sqlite/index.ts", "dynamic", undefined],
+  ] as const)("%s importing %s (%s): %s", (file, specifier, kind, expected) => {
+    const why = violation(file, { specifier, kind, line: 1 })
+    if (expected === undefined) expect(why).toBeUndefined()
+    else expect(why).toContain(expected)
+  })
+})
+
+describe("finding imports", () => {
+  test("finds every form and none in a comment", () => {
+    const source = [
+      'import { a } from "./a.ts"',
+      'import type { B } from "./b.ts"',
+      "import {",
+      "  type C,",
+      "  c,",
+      '} from "./c.ts"',
+      'import * as d from "./d.ts"',
+      'import "./e.ts"',
+      'export * from "./f.ts"',
+      'export type { G } from "./g.ts"',
+      '// import "./no.ts"',
+      "/**",
+      ' * import "./no.ts"',
+      " */",
+      'const glob = "src/**/*.ts"',
+      'const h = await import("./h.ts")',
+      'new Worker(new URL("./i.ts", import.meta.url))',
+    ].join("\n")
+    expect(importsOf(source).map(({ specifier, line, kind }) => `${specifier} ${line} ${kind}`)).toEqual([
+      "./a.ts 1 static",
+      "./b.ts 2 type",
+      "./c.ts 6 static",
+      "./d.ts 7 static",
+      "./e.ts 8 static",
+      "./f.ts 9 static",
+      "./g.ts 10 type",
+      "./h.ts 16 dynamic",
+      "./i.ts 17 dynamic",
+    ])
+  })
+})
+
+describe("session/ is pure", () => {
+  const impure =
+    /\bDate\.now\b|\bnew Date\(\s*\)|\bDate\(\)|\bMath\.random\b|\bperformance\b|\bprocess\b|\bcrypto\b|\bset(?:Timeout|Interval|Immediate)\b|\bfetch\b|\bconsole\b/
+  test.each(shipped.filter((file) => folderOf(file) === "session"))(
+    "%s has no clock, randomness or I/O",
+    (file) => {
+      const code = readFileSync(join("src", file), "utf8").replace(/\/\*[\s\S]*?\*\/|\/\/.*/g, "")
+      expect(code.split("\n").filter((line) => impure.test(line))).toEqual([])
+    },
+  )
+})
+
+describe("importing has no side effect", () => {
+  const manifest = JSON.parse(readFileSync("package.json", "utf8")) as {
+    exports: Record<string, string | { default: string }>
+  }
+  const entries = Object.values(manifest.exports)
+    .filter((target) => typeof target !== "string")
+    .map((target) => target.default.replace("./dist/", "./src/").replace(/\.js$/, ".ts"))
+
+  test.concurrent.each(entries)("%s says nothing, opens nothing and lets the process end", async (entry) => {
+    const script = `
+      const globals = Object.getOwnPropertyNames(globalThis).length
+      const events = process.eventNames().length
+      await import(${JSON.stringify(entry)})
+      const left = process.getActiveResourcesInfo().filter((kind) => kind !== "PipeWrap")
+      if (left.length > 0) console.log("open:", left)
+      if (process.eventNames().length !== events) console.log("listens to:", process.eventNames())
+      if (Object.getOwnPropertyNames(globalThis).length !== globals) console.log("a new global")
+      if (process.moduleLoadList.includes("NativeModule sqlite")) console.log("node:sqlite is loaded")`
+    const { stdout, stderr } = await promisify(execFile)(
+      process.execPath,
+      ["--input-type=module", "--eval", script],
+      { timeout: 20_000 },
+    )
+    const mayLoad = entry.startsWith("./src/stores/sqlite/") ? "node:sqlite is loaded\n" : ""
+    expect({ stdout: stdout.replace(mayLoad, ""), stderr }).toEqual({ stdout: "", stderr: "" })
+  })
+})

@@ -1,0 +1,122 @@
+import { execFile } from "node:child_process"
+import { existsSync, readFileSync } from "node:fs"
+import { cp, mkdir, symlink, writeFile } from "node:fs/promises"
+import { join, resolve } from "node:path"
+import { promisify } from "node:util"
+import { afterAll, beforeAll, describe, expect, test } from "vitest"
+import { filesBelow, importsOfFile } from "../tools/imports.ts"
+import { type TemporaryDirectory, temporaryDirectory } from "./support/temporary-directory.ts"
+
+const run = promisify(execFile)
+const tsc = resolve("node_modules/.bin/tsc")
+const manifest = JSON.parse(readFileSync("package.json", "utf8")) as {
+  version: string
+  exports: Record<string, string | Record<string, string>>
+  files: string[]
+}
+const entries = Object.keys(manifest.exports).filter((entry) => entry !== "./package.json")
+const specifier = (entry: string): string => `stemma${entry.slice(1)}`
+
+describe("the published package", () => {
+  let scratch: TemporaryDirectory
+  let installed: string
+
+  /** As npm would install it: package.json, bin and the build, beside the dependencies. */
+  beforeAll(async () => {
+    scratch = await temporaryDirectory()
+    installed = join(scratch.path, "node_modules/stemma")
+    await mkdir(installed, { recursive: true })
+    const build = run(process.execPath, ["tools/build.ts", "--out", join(installed, "dist")])
+    await build.catch((error) => Promise.reject(new Error(`The build failed:\n${error.stdout}`)))
+    await cp("package.json", join(installed, "package.json"))
+    await cp("bin", join(installed, "bin"), { recursive: true })
+    for (const name of ["zod", "ulid", "@types"])
+      await symlink(resolve("node_modules", name), join(scratch.path, "node_modules", name))
+  })
+  afterAll(() => scratch?.[Symbol.asyncDispose]())
+
+  test("has every file that exports names", () => {
+    const targets = Object.values(manifest.exports).flatMap((target) =>
+      typeof target === "string" ? [target] : Object.values(target),
+    )
+    expect(targets.filter((target) => !existsSync(join(installed, target)))).toEqual([])
+  })
+
+  test("loads each entry on this Node, without a word", async () => {
+    const script = entries.map((entry) => `await import(${JSON.stringify(specifier(entry))})`).join("\n")
+    const result = await run(process.execPath, ["--input-type=module", "--eval", script], {
+      cwd: scratch.path,
+    })
+    expect(result).toEqual({ stdout: "", stderr: "" })
+  })
+
+  test("opens a store from the built files, its worker included", async () => {
+    const script = `
+      import { openStore } from "stemma"
+      const store = await openStore({ path: "store/stemma.db" })
+      const found = await store.search({ text: "nothing" })
+      await store.close()
+      console.log(found.hits.length)`
+    const result = await run(process.execPath, ["--input-type=module", "--eval", script], {
+      cwd: scratch.path,
+    })
+    expect(result).toEqual({ stdout: "0\n", stderr: "" })
+  })
+
+  test("imports no source file: tsc rewrites imports, but not the URLs of workers", () => {
+    const files = filesBelow(join(installed, "dist"), ".js")
+    const imports = files.flatMap((path) =>
+      importsOfFile(path).map(({ specifier }) => `${path} ${specifier}`),
+    )
+    expect(imports.filter((line) => line.endsWith(".ts"))).toEqual([])
+  })
+
+  test("gives its types to a strict program", async () => {
+    const imports = entries.map((entry, i) => `import * as m${i} from "${specifier(entry)}"`)
+    const uses = `export const used = [${entries.map((_, i) => `m${i}`).join(", ")}]`
+    const check = 'import { openStore, type Session, type Store } from "stemma"\n'
+    const body = "export async function f(s: Store): Promise<Session> { return s.session(await g()) }\n"
+    const g =
+      "async function g(): Promise<string> { await openStore({ driver: 'memory' }); return 'ses_1' }\n"
+    await writeFile(join(scratch.path, "program.ts"), `${imports.join("\n")}\n${check}${uses}\n${body}${g}`)
+    await writeFile(join(scratch.path, "package.json"), '{ "type": "module" }')
+    const options = ["--strict", "--noEmit", "--module", "nodenext", "--target", "es2025", "--types", "node"]
+    const { stdout } = await run(tsc, [...options, "program.ts"], { cwd: scratch.path })
+    expect(stdout).toBe("")
+  })
+
+  test("has a program that tells its version and its help", async () => {
+    const program = join(installed, "bin/stemma.js")
+    expect((await run(process.execPath, [program, "--version"])).stdout).toBe(`${manifest.version}\n`)
+    expect((await run(process.execPath, [program, "--help"])).stdout).toContain("Usage: stemma")
+  })
+
+  test("ships no source and no test", () => {
+    expect(manifest.files).not.toContain("src")
+    expect(filesBelow(join(installed, "dist"), ".js").filter((path) => path.includes(".test."))).toEqual([])
+  })
+})
+
+describe("bin/stemma.js on an older Node", () => {
+  const oldNode = ["/usr/bin/node", "/usr/local/bin/node"].find((path) => existsSync(path))
+
+  test("says in one line what it needs, whatever the version claims to be", async () => {
+    const script = `
+      Object.defineProperty(process.versions, "node", { value: "20.20.2" })
+      Object.defineProperty(process, "version", { value: "v20.20.2" })`
+    const preload = `data:text/javascript,${encodeURIComponent(script)}`
+    const failed = await run(process.execPath, ["--import", preload, "bin/stemma.js"]).catch((error) => error)
+    expect(failed).toMatchObject({
+      code: 1,
+      stdout: "",
+      stderr: "stemma needs Node.js 24 or newer; this is v20.20.2.\n",
+    })
+  })
+
+  test.skipIf(oldNode === undefined)("also when the system's own Node is one", async () => {
+    const version = (await run(oldNode!, ["--version"])).stdout.trim()
+    const result = await run(oldNode!, ["bin/stemma.js"]).catch((error) => error)
+    if (Number.parseInt(version.slice(1), 10) >= 24) expect(result.stdout).toContain("stemma")
+    else expect(result.stderr).toBe(`stemma needs Node.js 24 or newer; this is ${version}.\n`)
+  })
+})

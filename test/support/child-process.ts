@@ -1,0 +1,72 @@
+import { type ChildProcess, spawn } from "node:child_process"
+import { closeSync, openSync, readFileSync } from "node:fs"
+import { join } from "node:path"
+import { fileURLToPath } from "node:url"
+
+export interface ChildOptions {
+  /** Where its output goes: a file is there, whole, also after the process was killed. */
+  output: string
+  args?: string[]
+  /** Put before the program: `["strace", "-f"]`. */
+  wrapper?: string[]
+  env?: Record<string, string>
+}
+
+/** One of the scripts in `children/`, running. Ends with its scope. */
+export interface Child extends AsyncDisposable {
+  process: ChildProcess
+  /** Resolves when the script says "ready"; rejects, with what it wrote, if it ends before. */
+  ready: Promise<void>
+  /** Resolves when the process is gone. */
+  ended: Promise<{ code: number | null; signal: string | null }>
+  /** The JSON lines that it has written so far. A line that the kill cut off is left out. */
+  lines<T>(): T[]
+  errors(): string
+}
+
+export function startChild(
+  script: string,
+  { output, args = [], wrapper = [], env = {} }: ChildOptions,
+): Child {
+  const path = fileURLToPath(new URL(`./children/${script}`, import.meta.url))
+  const [command, ...rest] = [...wrapper, process.execPath, path, ...args] as [string, ...string[]]
+  const out = openSync(output, "a")
+  const errors = openSync(`${output}.errors`, "a")
+  const child = spawn(command, rest, {
+    stdio: ["ignore", out, errors, "ipc"],
+    env: { ...process.env, NODE_OPTIONS: "", NODE_NO_WARNINGS: "1", ...env },
+  })
+  closeSync(out)
+  closeSync(errors)
+  const errorText = () => readFileSync(`${output}.errors`, "utf8")
+  const ended = new Promise<{ code: number | null; signal: string | null }>((resolve, reject) => {
+    child.once("error", reject)
+    child.once("exit", (code, signal) => resolve({ code, signal }))
+  })
+  const ready = new Promise<void>((resolve, reject) => {
+    child.once("message", () => resolve())
+    ended.then(() => reject(new Error(`${script} ended before it was ready: ${errorText()}`)), reject)
+  })
+  // Who does not wait for it is told by `ended`.
+  ready.catch(() => {})
+  return {
+    process: child,
+    ready,
+    ended,
+    lines: () =>
+      readFileSync(output, "utf8")
+        .split("\n")
+        .slice(0, -1)
+        .map((line) => JSON.parse(line)),
+    errors: errorText,
+    async [Symbol.asyncDispose]() {
+      child.kill("SIGKILL")
+      await ended
+    },
+  }
+}
+
+/** Compiled code that the children of one suite share: they start in half the time. */
+export function compileCache(directory: string): Record<string, string> {
+  return { NODE_COMPILE_CACHE: join(directory, "compile-cache") }
+}

@@ -1,0 +1,175 @@
+import { mkdir } from "node:fs/promises"
+import { join } from "node:path"
+import { StemmaError } from "../../src/protocol/index.ts"
+import type { Commit } from "../../src/stores/commit.ts"
+import type { Store } from "../../src/stores/store.ts"
+import { comparable, difference } from "./answers.ts"
+import { type Child, compileCache, startChild } from "./child-process.ts"
+import type { CrashGo, CrashLine } from "./children/crash-child.ts"
+import { manualClock } from "./clock.ts"
+import { type Driver, driverNamed } from "./drivers.ts"
+import { observeSession } from "./observe.ts"
+import { randomFrom } from "./seed.ts"
+
+export interface LaneReport {
+  kills: number
+  acknowledged: number
+  /** Commits that were in the store though the kill came before their answer. */
+  unanswered: number
+}
+
+/**
+ * Kills one process after another over the same store. A memory store is given every call that was acknowledged; after
+ * each kill the store must hold exactly that, and of the calls without an answer each whole or not at all.
+ */
+export async function crashLane(
+  driver: Driver,
+  { directory, kills, seed }: { directory: string; kills: number; seed: number },
+): Promise<LaneReport> {
+  const random = randomFrom(seed)
+  const stored = join(directory, "store")
+  await mkdir(stored)
+  await using oracle = await driverNamed("memory").open("", { clock: manualClock() })
+  const lane: Lane = { oracle, fences: new Map(), touched: new Set() }
+  const report: LaneReport = { kills: 0, acknowledged: 0, unanswered: 0 }
+  const start = (number: number) =>
+    startChild("crash-child.ts", {
+      output: join(directory, `child-${number}`),
+      args: [driver.name],
+      env: compileCache(directory),
+    })
+  let next: Child | undefined = start(0)
+  try {
+    for (let number = 0; number < kills; number++) {
+      const child: Child = next
+      next = undefined
+      await child.ready
+      child.process.send({ directory: stored, number, seed: seed + number } satisfies CrashGo)
+      next = number + 1 < kills ? start(number + 1) : undefined
+      await delay(killAfterMs(random))
+      child.process.kill("SIGKILL")
+      await child.ended
+      report.kills++
+      await checkAfterKill(driver, { stored, number, lane, report, lines: child.lines<CrashLine>() })
+      if (!next) break
+    }
+  } finally {
+    await next?.[Symbol.asyncDispose]()
+  }
+  await using store = await driver.open(stored)
+  await compareSessions(lane, store, [...lane.touched])
+  return report
+}
+
+/** Some die while they open the store, most in the middle of their work. */
+function killAfterMs(random: () => number): number {
+  return random() < 0.15 ? random() * 25 : 30 + random() * 90
+}
+
+interface Lane {
+  oracle: Store
+  /** The oracle's own fences; those of the killed processes mean nothing to it. */
+  fences: Map<string, number>
+  touched: Set<string>
+}
+
+type Told = Exclude<CrashLine, { done: number } | { failed: string }>
+
+async function checkAfterKill(
+  driver: Driver,
+  {
+    stored,
+    number,
+    lane,
+    report,
+    lines,
+  }: { stored: string; number: number; lane: Lane; report: LaneReport; lines: CrashLine[] },
+): Promise<void> {
+  const failed = lines.find((line) => "failed" in line)
+  if (failed) throw new Error(`Child ${number} failed by itself: ${failed.failed}`)
+  const done = new Set(lines.flatMap((line) => ("done" in line ? [line.done] : [])))
+  const told = lines.filter((line): line is Told => "about" in line)
+  const touched = new Set(told.flatMap(sessionsOf))
+  for (const call of told.filter((line) => done.has(line.about))) await replay(lane, call)
+  report.acknowledged += done.size
+
+  await using store = await driver.open(stored)
+  for (const call of told.filter((line) => !done.has(line.about))) {
+    if (!(await isThere(lane, store, call))) continue
+    await replay(lane, call)
+    report.unanswered++
+  }
+  await compareSessions(lane, store, [...touched])
+  const { problems } = await store.check()
+  if (problems.length > 0)
+    throw new Error(`After kill ${number} the store is damaged: ${problems.join("; ")}`)
+  for (const id of touched) lane.touched.add(id)
+  await commitNext(lane, store, [...touched])
+}
+
+function sessionsOf(call: Told): string[] {
+  if ("admit" in call) return [call.admit.sessionID]
+  return call.commit.ops.map((op) =>
+    op.op === "session.create" || op.op === "session.fork"
+      ? op.session.id
+      : op.op === "permission.put"
+        ? op.request.sessionID
+        : op.sessionID,
+  )
+}
+
+/** Whether a call that was not acknowledged has nevertheless happened: each commit adds one to the session's `seq`. */
+async function isThere(lane: Lane, store: Store, call: Told): Promise<boolean> {
+  const id = sessionsOf(call)[0]!
+  return (await seqOf(store, id)) > (await seqOf(lane.oracle, id))
+}
+
+async function seqOf(store: Store, sessionID: string): Promise<number> {
+  try {
+    return (await store.session(sessionID)).seq
+  } catch (error) {
+    if (StemmaError.is(error, "not_found")) return 0
+    throw error
+  }
+}
+
+async function replay(lane: Lane, call: Told): Promise<void> {
+  if ("admit" in call) {
+    await lane.oracle.admit(call.admit)
+    return
+  }
+  const fences: Record<string, number> = {}
+  for (const sessionID of Object.keys(call.commit.fences ?? {})) {
+    const fence = lane.fences.get(sessionID) ?? (await lane.oracle.claim(sessionID)).fence
+    lane.fences.set(sessionID, fence)
+    fences[sessionID] = fence
+  }
+  await lane.oracle.commit({ ...call.commit, fences })
+}
+
+async function compareSessions(lane: Lane, store: Store, sessionIDs: string[]): Promise<void> {
+  for (const id of sessionIDs) {
+    const expected = comparable(await observeSession(lane.oracle, id))
+    const found = difference(expected, comparable(await observeSession(store, id)))
+    if (found) throw new Error(`${store.name} does not hold what it acknowledged: session ${id}: ${found}`)
+  }
+}
+
+/** The dead holder's lease is taken at once, and the session goes on. */
+async function commitNext(lane: Lane, store: Store, sessionIDs: string[]): Promise<void> {
+  for (const sessionID of sessionIDs.slice(0, 2)) {
+    if ((await seqOf(store, sessionID)) === 0) continue
+    const lease = await store.claim(sessionID)
+    const commit: Commit = {
+      ops: [{ op: "session.patch", sessionID, add: { cost: 0.01 } }],
+      fences: { [sessionID]: lease.fence },
+    }
+    await store.commit(commit)
+    await replay(lane, { about: 0, commit })
+    await store.release(lease)
+  }
+}
+
+function delay(ms: number): Promise<void> {
+  return new Promise((resolve) => setTimeout(resolve, ms))
+}

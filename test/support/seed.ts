@@ -1,0 +1,23 @@
+/**
+ * Every random test says its seed when it starts and when it fails. To run the same again:
+ * `STEMMA_SEED=<seed> npx vitest run <file>`; with the path that fast-check prints, `STEMMA_PATH=<path>` goes straight
+ * to the smallest failing case.
+ */
+export function testSeed(what: string): { seed: number; path?: string } {
+  const given = process.env.STEMMA_SEED
+  const seed = given === undefined ? Date.now() & 0x7fffffff : Number(given)
+  const path = process.env.STEMMA_PATH
+  process.stdout.write(`${what}: STEMMA_SEED=${seed}${path ? ` STEMMA_PATH=${path}` : ""}\n`)
+  return path === undefined ? { seed } : { seed, path }
+}
+
+/** Numbers in [0, 1) that depend on the seed only. */
+export function randomFrom(seed: number): () => number {
+  let state = seed >>> 0
+  return () => {
+    state = (state + 0x6d2b79f5) >>> 0
+    let mixed = Math.imul(state ^ (state >>> 15), state | 1)
+    mixed ^= mixed + Math.imul(mixed ^ (mixed >>> 7), mixed | 61)
+    return ((mixed ^ (mixed >>> 14)) >>> 0) / 4_294_967_296
+  }
+}

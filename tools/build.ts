@@ -1,0 +1,18 @@
+import { spawnSync } from "node:child_process"
+import { rmSync } from "node:fs"
+import { resolve } from "node:path"
+import { fileURLToPath } from "node:url"
+import { parseArgs } from "node:util"
+
+// Emits JavaScript and declarations for publishing; the sources themselves run without a build.
+const root = fileURLToPath(new URL("..", import.meta.url))
+const { values } = parseArgs({ options: { out: { type: "string", default: "dist" } } })
+const out = resolve(root, values.out)
+
+rmSync(out, { recursive: true, force: true })
+const { status } = spawnSync(
+  fileURLToPath(new URL("../node_modules/.bin/tsc", import.meta.url)),
+  ["-p", "tsconfig.build.json", "--outDir", out],
+  { cwd: root, stdio: "inherit" },
+)
+process.exitCode = status ?? 1
