@@ -80,7 +80,17 @@ describe("the published package", () => {
       "async function g(): Promise<string> { await openStore({ driver: 'memory' }); return 'ses_1' }\n"
     await writeFile(join(scratch.path, "program.ts"), `${imports.join("\n")}\n${check}${uses}\n${body}${g}`)
     await writeFile(join(scratch.path, "package.json"), '{ "type": "module" }')
-    const options = ["--strict", "--noEmit", "--module", "nodenext", "--target", "es2025", "--types", "node"]
+    const options = [
+      "--strict",
+      "--skipDefaultLibCheck",
+      "--noEmit",
+      "--module",
+      "nodenext",
+      "--target",
+      "es2025",
+      "--types",
+      "node",
+    ]
     const { stdout } = await run(tsc, [...options, "program.ts"], { cwd: scratch.path })
     expect(stdout).toBe("")
   })

@@ -31,7 +31,7 @@ export function toPico(dollars: number): bigint {
   return atScale(decimalOf(dollars), picoScale)
 }
 
-/** The number nearest to so many units of 1e-12 dollar. Exact back through `toPico` below 9,000 dollars. */
+/** The number nearest to so many units of 1e-12 dollar. Exact back through `toPico` below 4,000 dollars. */
 export function fromPico(pico: bigint): number {
   const magnitude = (pico < 0n ? -pico : pico).toString().padStart(picoScale + 1, "0")
   const text = `${magnitude.slice(0, -picoScale)}.${magnitude.slice(-picoScale)}`

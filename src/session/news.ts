@@ -5,7 +5,7 @@ import type { RowOf, SessionView } from "./view.ts"
 
 /** True if the row says something that the view does not have: not a second time, and not an older version. */
 export function isNews(view: SessionView, row: Row): boolean {
-  const { versions, permissionVersions, slots } = view.internal
+  const { versions, permissionVersions, slots, floor } = view.internal
   if (row.version <= versions.removed) return false
   switch (row.type) {
     case "removed":
@@ -21,8 +21,7 @@ export function isNews(view: SessionView, row: Row): boolean {
     case "part":
     case "piece":
     case "note":
-      // Whoever has seen a history row has seen, or must page in, everything before it.
-      if (row.version < versions.history) return false
+      if (row.version < floor) return false
       return isNewsOfSlot(slots.get(row.position), row)
   }
 }

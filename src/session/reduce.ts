@@ -17,6 +17,7 @@ import { type RowOf, type SessionView, viewCount } from "./view.ts"
 /** Puts one row into the view. True if that changed anything. */
 export function reduceRow(view: SessionView, row: Row): boolean {
   checkSession(view, row.sessionID)
+  view.internal.heard = Math.max(view.internal.heard, row.version)
   if (!isNews(view, row)) return false
   applyRow(view, row)
   view.revision++
@@ -88,8 +89,9 @@ function applyHistory(view: SessionView, row: RowOf<"history">): void {
   }
   while (internal.end > row.keep && !internal.slots.has(internal.end - 1)) internal.end--
   internal.versions.history = row.version
+  internal.floor = Math.max(internal.floor, row.version)
   view.epoch = Math.max(view.epoch, row.epoch)
-  tellCount(view, { epoch: row.epoch, count: row.keep })
+  tellCount(view, { epoch: row.epoch, count: 0 })
 }
 
 function applyMessage(view: SessionView, row: RowOf<"message">): void {
@@ -144,7 +146,11 @@ export function reducePage(
   if (view.removed || page.epoch < view.epoch) return false
   const before = viewCount(view)
   let changed = page.epoch > view.epoch
-  if (page.epoch > view.epoch) clearSlots(view)
+  if (page.epoch > view.epoch) {
+    clearSlots(view)
+    // Rows that come again must not bring back half of what was just dropped.
+    view.internal.floor = Math.max(view.internal.floor, view.internal.heard + 1)
+  }
   view.epoch = page.epoch
   tellCount(view, page)
   const version = page.items.reduce((newest, item) => Math.max(newest, item.version), 0)

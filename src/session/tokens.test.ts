@@ -1,8 +1,14 @@
 import fc from "fast-check"
 import { describe, expect, test } from "vitest"
 import { noTokens } from "../protocol/index.ts"
-import { assistant, completed, part, text, tool, user } from "./samples.test.ts"
-import { addTokens, estimateMessageTokens, estimatePartTokens, estimateTokens, totalTokens } from "./tokens.ts"
+import { assistant, completed, part, text, tool, user } from "./samples.ts"
+import {
+  addTokens,
+  estimateMessageTokens,
+  estimatePartTokens,
+  estimateTokens,
+  totalTokens,
+} from "./tokens.ts"
 
 describe("the estimate", () => {
   test("is a quarter token a character, rounded up at the end", () => {
@@ -27,7 +33,8 @@ describe("the estimate", () => {
   })
 
   test("agrees with the scripts that Unicode gives to letters", () => {
-    const isCjk = /[\p{Script=Han}\p{Script=Hiragana}\p{Script=Katakana}\p{Script=Hangul}\p{Script=Bopomofo}]/u
+    const isCjk =
+      /[\p{Script=Han}\p{Script=Hiragana}\p{Script=Katakana}\p{Script=Hangul}\p{Script=Bopomofo}]/u
     fc.assert(
       fc.property(fc.string({ unit: "grapheme", maxLength: 50 }), (value) => {
         const letters = value.replace(/[^\p{L}]/gu, "")

@@ -1,11 +1,4 @@
-import type {
-  HistoryItem,
-  InboxItem,
-  PermissionRequest,
-  Row,
-  Session,
-  Todo,
-} from "../protocol/index.ts"
+import type { HistoryItem, InboxItem, PermissionRequest, Row, Session, Todo } from "../protocol/index.ts"
 import { type Slot, slotItem } from "./slot.ts"
 
 export type RowOf<T extends Row["type"]> = Extract<Row, { type: T }>
@@ -39,6 +32,10 @@ export interface ViewInternal {
   told: { epoch: number; count: number }
   /** Positions of slots that cannot be trusted to be whole. */
   unfinished: Set<number>
+  /** The newest version of any row so far. */
+  heard: number
+  /** Older rows of messages are ignored: what they said was dropped, or must be paged in. */
+  floor: number
   versions: { session: number; history: number; todos: number; inbox: number; removed: number }
   permissionVersions: Map<string, number>
   messages: { revision: number; items: HistoryItem[] } | undefined
@@ -59,6 +56,8 @@ export function emptyView(): SessionView {
       end: 0,
       told: { epoch: 0, count: 0 },
       unfinished: new Set(),
+      heard: 0,
+      floor: 0,
       versions: { session: 0, history: 0, todos: 0, inbox: 0, removed: 0 },
       permissionVersions: new Map(),
       messages: undefined,

@@ -191,7 +191,8 @@ class MemoryStore implements Store {
   #announce({ version, touched, removed }: Applied): string {
     const cursor = encodeCursor(this.#state.storeID, version)
     const visible = [...touched.values()].filter(({ session }) => !session.importing)
-    this.#watchers.tell({ cursor, sessions: [...visible.map(({ session }) => session.info.id), ...removed] })
+    const known = removed.filter((id) => this.#state.tombstones.has(id))
+    this.#watchers.tell({ cursor, sessions: [...visible.map(({ session }) => session.info.id), ...known] })
     return cursor
   }
 

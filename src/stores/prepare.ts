@@ -1,14 +1,60 @@
-import { InboxItem, parseOrInvalid } from "../protocol/index.ts"
-import { cleanDeep } from "../session/clean-text.ts"
+import { InboxItem, parseOrInvalid, StemmaError } from "../protocol/index.ts"
+import { cleanText } from "../session/clean-text.ts"
 import { Commit } from "./commit.ts"
 
-/** A commit that is well formed and holds no text that a store cannot keep, or `invalid`. */
+const depthMax = 200
+
+/** A commit that is well formed, shares nothing with what the caller gave, and holds no text that a store cannot keep. */
 export function prepareCommit(commit: Commit): Commit {
-  return cleanDeep(parseOrInvalid(Commit, commit, "The commit"))
+  return storable(parseOrInvalid(Commit, commit, "The commit"))
 }
 
 export function prepareItem(item: InboxItem): InboxItem {
-  return cleanDeep(parseOrInvalid(InboxItem, item, "The inbox item"))
+  return storable(parseOrInvalid(InboxItem, item, "The inbox item"))
+}
+
+/** A deep copy as JSON would keep it, with every text cleaned; `invalid` for what JSON has no form for. */
+export function storable<T>(value: T, depth = 0): T {
+  switch (typeof value) {
+    case "string":
+      return cleanText(value) as T
+    case "number":
+      return (Number.isFinite(value) ? value : null) as T
+    case "boolean":
+    case "undefined":
+      return value
+    case "object":
+      return value === null ? value : (copyObject(value, depth) as T)
+    default:
+      throw unstorable(`a ${typeof value}`)
+  }
+}
+
+function copyObject(value: object, depth: number): unknown {
+  if (depth > depthMax) throw unstorable(`something nested more than ${depthMax} deep`)
+  if (Array.isArray(value)) return value.map((entry: unknown) => storable(entry, depth + 1) ?? null)
+  const { toJSON } = value as { toJSON?: unknown }
+  if (typeof toJSON === "function") return storable(toJSON.call(value) as unknown, depth + 1)
+  const copy: Record<string, unknown> = {}
+  for (const name of Object.keys(value)) {
+    const inner = (value as Record<string, unknown>)[name]
+    if (inner === undefined) continue
+    const key = cleanText(name)
+    // A plain assignment to this one name would set the prototype.
+    if (key === "__proto__")
+      Object.defineProperty(copy, key, { value: storable(inner, depth + 1), ...ownField })
+    else copy[key] = storable(inner, depth + 1)
+  }
+  return copy
+}
+
+const ownField = { enumerable: true, configurable: true, writable: true }
+
+function unstorable(what: string): StemmaError {
+  return new StemmaError(
+    "invalid",
+    `The input holds ${what}, which cannot be stored. Give plain objects, lists and values.`,
+  )
 }
 
 /** JSON with sorted keys: equal values give equal text. */

@@ -1,4 +1,12 @@
-import type { HistoryItem, InboxItem, PermissionRequest, Row, SearchKind, Session, Todo } from "../protocol/index.ts"
+import type {
+  HistoryItem,
+  InboxItem,
+  PermissionRequest,
+  Row,
+  SearchKind,
+  Session,
+  Todo,
+} from "../protocol/index.ts"
 import type { Commit } from "./commit.ts"
 
 /**

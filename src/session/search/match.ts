@@ -1,7 +1,7 @@
 import { classAt, classBefore, isWord, space, unitsAt, unitsBefore, upper } from "./characters.ts"
 import { foldText } from "./fold.ts"
 import type { LiteralPiece, SearchTerm, SearchTerms } from "./query.ts"
-import { humpStarts, tokenUnitsMax } from "./scan.ts"
+import { humpRunMax, humpStarts, tokenUnitsMax } from "./scan.ts"
 
 /** A stretch of text, [start, end) in UTF-16 units. */
 export type Mark = [number, number]
@@ -75,8 +75,8 @@ function isHump(term: SearchTerm & { kind: "word" }, text: string, at: number): 
   const starts = humpStarts(text, start, wordEnd)
   const hump = starts.indexOf(at)
   if (hump === -1) return false
-  const humpEnd = starts[hump + 1] ?? wordEnd
-  return term.prefix ? end <= humpEnd : end === humpEnd
+  const ends = [...starts.slice(hump + 1), wordEnd].slice(0, humpRunMax)
+  return term.prefix ? end <= ends.at(-1)! : ends.includes(end)
 }
 
 /** Where the literal that begins at `at` ends, if it stands there. */

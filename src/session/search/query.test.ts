@@ -53,7 +53,8 @@ test.each([
 })
 
 test.each([
-  ["foo ba*", '"foo" AND "ba"*'],
+  ["foo ba*", '"foo" AND "ba…"'],
+  ["wonderf*", '"wonderf"* AND "wonder…"'],
   ["src/app.ts", '"src·app" AND "app·ts"'],
   ["src/fo*", '"src·fo"*'],
   ["src/*", '"src"'],

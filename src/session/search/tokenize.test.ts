@@ -1,10 +1,20 @@
 import { expect, test } from "vitest"
 import { tokenize } from "./tokenize.ts"
 
+/** Without the beginnings of words. */
+function tokensOf(text: string): string[] {
+  return tokenize(text).filter((token) => !token.endsWith("…"))
+}
+
 test.each([
   ["words, each once, in any case", "The cat saw the Cat.", ["the", "cat", "saw"]],
   ["numbers and words with accents", "Déjà vu 42", ["déjà", "vu", "42"]],
   ["camelCase as a whole and by humps", "parseQuery", ["parsequery", "parse", "query"]],
+  [
+    "runs of up to three humps",
+    "aBigRedFox",
+    ["abigredfox", "a", "abig", "abigred", "big", "bigred", "bigredfox", "red", "redfox", "fox"],
+  ],
   ["capitals before a hump", "HTTPServer", ["httpserver", "http", "server"]],
   [
     "digits with what stands before them",
@@ -26,13 +36,21 @@ test.each([
   ["words and Chinese that touch", "用React写", ["用", "react", "写"]],
   ["neither punctuation nor emoji", "🎉 -> ✅! 👩‍👩‍👧 ❤️", []],
 ])("gives %s", (_, text, tokens) => {
-  expect(tokenize(text)).toEqual(tokens)
+  expect(tokensOf(text)).toEqual(tokens)
+})
+
+test("gives the beginnings of words and humps, marked", () => {
+  const beginnings = tokenize("getHttpServer").filter((token) => token.endsWith("…"))
+  for (const token of ["ge…", "get…", "geth…", "gethttps…", "ht…", "http…", "httpserv…", "server…"]) {
+    expect(beginnings).toContain(token)
+  }
+  expect(tokenize("中文").some((token) => token.endsWith("…"))).toBe(false)
 })
 
 test("cuts long tokens, never inside a character, and does not split what is too long to be a name", () => {
-  expect(tokenize("x".repeat(100))).toEqual(["x".repeat(64)])
-  expect(tokenize(`x${"𐐨".repeat(40)}`)).toEqual([`x${"𐐨".repeat(31)}`])
-  expect(tokenize("aB".repeat(40))).toEqual(["ab".repeat(32)])
+  expect(tokensOf("x".repeat(100))).toEqual(["x".repeat(64)])
+  expect(tokensOf(`x${"𐐨".repeat(40)}`)).toEqual([`x${"𐐨".repeat(31)}`])
+  expect(tokensOf("aB".repeat(40))).toEqual(["ab".repeat(32)])
 })
 
 test("a megabyte takes well under a second, whatever it holds", () => {

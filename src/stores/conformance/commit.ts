@@ -60,20 +60,23 @@ export const commitCases = [
     assert.deepEqual(await run.texts(), ["abcd!"])
   }),
 
-  promised("versions grow by one a commit, and seq by one for every session that a commit touches", async (scene) => {
-    const { store } = scene
-    const first = await scene.session()
-    const second = await scene.session()
-    assert.equal((await first.info()).seq, 1)
-    const patch = (sessionID: string): Op => ({ op: "session.patch", sessionID, set: { title: "new" } })
-    const one = await store.commit({ ops: [patch(first.id), patch(first.id)] })
-    const both = await store.commit({ ops: [patch(first.id), patch(second.id)] })
-    assert.deepEqual(one.seq, { [first.id]: 2 })
-    assert.deepEqual(both.seq, { [first.id]: 3, [second.id]: 2 })
-    assert.equal(both.version, one.version + 1)
-    assert.equal((await first.info()).seq, 3)
-    assert.equal(both.cursor, await store.cursor())
-  }),
+  promised(
+    "versions grow by one a commit, and seq by one for every session that a commit touches",
+    async (scene) => {
+      const { store } = scene
+      const first = await scene.session()
+      const second = await scene.session()
+      assert.equal((await first.info()).seq, 1)
+      const patch = (sessionID: string): Op => ({ op: "session.patch", sessionID, set: { title: "new" } })
+      const one = await store.commit({ ops: [patch(first.id), patch(first.id)] })
+      const both = await store.commit({ ops: [patch(first.id), patch(second.id)] })
+      assert.deepEqual(one.seq, { [first.id]: 2 })
+      assert.deepEqual(both.seq, { [first.id]: 3, [second.id]: 2 })
+      assert.equal(both.version, one.version + 1)
+      assert.equal((await first.info()).seq, 3)
+      assert.equal(both.cursor, await store.cursor())
+    },
+  ),
 
   promised("one commit may cover a parent's part, its child and the child's first prompt", async (scene) => {
     const { store, make } = scene
@@ -83,7 +86,13 @@ export const commitCases = [
     await parent.commit(
       { op: "session.create", session: child, segment: make.id("segment") },
       { op: "part.put", sessionID: parent.id, messageID, part: make.text("asked a subagent") },
-      { op: "message.append", sessionID: child.id, message: make.user(), parts: [make.text("go")], sealed: true },
+      {
+        op: "message.append",
+        sessionID: child.id,
+        message: make.user(),
+        parts: [make.text("go")],
+        sealed: true,
+      },
     )
     assert.deepEqual(await parent.texts(), ["asked a subagent"])
     assert.deepEqual(await (await scene.run(child.id)).texts(), ["go"])
@@ -106,7 +115,13 @@ export const commitCases = [
     const { store, make } = scene
     const run = await scene.session()
     const part = { ...make.text("as given"), metadata: { list: [1] } }
-    const op = { op: "message.append" as const, sessionID: run.id, message: make.user(), parts: [part], sealed: true }
+    const op = {
+      op: "message.append" as const,
+      sessionID: run.id,
+      message: make.user(),
+      parts: [part],
+      sealed: true,
+    }
     const done = run.commit(op)
     part.text = "changed"
     part.metadata.list.push(2)
@@ -125,25 +140,27 @@ export const commitCases = [
     const admitted = store.admit(prompt)
     prompt.delivery = "queue"
     await admitted
-    assert.equal((await store.inbox(run.id))[0]?.type === "prompt" && prompt.delivery, "queue")
     assert.deepEqual(await store.inbox(run.id), [{ ...prompt, delivery: "steer" }])
   }),
 
-  promised("what a caller does to an object that it was given changes nothing in the store", async (scene) => {
-    const { store, make } = scene
-    const run = await scene.session()
-    await run.append([{ ...make.text("kept"), metadata: { list: [1] } }])
-    await store.commit({ ops: [{ op: "permission.put", request: make.permission(run.id) }] })
-    const read = async () => ({
-      info: await run.info(),
-      items: await run.items(),
-      rows: await scene.rows({ sessionID: run.id }),
-      permissions: await store.permissions({ sessionID: run.id }),
-    })
-    const before = structuredClone(await read())
-    spoil(await read())
-    assert.deepEqual(await read(), before)
-  }),
+  promised(
+    "what a caller does to an object that it was given changes nothing in the store",
+    async (scene) => {
+      const { store, make } = scene
+      const run = await scene.session()
+      await run.append([{ ...make.text("kept"), metadata: { list: [1] } }])
+      await store.commit({ ops: [{ op: "permission.put", request: make.permission(run.id) }] })
+      const read = async () => ({
+        info: await run.info(),
+        items: await run.items(),
+        rows: await scene.rows({ sessionID: run.id }),
+        permissions: await store.permissions({ sessionID: run.id }),
+      })
+      const before = structuredClone(await read())
+      spoil(await read())
+      assert.deepEqual(await read(), before)
+    },
+  ),
 
   promised("cost and tokens are added to, and decimal cost is exact", async (scene) => {
     const { store } = scene
@@ -206,6 +223,8 @@ export const commitCases = [
     await store.remove(owner.id)
     await setKey(key)
     await setKey(key)
+    await failsWith("conflict", create({ agent: "build", key }))
+    await create({ agent: "build", key: "other" })
     await setKey(null)
     await create({ agent: "build", key })
   }),
@@ -229,7 +248,10 @@ export const commitCases = [
     const { segment } = (await run.info()).history
     const session = make.session()
     await failsWith("conflict", store.commit({ ops: [{ op: "session.create", session, segment }] }))
-    await failsWith("conflict", store.commit({ ops: [{ op: "session.fork", sourceID: run.id, session, segment }] }))
+    await failsWith(
+      "conflict",
+      store.commit({ ops: [{ op: "session.fork", sourceID: run.id, session, segment }] }),
+    )
     await failsWith("conflict", run.commit({ op: "history.move", sessionID: run.id, segment, messageID }))
   }),
 
@@ -273,6 +295,9 @@ export const commitCases = [
     assert.equal(await updated(), 3000)
     await run.seal(message.id)
     assert.equal(await updated(), 4000)
+    const brief = make.assistant({ time: { created: 2600 } })
+    await run.commit({ op: "message.append", sessionID, message: brief })
+    await run.seal(brief.id)
     await store.commit({ ops: [{ op: "session.patch", sessionID, set: { title: "new" } }] })
     await run.note(message.id, "summary", "x")
     assert.equal(await updated(), 4000)

@@ -63,26 +63,39 @@ export const forkCases = [
     assert.equal((await fork.items())[2]?.position, 2)
   }),
 
-  promised("a fork takes agent, model, permission, maxHistory, project and directory along, unless it names its own", async (scene) => {
-    const permission = [{ permission: "edit", pattern: "*", action: "deny" as const }]
-    const given = { agent: "build", model: { providerID: "p", modelID: "m" }, permission, maxHistory: 7 }
-    const place = { projectID: "one", directory: "/one" }
-    const source = await scene.session({ ...given, ...place, key: "k", title: "source", budget: 1 })
-    await source.say("a")
-    const messageID = await source.say("b")
-    const inherited = await scene.fork(source.id, { messageID, fields: { title: "fork" } })
-    const info = await inherited.info()
-    const { agent, model, maxHistory, projectID, directory } = info
-    assert.deepEqual({ agent, model, permission: info.permission, maxHistory }, given)
-    assert.deepEqual({ projectID, directory }, place)
-    assert.deepEqual(info.forkedFrom, { sessionID: source.id, messageID })
-    assert.deepEqual([info.title, info.parentID, info.key, info.budget], ["fork", undefined, undefined, undefined])
-    assert.deepEqual([info.history.count, info.history.epoch, info.history.left, info.seq], [1, 1, [], 1])
-    const own = { agent: "plan", permission: [], maxHistory: 3, projectID: "two", directory: "/two", budget: 2 }
-    const named = await (await scene.fork(source.id, { fields: own })).info()
-    for (const [field, value] of Object.entries(own)) assert.deepEqual(named[field as "agent"], value)
-    assert.deepEqual(named.forkedFrom, { sessionID: source.id })
-  }),
+  promised(
+    "a fork takes agent, model, permission, maxHistory, project and directory along, unless it names its own",
+    async (scene) => {
+      const permission = [{ permission: "edit", pattern: "*", action: "deny" as const }]
+      const given = { agent: "build", model: { providerID: "p", modelID: "m" }, permission, maxHistory: 7 }
+      const place = { projectID: "one", directory: "/one" }
+      const source = await scene.session({ ...given, ...place, key: "k", title: "source", budget: 1 })
+      await source.say("a")
+      const messageID = await source.say("b")
+      const inherited = await scene.fork(source.id, { messageID, fields: { title: "fork" } })
+      const info = await inherited.info()
+      const { agent, model, maxHistory, projectID, directory } = info
+      assert.deepEqual({ agent, model, permission: info.permission, maxHistory }, given)
+      assert.deepEqual({ projectID, directory }, place)
+      assert.deepEqual(info.forkedFrom, { sessionID: source.id, messageID })
+      assert.deepEqual(
+        [info.title, info.parentID, info.key, info.budget],
+        ["fork", undefined, undefined, undefined],
+      )
+      assert.deepEqual([info.history.count, info.history.epoch, info.history.left, info.seq], [1, 1, [], 1])
+      const own = {
+        agent: "plan",
+        permission: [],
+        maxHistory: 3,
+        projectID: "two",
+        directory: "/two",
+        budget: 2,
+      }
+      const named = await (await scene.fork(source.id, { fields: own })).info()
+      for (const [field, value] of Object.entries(own)) assert.deepEqual(named[field as "agent"], value)
+      assert.deepEqual(named.forkedFrom, { sessionID: source.id })
+    },
+  ),
 
   promised("a fork starts with no cost, tokens, todos, permission requests, inbox or mark", async (scene) => {
     const { store, make } = scene
@@ -136,7 +149,13 @@ export const forkCases = [
     const [, messageID] = await source.sayAll("a", "b and more", "c")
     const session = make.session()
     const tail = { message: make.user(), parts: [make.text("b")] }
-    const fork = { op: "session.fork" as const, sourceID: source.id, messageID, session, segment: make.id("segment") }
+    const fork = {
+      op: "session.fork" as const,
+      sourceID: source.id,
+      messageID,
+      session,
+      segment: make.id("segment"),
+    }
     await failsWith(
       "invalid",
       store.commit({ ops: [{ ...fork, tail: { ...tail, parts: [tail.parts[0]!, tail.parts[0]!] } }] }),
@@ -159,7 +178,13 @@ export const forkCases = [
         { op: "session.create", session: source, segment: make.id("segment") },
         { op: "message.append", sessionID: source.id, message: make.user(), parts, sealed: true },
         { op: "session.fork", sourceID: source.id, session: fork, segment: make.id("segment") },
-        { op: "message.append", sessionID: fork.id, message: make.user(), parts: [make.text("b")], sealed: true },
+        {
+          op: "message.append",
+          sessionID: fork.id,
+          message: make.user(),
+          parts: [make.text("b")],
+          sealed: true,
+        },
       ],
     })
     assert.deepEqual(await (await scene.run(fork.id)).texts(), ["a", "b"])

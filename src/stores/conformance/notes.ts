@@ -72,21 +72,24 @@ export const noteCases = [
     assert.deepEqual(await notes(fork), [{ summary: "of the fork", seen: true }])
   }),
 
-  promised("moving a history back brings its older notes back, and the left tail keeps the newer", async (scene) => {
-    const run = await scene.session()
-    const [a, b] = (await run.sayAll("a", "b")) as [string, string]
-    await run.note(a, "summary", "at two")
-    const c = await run.say("c")
-    await run.note(a, "summary", "at three")
-    await run.note(b, "summary", "of b")
-    const left = (await run.info()).history.segment
-    await run.moveBefore(c)
-    assert.deepEqual(await notes(run), [{ summary: "at two" }, undefined])
-    await run.say("d")
-    await run.note(b, "summary", "new")
-    assert.deepEqual(await notes(run), [{ summary: "at two" }, { summary: "new" }, undefined])
-    assert.deepEqual(await notes(run, left), [{ summary: "at three" }, { summary: "of b" }, undefined])
-    const fork = await scene.fork(run.id, { left })
-    assert.deepEqual(await notes(fork), [{ summary: "at three" }, { summary: "of b" }, undefined])
-  }),
+  promised(
+    "moving a history back brings its older notes back, and the left tail keeps the newer",
+    async (scene) => {
+      const run = await scene.session()
+      const [a, b] = (await run.sayAll("a", "b")) as [string, string]
+      await run.note(a, "summary", "at two")
+      const c = await run.say("c")
+      await run.note(a, "summary", "at three")
+      await run.note(b, "summary", "of b")
+      const left = (await run.info()).history.segment
+      await run.moveBefore(c)
+      assert.deepEqual(await notes(run), [{ summary: "at two" }, undefined])
+      await run.say("d")
+      await run.note(b, "summary", "new")
+      assert.deepEqual(await notes(run), [{ summary: "at two" }, { summary: "new" }, undefined])
+      assert.deepEqual(await notes(run, left), [{ summary: "at three" }, { summary: "of b" }, undefined])
+      const fork = await scene.fork(run.id, { left })
+      assert.deepEqual(await notes(fork), [{ summary: "at three" }, { summary: "of b" }, undefined])
+    },
+  ),
 ]

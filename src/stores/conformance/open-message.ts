@@ -60,17 +60,20 @@ export const openMessageCases = [
     assert.deepEqual(await run.texts(), ["Hello 👋!"])
   }),
 
-  promised("a piece that does not begin where the text ends is refused and told the length", async (scene) => {
-    const { make } = scene
-    const run = await scene.session()
-    const part = make.text("abc")
-    const messageID = await run.begin(part)
-    for (const offset of [0, 2, 4]) {
-      const error = await failsWith("conflict", run.grow(messageID, { partID: part.id, offset, text: "x" }))
-      assert.equal(error.details?.length, 3)
-    }
-    assert.deepEqual(await run.texts(), ["abc"])
-  }),
+  promised(
+    "a piece that does not begin where the text ends is refused and told the length",
+    async (scene) => {
+      const { make } = scene
+      const run = await scene.session()
+      const part = make.text("abc")
+      const messageID = await run.begin(part)
+      for (const offset of [0, 2, 4]) {
+        const error = await failsWith("conflict", run.grow(messageID, { partID: part.id, offset, text: "x" }))
+        assert.equal(error.details?.length, 3)
+      }
+      assert.deepEqual(await run.texts(), ["abc"])
+    },
+  ),
 
   promised("an empty piece changes nothing but counts as a commit", async (scene) => {
     const { make } = scene
@@ -207,8 +210,7 @@ export const openMessageCases = [
     const run = await scene.session()
     const [a, b, c] = [make.text("a"), make.text("b"), make.text("c")]
     const messageID = await run.begin(a, b, c)
-    const truncate = (keep: number) =>
-      run.commit({ op: "part.truncate", sessionID: run.id, messageID, keep })
+    const truncate = (keep: number) => run.commit({ op: "part.truncate", sessionID: run.id, messageID, keep })
     const ids = async () => (await run.items())[0]?.parts.map((part) => part.id)
     await run.grow(messageID, { partID: c.id, offset: 1, text: "c" })
     await truncate(5)
@@ -232,7 +234,10 @@ export const openMessageCases = [
     await run.commit({ op: "message.put", sessionID, message: { ...message, cost: 0.5, finish: "stop" } })
     const [open] = await run.items()
     assert.deepEqual(open?.message, { ...message, cost: 0.5, finish: "stop", sessionID })
-    await failsWith("invalid", run.commit({ op: "message.put", sessionID, message: make.user({ id: message.id }) }))
+    await failsWith(
+      "invalid",
+      run.commit({ op: "message.put", sessionID, message: make.user({ id: message.id }) }),
+    )
     const seal = { op: "message.seal" as const, sessionID, messageID: message.id }
     await failsWith("invalid", run.commit({ ...seal, message: make.assistant() }))
     const last = { ...message, cost: 1, time: { created: 1, completed: 2 } }

@@ -2,23 +2,25 @@ import assert from "node:assert/strict"
 import { failsWith, promised } from "./scene.ts"
 
 export const revertCases = [
-  promised("a revert mark hides nothing from reading, refuses new messages, and can be cleared", async (scene) => {
-    const { store, make } = scene
-    const run = await scene.session()
-    const ids = await run.sayAll("a", "b")
-    const mark = { messageID: ids[1]!, snapshot: "tree", diff: "-b" }
-    await store.commit({ ops: [{ op: "session.patch", sessionID: run.id, set: { revert: mark } }] })
-    assert.deepEqual((await run.info()).revert, mark)
-    assert.deepEqual(await run.texts(), ["a", "b"])
-    await failsWith("invalid", run.say("c"))
-    await store.commit({ ops: [{ op: "session.patch", sessionID: run.id, set: { revert: null } }] })
-    await run.say("c")
-    assert.deepEqual(await run.texts(), ["a", "b", "c"])
-    const info = await run.info()
-    assert.ok(!("revert" in info))
-    assert.equal(info.history.epoch, 0)
-    assert.ok(make)
-  }),
+  promised(
+    "a revert mark hides nothing from reading, refuses new messages, and can be cleared",
+    async (scene) => {
+      const { store } = scene
+      const run = await scene.session()
+      const ids = await run.sayAll("a", "b")
+      const mark = { messageID: ids[1]!, snapshot: "tree", diff: "-b" }
+      await store.commit({ ops: [{ op: "session.patch", sessionID: run.id, set: { revert: mark } }] })
+      assert.deepEqual((await run.info()).revert, mark)
+      assert.deepEqual(await run.texts(), ["a", "b"])
+      await failsWith("invalid", run.say("c"))
+      await store.commit({ ops: [{ op: "session.patch", sessionID: run.id, set: { revert: null } }] })
+      await run.say("c")
+      assert.deepEqual(await run.texts(), ["a", "b", "c"])
+      const info = await run.info()
+      assert.ok(!("revert" in info))
+      assert.equal(info.history.epoch, 0)
+    },
+  ),
 
   promised("a revert mark names a message, and a part of it, that are in the history", async (scene) => {
     const { store, make } = scene
@@ -136,13 +138,16 @@ export const revertCases = [
     assert.equal((await fork.info()).history.epoch, 2)
   }),
 
-  promised("a history is not moved while a message is open, nor to a message that it does not have", async (scene) => {
-    const run = await scene.session()
-    const id = await run.say("a")
-    await failsWith("not_found", run.moveBefore(scene.make.id("message")))
-    const open = await run.begin()
-    await failsWith("invalid", run.moveBefore(id))
-    await failsWith("invalid", run.moveBefore(open))
-    assert.equal((await run.info()).history.epoch, 0)
-  }),
+  promised(
+    "a history is not moved while a message is open, nor to a message that it does not have",
+    async (scene) => {
+      const run = await scene.session()
+      const id = await run.say("a")
+      await failsWith("not_found", run.moveBefore(scene.make.id("message")))
+      const open = await run.begin()
+      await failsWith("invalid", run.moveBefore(id))
+      await failsWith("invalid", run.moveBefore(open))
+      assert.equal((await run.info()).history.epoch, 0)
+    },
+  ),
 ]

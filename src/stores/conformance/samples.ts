@@ -133,19 +133,23 @@ export class Samples {
   }
 }
 
-export const pending: ToolState = { status: "pending", input: {}, raw: "" }
-export const running: ToolState = { status: "running", input: { command: "ls" }, time: { start: 1 } }
-export const completed: ToolState = {
+export const pending = { status: "pending", input: {}, raw: "" } satisfies ToolState
+export const running = {
+  status: "running",
+  input: { command: "ls" },
+  time: { start: 1 },
+} satisfies ToolState
+export const completed = {
   status: "completed",
   input: { command: "ls" },
   output: "a.txt",
   title: "ls",
   metadata: {},
   time: { start: 1, end: 2 },
-}
-export const failed: ToolState = {
+} satisfies ToolState
+export const failed = {
   status: "error",
   input: { command: "ls" },
   error: "no such directory",
   time: { start: 1, end: 2 },
-}
+} satisfies ToolState

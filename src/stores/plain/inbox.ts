@@ -42,9 +42,13 @@ export function takeItem(change: Change, op: OpOf<"inbox.take">, options: { nowM
         details,
       })
     }
-    throw new StemmaError("not_found", `There is no item ${op.itemID} in the inbox of ${op.sessionID}.`, {
-      details,
-    })
+    throw new StemmaError(
+      "not_found",
+      `There is no item ${op.itemID} in the inbox of ${op.sessionID}. Read the inbox for the ids it has.`,
+      {
+        details,
+      },
+    )
   }
   change.touch(session).inbox = true
   change.undo.set(

@@ -21,4 +21,3 @@ export { readHistory, readInbox, readPermissions, readSession, readSessions, rea
 export { type RedactionMade, type RedactionTarget, redactContent } from "./redact.ts"
 export { messageBlobs, type RemovalMade, referencedBlobs, removeSession, unreferenced } from "./remove.ts"
 export { searchSessions } from "./search.ts"
-export { dropSession, putSession, type SessionSnapshot, takeSnapshot } from "./snapshot.ts"

@@ -31,14 +31,10 @@ export function notesUpTo(notes: PlainNote[], count: number): PlainNote[] {
   return notes.filter((note) => note.at <= count)
 }
 
-/** The newest note of each message and key, in order of writing. */
+/** The newest note of each message and key. */
 export function newestNotes(notes: PlainNote[]): PlainNote[] {
   const newest = new Map<string, PlainNote>()
-  for (const note of notes) {
-    const name = `${note.position}/${note.key}`
-    newest.delete(name)
-    newest.set(name, note)
-  }
+  for (const note of notes) newest.set(`${note.position}/${note.key}`, note)
   return [...newest.values()]
 }
 

@@ -81,9 +81,13 @@ export function addPiece(change: Change, op: OpOf<"piece.add">): void {
     )
   }
   if (growingField(part.body) !== op.field) {
-    throw new StemmaError("invalid", `Part ${op.partID} has no field ${op.field} that grows now.`, {
-      details: { partID: op.partID, field: growingField(part.body) },
-    })
+    throw new StemmaError(
+      "invalid",
+      `Part ${op.partID} has no field ${op.field} that grows now. Put the part with its whole value.`,
+      {
+        details: { partID: op.partID, field: growingField(part.body) },
+      },
+    )
   }
   const length = presentLength(part)
   if (op.offset !== length) {

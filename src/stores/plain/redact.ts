@@ -74,9 +74,13 @@ function targetMessages(session: PlainSession, target: RedactionTarget): PlainMe
   if (!message) throw noMessage(session, target.messageID)
   if (target.partID === undefined || message.parts.some(({ body }) => body.id === target.partID))
     return [message]
-  throw new StemmaError("not_found", `There is no part ${target.partID} in message ${target.messageID}.`, {
-    details: { ...target },
-  })
+  throw new StemmaError(
+    "not_found",
+    `There is no part ${target.partID} in message ${target.messageID}. Read the message for the ids it has.`,
+    {
+      details: { ...target },
+    },
+  )
 }
 
 function requireSealed(message: PlainMessage): void {
@@ -132,7 +136,9 @@ function replaceIn(change: Change, session: PlainSession, replacements: Replacem
     lowest = Math.min(lowest, first)
   }
   touched.redacted = { positions, left }
-  if (lowest < Number.POSITIVE_INFINITY) change.moveHistory(session, lowest)
+  if (lowest < Number.POSITIVE_INFINITY) {
+    change.moveHistory(session, Math.min(lowest, session.messages.length))
+  }
 }
 
 /** Replaces the messages of one list and takes the notes on them away. Gives their positions, rising. */
@@ -168,8 +174,12 @@ function redactFields(change: Change, session: PlainSession): void {
     revert: revert && { ...revert, diff: undefined },
   })
   const touched = change.touch(session)
-  for (const { request } of session.permissions) touched.permissions.add(request.id)
-  change.undo.set(session, "permissions", [])
+  for (const permission of session.permissions) {
+    const { feedback: _feedback, ...request } = permission.request
+    touched.permissions.add(request.id)
+    change.undo.set(permission, "request", { ...request, patterns: [], always: [], metadata: {} })
+    change.undo.set(permission, "version", change.version)
+  }
   if (session.todos.length === 0) return
   touched.todos = true
   change.undo.set(session, "todos", [])

@@ -6,7 +6,7 @@ import { touch, type Write } from "./apply.ts"
 import { decodePart, encodeMessage, encodePart, partKind } from "./codec.ts"
 import { encodeID } from "./id-codec.ts"
 import { findMessage } from "./locate.ts"
-import { firstPiece, lastPiece, type OpenMessage, type OpenPart, type Tail } from "./tail.ts"
+import { completedTime, firstPiece, lastPiece, type OpenMessage, type OpenPart, type Tail } from "./tail.ts"
 
 function insertMessage(write: Write, tail: Tail, message: MessageBody, sealed: boolean): void {
   const stored = encodeMessage(message)
@@ -98,7 +98,8 @@ export function appendTo(
   const position = tail.count
   insertMessage(write, tail, entry.message, sealed)
   const { id, role } = entry.message
-  const open: OpenMessage = { position, id, role, parts: [], nextPiece: firstPiece(tail.segment) }
+  const completed = completedTime(entry.message)
+  const open: OpenMessage = { position, id, role, completed, parts: [], nextPiece: firstPiece(tail.segment) }
   for (const part of parts) {
     if (open.parts.some((other) => other.id === part.id)) {
       throw new StemmaError("invalid", `Two parts of message ${entry.message.id} have the id ${part.id}.`)
@@ -148,6 +149,7 @@ export function putMessage(write: Write, op: OpOf<"message.put">): void {
   const tail = touch(write, op.sessionID)
   const open = openMessage(write, tail, op.message.id)
   checkRole(open, op.message)
+  open.completed = completedTime(op.message)
   updateMessage(write, tail, { position: open.position, message: op.message, sealed: false })
 }
 
@@ -341,8 +343,7 @@ export function sealMessage(write: Write, op: OpOf<"message.seal">): void {
   }
   queueForIndex(write, tail.segment, open.position)
   tail.open = undefined
-  const completed = op.message?.role === "assistant" ? (op.message.time.completed ?? 0) : 0
-  tail.updated = Math.max(tail.updated, completed)
+  tail.updated = Math.max(tail.updated, op.message ? completedTime(op.message) : open.completed)
   write.db.run(
     "UPDATE sessions SET open = 0, updated = ?, version = ? WHERE key = ?",
     tail.updated,

@@ -50,6 +50,7 @@ function makeSession(write: Write, making: Making): Tail {
     id: making.segment,
     session: key,
     parent: making.base,
+    version: write.version,
     created: write.nowMs,
   })
   const count = making.base?.count ?? 0
@@ -261,6 +262,7 @@ export function moveHistory(write: Write, op: OpOf<"history.move">): void {
     id: op.segment,
     session: tail.key,
     parent: { segment: tail.segment, count: keep },
+    version: write.version,
     created: write.nowMs,
   })
   const next: SessionData = {
@@ -292,20 +294,16 @@ export function moveHistory(write: Write, op: OpOf<"history.move">): void {
 /** The lowest position whose notes were written after what is kept: replicas must read it again. */
 function lowestDroppedNote(write: Write, head: Head, keep: number): number {
   let lowest = keep
-  let upper = head.count
-  let segment: number | undefined = head.segment
-  while (segment !== undefined && upper > keep) {
+  for (const { segment, atMax, versionMax } of write.segments.notesBack(head, keep)) {
     const row = write.db.get(
-      "SELECT min(position) FROM notes WHERE segment = ? AND at > ? AND at <= ? AND position < ?",
+      "SELECT min(position) FROM notes WHERE segment = ? AND at > ? AND at <= ? AND version <= ? AND position < ?",
       segment,
       keep,
-      upper,
+      atMax,
+      versionMax,
       keep,
     )
     if (typeof row?.[0] === "number") lowest = Math.min(lowest, row[0])
-    const link = write.segments.link(segment)
-    upper = Math.min(upper, link.base)
-    segment = link.parent
   }
   return lowest
 }

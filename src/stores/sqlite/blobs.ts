@@ -1,7 +1,7 @@
 import { createHash, randomBytes } from "node:crypto"
 import { type FileHandle, mkdir, open, readdir, rename, rm, stat, utimes } from "node:fs/promises"
 import { join } from "node:path"
-import { StemmaError } from "../../protocol/index.ts"
+import { type Clock, StemmaError } from "../../protocol/index.ts"
 import type { BlobStore } from "../store.ts"
 
 const hashPattern = /^[0-9a-f]{64}$/
@@ -9,9 +9,11 @@ const hashPattern = /^[0-9a-f]{64}$/
 /** Blobs as files beside the database, named by their SHA-256, in 256 folders. */
 export class BlobFiles implements BlobStore {
   readonly #directory: string
+  readonly #clock: Clock
 
-  constructor(directory: string) {
+  constructor(directory: string, clock: Clock) {
     this.#directory = directory
+    this.#clock = clock
   }
 
   async put(bytes: Uint8Array): Promise<string> {
@@ -21,8 +23,7 @@ export class BlobFiles implements BlobStore {
       const known = await stat(path).catch(() => undefined)
       if (known?.size === bytes.byteLength) {
         // Young again, so that a collection running now spares it.
-        const now = new Date()
-        await utimes(path, now, now)
+        await this.#touch(path)
         return hash
       }
       await this.#write(path, bytes)
@@ -47,12 +48,18 @@ export class BlobFiles implements BlobStore {
         await file.writeFile(bytes)
         await file.sync()
       })
+      await this.#touch(temporary)
       await rename(temporary, path)
       await withFile(folder, "r", (file) => file.sync())
     } catch (error) {
       await rm(temporary, { force: true })
       throw error
     }
+  }
+
+  async #touch(path: string): Promise<void> {
+    const now = this.#clock.now() / 1000
+    await utimes(path, now, now)
   }
 
   async get(hash: string, range?: { start?: number; end?: number }): Promise<Uint8Array> {

@@ -210,12 +210,17 @@ function collectMessages(
   if (head.count === 0) return never
   const { base } = ownBase(reader, own)
   let before = 0
+  let pushed = 0
   for (let position = firstChanged(reader, own, base, since); position < head.count; position++) {
     const segment = segments.owner(head, position)!
     const found = messageRows(reader, own.sessionID, segment, position)
     const lowest = Math.min(...found.map((row) => row.version))
-    if (rows.length >= into.limit && lowest > before) return lowest
-    for (const row of found) if (row.version > since) rows.push(row)
+    if (pushed >= into.limit && lowest > before) return lowest
+    for (const row of found) {
+      if (row.version <= since) continue
+      rows.push(row)
+      pushed += 1
+    }
     before = Math.max(...found.filter((row) => row.type === "message").map((row) => row.version))
   }
   if (head.open) collectPieces(db, own, since, rows)

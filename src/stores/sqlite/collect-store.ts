@@ -23,7 +23,7 @@ export async function collectStore(
     collected.sessions += 1
     collected.messages += messages
     if (dryRun) continue
-    const { freed } = await worker.ask("remove", { sessionID: id, nowMs })
+    const { freed } = await worker.ask("remove", { sessionID: id, nowMs, collecting: true })
     for (const hash of freed) await files.remove(hash)
   }
   checkSignal(signal)

@@ -45,6 +45,11 @@ export function forgetOld(reader: Reader, nowMs: number): void {
     db.run("DELETE FROM removed WHERE session = ?", session as number)
     db.run("DELETE FROM tips WHERE session = ?", session as number)
   }
+  db.run(
+    `DELETE FROM tips WHERE version < ? AND NOT EXISTS (SELECT 1 FROM sessions s WHERE s.key = tips.session)
+        AND NOT EXISTS (SELECT 1 FROM removed r WHERE r.session = tips.session)`,
+    newest ?? 0,
+  )
   for (const [segment] of db.all(
     "SELECT key FROM segments WHERE session IS NULL AND NOT EXISTS (SELECT 1 FROM segments c WHERE c.parent = segments.key)",
   )) {

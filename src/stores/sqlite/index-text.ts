@@ -88,30 +88,53 @@ function indexTitles(db: Database): number {
     const waiting = db.all("SELECT session FROM untitled LIMIT ?", batchMessages) as [number][]
     for (const [session] of waiting) {
       db.run("DELETE FROM untitled WHERE session = ?", session)
-      dropTitle(db, session)
-      const title = db.get("SELECT title FROM sessions WHERE key = ? AND importing = 0", session)?.[0]
-      if (typeof title !== "string") continue
-      db.run("INSERT INTO titled (session, title) VALUES (?, ?)", session, title)
-      db.run("INSERT INTO title_index (rowid, tokens) VALUES (?, ?)", session, tokenize(title).join(" "))
+      indexTitle(db, session)
     }
     return waiting.length
   })
 }
 
-function dropTitle(db: Database, session: number): void {
+/** Brings the index in line with the title that the session has now; none if it is gone. */
+function indexTitle(db: Database, session: number): void {
   const before = db.get("SELECT title FROM titled WHERE session = ?", session)?.[0]
-  if (typeof before !== "string") return
-  const tokens = tokenize(before).join(" ")
-  db.run("INSERT INTO title_index (title_index, rowid, tokens) VALUES ('delete', ?, ?)", session, tokens)
+  const after = db.get("SELECT title FROM sessions WHERE key = ? AND importing = 0", session)?.[0]
+  const beforeTokens = typeof before === "string" ? tokenize(before) : []
+  const afterTokens = typeof after === "string" ? tokenize(after) : []
+  replaceTokens(db, "title_index", { key: session, before: beforeTokens, after: afterTokens })
   db.run("DELETE FROM titled WHERE session = ?", session)
+  if (typeof after === "string") db.run("INSERT INTO titled (session, title) VALUES (?, ?)", session, after)
+}
+
+/**
+ * Replaces what an index holds for a row. FTS5 with secure-delete loses a token that is deleted and inserted for the
+ * same row in one transaction, so only the difference is written.
+ */
+function replaceTokens(
+  db: Database,
+  table: "text_index" | "title_index",
+  row: { key: number; before: string[]; after: string[] },
+): void {
+  const kept = new Set(row.before).intersection(new Set(row.after))
+  const gone = row.before.filter((token) => !kept.has(token))
+  const added = row.after.filter((token) => !kept.has(token))
+  if (row.before.length > 0 && (gone.length > 0 || row.after.length === 0)) {
+    db.run(`INSERT INTO ${table} (${table}, rowid, tokens) VALUES ('delete', ?, ?)`, row.key, gone.join(" "))
+  }
+  if (added.length > 0) db.run(`INSERT INTO ${table} (rowid, tokens) VALUES (?, ?)`, row.key, added.join(" "))
+}
+
+/** After a part of an indexed message was replaced. Inside a write transaction. */
+export function reindexPart(db: Database, key: number, change: { before: string; after: string }): void {
+  const before = change.before === "" ? [] : change.before.split(" ")
+  const after = change.after === "" ? [] : change.after.split(" ")
+  replaceTokens(db, "text_index", { key, before, after })
 }
 
 /** Takes the parts of a message out of the index, or out of the queue for it. Inside a write transaction. */
-export function unindexMessage(db: Database, segment: number, position: number, onlyPart?: number): void {
+export function unindexMessage(db: Database, segment: number, position: number): void {
   const waiting = db.get("SELECT 1 FROM unindexed WHERE segment = ? AND position = ?", segment, position)
   if (waiting !== undefined) {
-    if (onlyPart === undefined)
-      db.run("DELETE FROM unindexed WHERE segment = ? AND position = ?", segment, position)
+    db.run("DELETE FROM unindexed WHERE segment = ? AND position = ?", segment, position)
     return
   }
   const sealed = db.get(
@@ -125,7 +148,6 @@ export function unindexMessage(db: Database, segment: number, position: number, 
     segment,
     position,
   )) {
-    if (onlyPart !== undefined && key !== onlyPart) continue
     const tokens = partTokens(id, kind as number, data)
     if (tokens === "") continue
     db.run(

@@ -19,7 +19,10 @@ const scrubBytes = 1024 * 1024
 export interface Requests {
   index(): { indexed: number }
   search(query: SearchQuery): SearchPage
-  remove(input: { sessionID: string; nowMs: number }): { removal: Removal; freed: string[] }
+  remove(input: { sessionID: string; nowMs: number; collecting: boolean }): {
+    removal: Removal
+    freed: string[]
+  }
   redact(input: { target: RedactionTarget; nowMs: number; holder: Holder }): {
     redaction: Redaction
     freed: string[]
@@ -55,9 +58,11 @@ export function createMaintenance(db: Database, options: { readOnly: boolean }):
       index()
       return db.snapshot(() => searchStore(reader, query))
     },
-    remove({ sessionID, nowMs }) {
+    remove({ sessionID, nowMs, collecting }) {
       return erase(() => {
-        const detached = versioned((version) => detachSession(reader, sessionID, { version, nowMs }))
+        const detached = versioned((version) =>
+          detachSession(reader, sessionID, { version, nowMs, collecting }),
+        )
         const { blobs } = freeGarbage(db, pause)
         reader.segments.forgetAll()
         indexWaiting(db, pause)

@@ -97,24 +97,20 @@ function attachNotes(reader: Reader, head: Head, items: HistoryItem[]): void {
   const first = items[0]!.position
   const last = items.at(-1)!.position
   const newest = new Map<string, { version: number; value: string }>()
-  let upper = head.count
-  let segment: number | undefined = head.segment
-  while (segment !== undefined && upper > first) {
-    const link = reader.segments.link(segment)
+  for (const { segment, atMax, versionMax } of reader.segments.notesBack(head, first)) {
     for (const [position, name, version, value] of reader.db.all(
-      "SELECT position, name, version, value FROM notes WHERE segment = ? AND position BETWEEN ? AND ? AND at <= ?",
+      `SELECT position, name, version, value FROM notes
+        WHERE segment = ? AND position BETWEEN ? AND ? AND at <= ? AND version <= ?`,
       segment,
       first,
       last,
-      upper,
-    )) {
-      const key = `${String(position)} ${String(name)}`
-      const known = newest.get(key)
-      if (known && known.version >= (version as number)) continue
-      newest.set(key, { version: version as number, value: value as string })
+      atMax,
+      versionMax,
+    ) as [number, string, number, string][]) {
+      const known = newest.get(`${position} ${name}`)
+      if (known === undefined || known.version < version)
+        newest.set(`${position} ${name}`, { version, value })
     }
-    upper = Math.min(upper, link.base)
-    segment = link.parent
   }
   for (const [key, { value }] of newest) {
     const space = key.indexOf(" ")

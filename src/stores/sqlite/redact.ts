@@ -1,11 +1,11 @@
-import { StemmaError } from "../../protocol/index.ts"
+import { type PermissionRequest, StemmaError } from "../../protocol/index.ts"
 import { blobRefs } from "../../session/blob-refs.ts"
 import { redacted, redactMessage, redactPart } from "../../session/redact.ts"
 import { isDead, sameHolder } from "../holder.ts"
 import type { Holder, Redaction } from "../store.ts"
-import { decodeMessage, decodePart, encodeMessage, encodePart, partKind } from "./codec.ts"
+import { decodeMessage, decodePart, encodeMessage, encodePart, parseStored, partKind } from "./codec.ts"
 import { decodeID, encodeID } from "./id-codec.ts"
-import { partTokens, unindexMessage } from "./index-text.ts"
+import { partTokens, reindexPart } from "./index-text.ts"
 import type { Place } from "./locate.ts"
 import { sessionHead } from "./read-history.ts"
 import type { Reader } from "./read-messages.ts"
@@ -187,7 +187,6 @@ function redactPlace(
       continue
     }
     for (const hash of blobRefs(part)) options.blobs.add(hash)
-    if (waiting === undefined) unindexMessage(db, segment, position, key as number)
     const blank = redactPart(part)
     db.run(
       "UPDATE parts SET kind = ?, data = ? WHERE key = ?",
@@ -196,7 +195,9 @@ function redactPlace(
       key as number,
     )
     redactedParts += 1
-    if (waiting === undefined) reindex(reader, key as number)
+    if (waiting !== undefined) continue
+    const before = partTokens(id, kind as number, data)
+    reindexPart(db, key as number, { before, after: partTokens(id, partKind(blank), encodePart(blank)) })
   }
   for (const [hash] of db.all(
     "SELECT hash FROM blob_refs WHERE segment = ? AND position = ?",
@@ -220,13 +221,6 @@ function redactPlace(
   const stored = encodeMessage(redactMessage(decodeMessage(id, names.text(constants as number), data, where)))
   db.run("UPDATE messages SET data = ? WHERE segment = ? AND position = ?", stored.data, segment, position)
   return redactedParts
-}
-
-/** The part as it stands now can be found. */
-function reindex(reader: Reader, key: number): void {
-  const [id, kind, data] = reader.db.get("SELECT id, kind, data FROM parts WHERE key = ?", key)!
-  const tokens = partTokens(id, kind as number, data)
-  if (tokens !== "") reader.db.run("INSERT INTO text_index (rowid, tokens) VALUES (?, ?)", key, tokens)
 }
 
 /** Notes on the message may stand in any segment that is based on its own. */
@@ -253,7 +247,16 @@ function redactFields(reader: Reader, session: number, version: number): void {
   writeSessionData(db, session, data)
   db.run("UPDATE sessions SET title = ?, folded = ? WHERE key = ?", redacted, redacted, session)
   db.run("INSERT OR IGNORE INTO untitled (session) VALUES (?)", session)
-  db.run("DELETE FROM permissions WHERE session = ?", session)
+  for (const [key, text] of db.all("SELECT key, data FROM permissions WHERE session = ?", session)) {
+    const { feedback: _, ...request } = parseStored(text, "A permission request") as PermissionRequest
+    const blank = { ...request, patterns: [], always: [], metadata: {} }
+    db.run(
+      "UPDATE permissions SET version = ?, data = ? WHERE key = ?",
+      version,
+      JSON.stringify(blank),
+      key as number,
+    )
+  }
   db.run("UPDATE todos SET version = ?, data = '[]' WHERE session = ? AND data <> '[]'", version, session)
 }
 
@@ -262,5 +265,12 @@ function moveEpoch(reader: Reader, session: number, lowest: number, version: num
   db.run("UPDATE tips SET seq = seq + 1, version = ? WHERE session = ?", version, session)
   const moved = lowest === Number.MAX_SAFE_INTEGER ? 0 : 1
   db.run("UPDATE sessions SET version = ?, epoch = epoch + ? WHERE key = ?", version, moved, session)
-  if (moved) db.run("INSERT INTO epochs (session, version, keep) VALUES (?, ?, ?)", session, version, lowest)
+  if (moved === 0) return
+  const count = db.get("SELECT count FROM sessions WHERE key = ?", session)?.[0] as number
+  db.run(
+    "INSERT INTO epochs (session, version, keep) VALUES (?, ?, ?)",
+    session,
+    version,
+    Math.min(lowest, count),
+  )
 }

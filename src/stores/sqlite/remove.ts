@@ -15,12 +15,14 @@ export interface Detached {
   reached: Map<number, { from: number; to: number }>
 }
 
+export interface DetachOptions {
+  version: number
+  nowMs: number
+  collecting: boolean
+}
+
 /** The first transaction of a removal: the session and its descendants are gone, their segments are garbage. */
-export function detachSession(
-  reader: Reader,
-  sessionID: string,
-  options: { version: number; nowMs: number },
-): Detached {
+export function detachSession(reader: Reader, sessionID: string, options: DetachOptions): Detached {
   const { db } = reader
   const root = db.get("SELECT key FROM sessions WHERE id = ?", encodeID(sessionID))?.[0] as number | undefined
   if (root === undefined) throw noSession(sessionID)
@@ -79,11 +81,7 @@ function noteReached(reader: Reader, key: number, reached: Detached["reached"]):
   }
 }
 
-function detachOne(
-  reader: Reader,
-  key: number,
-  options: { version: number; nowMs: number; ancestors: string[] },
-): string {
+function detachOne(reader: Reader, key: number, options: DetachOptions & { ancestors: string[] }): string {
   const { db, names } = reader
   const [id, directory, importing] = db.get(
     "SELECT id, directory, importing FROM sessions WHERE key = ?",
@@ -98,13 +96,14 @@ function detachOne(
       JSON.stringify(options.ancestors),
       options.nowMs,
     )
+  }
+  // An import that `collect` gives up was never seen: its end is no change.
+  if (importing === 0 || !options.collecting) {
     db.run(
       "UPDATE tips SET version = ?, seq = seq + 1, fence = fence + 1, expires = 0, holder = NULL WHERE session = ?",
       options.version,
       key,
     )
-  } else {
-    db.run("DELETE FROM tips WHERE session = ?", key)
   }
   for (const [segment] of db.all("SELECT key FROM segments WHERE session = ?", key))
     enqueueGarbage(db, segment as number)

@@ -71,6 +71,7 @@ export const migrations: readonly string[] = [
     session INTEGER,
     parent INTEGER,
     base INTEGER NOT NULL,
+    version INTEGER NOT NULL,
     created INTEGER NOT NULL
   ) STRICT;
   CREATE INDEX segments_session ON segments (session) WHERE session IS NOT NULL;

@@ -6,6 +6,8 @@ interface Link {
   parent: number | undefined
   /** The parent's messages up to here come first; the segment's own begin here. */
   base: number
+  /** The commit that made the segment: of the parent's notes, only older ones count. */
+  version: number
 }
 
 /** The pointer to a history: a segment and how many messages of it count. */
@@ -29,10 +31,11 @@ export class Segments {
   link(key: number): Link {
     const known = this.#links.get(key)
     if (known !== undefined) return known
-    const row = this.#db.get("SELECT parent, base FROM segments WHERE key = ?", key)
+    const row = this.#db.get("SELECT parent, base, version FROM segments WHERE key = ?", key)
     const link: Link = {
       parent: (row?.[0] ?? undefined) as number | undefined,
       base: (row?.[1] ?? 0) as number,
+      version: (row?.[2] ?? 0) as number,
     }
     if (this.#links.size > 50_000) this.#links.clear()
     if (row !== undefined) this.#links.set(key, link)
@@ -48,17 +51,37 @@ export class Segments {
     this.#links.clear()
   }
 
-  create(input: { id: string; session: number; parent?: Head; created: number }): number {
-    const parent = input.parent ? this.owner(input.parent, input.parent.count - 1) : undefined
+  create(input: { id: string; session: number; parent?: Head; version: number; created: number }): number {
+    const parent = input.parent ? this.#lastOf(input.parent) : undefined
     const base = input.parent?.count ?? 0
     return this.#db.run(
-      "INSERT INTO segments (id, session, parent, base, created) VALUES (?, ?, ?, ?, ?)",
+      "INSERT INTO segments (id, session, parent, base, version, created) VALUES (?, ?, ?, ?, ?, ?)",
       encodeID(input.id),
       input.session,
       parent ?? null,
       base,
+      input.version,
       input.created,
     ).lastID
+  }
+
+  /**
+   * The last segment that counts for the history: the one that holds its last message, or a later one in which only
+   * notes were written so far.
+   */
+  #lastOf(head: Head): number | undefined {
+    let segment: number | undefined = head.count > 0 ? head.segment : undefined
+    while (segment !== undefined) {
+      const link = this.link(segment)
+      if (head.count > link.base) return segment
+      if (head.count === link.base && this.#hasNotes(segment)) return segment
+      segment = link.parent
+    }
+    return undefined
+  }
+
+  #hasNotes(segment: number): boolean {
+    return this.#db.get("SELECT 1 FROM notes WHERE segment = ? LIMIT 1", segment) !== undefined
   }
 
   /** The segment that holds a position of a history; none for a negative position. */
@@ -95,5 +118,22 @@ export class Segments {
   /** The same, in order. */
   spans(head: Head, from: number, to: number): Span<number>[] {
     return [...this.spansBack(head, from, to)].reverse()
+  }
+
+  /**
+   * The segments whose notes a history shows, the last first, with the bounds within which they count: a note stands
+   * where and when it was written.
+   */
+  *notesBack(head: Head, from: number): Generator<{ segment: number; atMax: number; versionMax: number }> {
+    let atMax = head.count
+    let versionMax = Number.MAX_SAFE_INTEGER
+    let segment: number | undefined = head.segment
+    while (segment !== undefined && atMax > from) {
+      yield { segment, atMax, versionMax }
+      const link = this.link(segment)
+      atMax = Math.min(atMax, link.base)
+      versionMax = Math.min(versionMax, link.version)
+      segment = link.parent
+    }
   }
 }

@@ -86,7 +86,7 @@ export class SqliteStore implements Store {
     this.#clock = parts.clock
     this.#holder = parts.holder
     this.#readOnly = parts.open.readOnly
-    this.#files = new BlobFiles(`${db.path}-blobs`)
+    this.#files = new BlobFiles(`${db.path}-blobs`, parts.clock)
     this.blobs = {
       put: async (bytes) => {
         this.#refuseReadOnly()
@@ -221,7 +221,8 @@ export class SqliteStore implements Store {
 
   async remove(sessionID: string): Promise<Removal> {
     this.#refuseReadOnly()
-    const { removal, freed } = await this.#worker.ask("remove", { sessionID, nowMs: this.#clock.now() })
+    const input = { sessionID, nowMs: this.#clock.now(), collecting: false }
+    const { removal, freed } = await this.#worker.ask("remove", input)
     for (const hash of freed) await this.#files.remove(hash)
     this.#watching.wake()
     return removal

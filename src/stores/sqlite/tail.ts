@@ -1,8 +1,8 @@
 import { type MessageBody, type PartType, StemmaError, type ToolStatus } from "../../protocol/index.ts"
 import { growingField, grownText } from "../../session/grow.ts"
-import { decodePart, partTypeOf, roleOf } from "./codec.ts"
+import { decodeMessage, decodePart, partTypeOf } from "./codec.ts"
 import type { Database } from "./database.ts"
-import { decodeID, encodeID } from "./id-codec.ts"
+import { encodeID } from "./id-codec.ts"
 
 /** A part of the open message, as much of it as the next commit must know. */
 export interface OpenPart {
@@ -22,6 +22,8 @@ export interface OpenMessage {
   position: number
   id: string
   role: MessageBody["role"]
+  /** When the message says it was completed; 0 if it does not. */
+  completed: number
   parts: OpenPart[]
   /** The number of the next piece of the segment. */
   nextPiece: number
@@ -128,13 +130,19 @@ export class Tails {
   }
 }
 
+/** When a message says that it was completed; 0 if it does not. */
+export function completedTime(message: MessageBody): number {
+  return message.role === "assistant" ? (message.time.completed ?? 0) : 0
+}
+
 export function noSession(id: string): StemmaError {
   return new StemmaError("not_found", `There is no session ${id}.`, { details: { sessionID: id } })
 }
 
 function loadOpen(db: Database, segment: number, position: number): OpenMessage {
   const message = db.get(
-    "SELECT m.id, n.text FROM messages m JOIN names n ON n.key = m.constants WHERE m.segment = ? AND m.position = ?",
+    `SELECT m.id, n.text, m.data FROM messages m JOIN names n ON n.key = m.constants
+      WHERE m.segment = ? AND m.position = ?`,
     segment,
     position,
   )
@@ -168,6 +176,7 @@ function loadOpen(db: Database, segment: number, position: number): OpenMessage 
     part.pieces += 1
     part.length = (offset as number) + (text as string).length
   }
-  const role = roleOf(message?.[1] as string)
-  return { position, id: decodeID("message", message?.[0]), role, parts, nextPiece }
+  const where = `The open message ${position} of segment ${segment}`
+  const body = decodeMessage(message?.[0], message?.[1] as string, message?.[2], where)
+  return { position, id: body.id, role: body.role, completed: completedTime(body), parts, nextPiece }
 }

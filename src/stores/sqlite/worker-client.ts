@@ -64,7 +64,7 @@ export class WorkerClient {
   #settle(worker: Worker, reply: WorkerReply): void {
     const pending = this.#pending.get(reply.id)
     this.#pending.delete(reply.id)
-    if (this.#pending.size === 0) worker.unref()
+    if (this.#pending.size === 0 && !this.#closed) worker.unref()
     if (pending === undefined) return
     if ("value" in reply) {
       pending.resolve(reply.value)

@@ -1,17 +1,14 @@
-import { describe, expect, test } from "vitest"
 import {
   type HistoryItem,
   type Message,
-  MessageBody,
   noTokens,
   type Part,
-  PartBody,
-  Session,
+  type PartBody,
+  type Session,
   type ToolState,
 } from "../protocol/index.ts"
 
-// Builders that the tests of this folder share.
-
+/** This file builds small histories for the tests of this folder; nothing else uses it. */
 export const sessionID = "ses_one"
 
 export function session(history: Partial<Session["history"]> = {}, fields: Partial<Session> = {}): Session {
@@ -62,7 +59,14 @@ export function text(id: string, value: string, fields: Partial<PartFields<"text
 }
 
 export function completed(output: string): ToolState {
-  return { status: "completed", input: { path: "a.ts" }, output, title: "", metadata: {}, time: { start: 1, end: 2 } }
+  return {
+    status: "completed",
+    input: { path: "a.ts" },
+    output,
+    title: "",
+    metadata: {},
+    time: { start: 1, end: 2 },
+  }
 }
 
 export const pending: ToolState = { status: "pending", input: {}, raw: '{"pa' }
@@ -105,7 +109,12 @@ export const everyPart: Part[] = [
     } as ToolState,
     { metadata: { secret: 1 } },
   ),
-  tool("prt_failed", { ...failed, input: { secret: 1 }, error: "secret", metadata: { secret: 1 } } as ToolState),
+  tool("prt_failed", {
+    ...failed,
+    input: { secret: 1 },
+    error: "secret",
+    metadata: { secret: 1 },
+  } as ToolState),
   tool("prt_running", { ...running, input: { secret: 1 }, title: "secret", output: "secret" } as ToolState),
   tool("prt_pending", { status: "pending", input: { secret: 1 }, raw: "secret" }),
   part("file", "prt_file", {
@@ -115,7 +124,12 @@ export const everyPart: Part[] = [
     source: { type: "file", path: "secret", text: { value: "secret", start: 0, end: 6 } },
   }),
   part("agent", "prt_agent", { name: "explore", source: { value: "@secret", start: 0, end: 7 } }),
-  part("subtask", "prt_subtask", { prompt: "secret", description: "secret", agent: "explore", command: "secret" }),
+  part("subtask", "prt_subtask", {
+    prompt: "secret",
+    description: "secret",
+    agent: "explore",
+    command: "secret",
+  }),
   part("compaction", "prt_compaction", { auto: true, summary: "secret", ledger: "secret", tokensBefore: 5 }),
   part("retry", "prt_retry", {
     attempt: 1,
@@ -127,11 +141,3 @@ export const everyPart: Part[] = [
   part("snapshot", "prt_snapshot", { snapshot: "secret" }),
   part("patch", "prt_patch", { hash: "abc", files: ["secret"] }),
 ]
-
-describe("samples", () => {
-  test("are valid", () => {
-    for (const each of everyPart) expect(PartBody.parse(each).id).toBe(each.id)
-    for (const each of [user("msg_a"), assistant("msg_b")]) expect(MessageBody.parse(each).id).toBe(each.id)
-    expect(Session.parse(session()).id).toBe(sessionID)
-  })
-})

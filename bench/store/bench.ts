@@ -1,0 +1,44 @@
+import { mkdtemp, rm } from "node:fs/promises"
+import { tmpdir } from "node:os"
+import { join } from "node:path"
+import { openSqliteStore } from "../../src/stores/sqlite/index.ts"
+import type { Store } from "../../src/stores/store.ts"
+import type { NewFigure } from "./figure.ts"
+import { sleep } from "./measure.ts"
+
+/** What a group of figures is given. */
+export interface Bench {
+  /** Small sizes: to try the code, not to judge it. */
+  quick: boolean
+  add(figure: NewFigure): void
+  /** Says on stderr what is going on. */
+  progress(text: string): void
+  /** Where the corpus of the search group is kept, if it is to be used again. */
+  cacheDirectory?: string
+}
+
+export type Group = (bench: Bench) => Promise<void>
+
+export interface Scratch extends AsyncDisposable {
+  path(name: string): string
+}
+
+/** A directory that goes when its scope ends. */
+export async function scratchDirectory(): Promise<Scratch> {
+  const directory = await mkdtemp(join(tmpdir(), "stemma-bench-"))
+  return {
+    path: (name) => join(directory, name),
+    [Symbol.asyncDispose]: () => rm(directory, { recursive: true, force: true, maxRetries: 3 }),
+  }
+}
+
+export function openStore(path: string): Promise<Store> {
+  return openSqliteStore({ path })
+}
+
+/** Waits until the store has indexed, and merged, what was sealed. */
+export async function settle(store: Store): Promise<void> {
+  await sleep(300)
+  // The worker answers in order: what it had to do before is done then.
+  await store.search({ text: "settle", limit: 1 })
+}

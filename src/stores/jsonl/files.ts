@@ -1,0 +1,255 @@
+import {
+  closeSync,
+  fstatSync,
+  fsync,
+  ftruncateSync,
+  mkdirSync,
+  openSync,
+  readdirSync,
+  readSync,
+  renameSync,
+  statSync,
+  truncateSync,
+  unlinkSync,
+  writeSync,
+} from "node:fs"
+import { type FileHandle, open } from "node:fs/promises"
+import { dirname, join } from "node:path"
+import { promisify } from "node:util"
+import { StemmaError } from "../../protocol/index.ts"
+
+const fsyncAsync = promisify(fsync)
+
+export interface FileStat {
+  size: number
+  mtimeMs: number
+  ino: number
+}
+
+/**
+ * The files of one store, by their names below its directory. Small reads and writes are synchronous, since they take
+ * less time than a trip through the thread pool; only syncing waits. Fails with a StemmaError only.
+ */
+export class Files {
+  readonly root: string
+
+  constructor(root: string) {
+    this.root = root
+  }
+
+  path(name: string): string {
+    return join(this.root, name)
+  }
+
+  /** Absent files give `undefined`. */
+  stat(name: string): FileStat | undefined {
+    return guard(this.path(name), () => {
+      const found = statSync(this.path(name), { throwIfNoEntry: false })
+      return found && { size: found.size, mtimeMs: found.mtimeMs, ino: found.ino }
+    })
+  }
+
+  /** Names in a directory, none if it is absent. */
+  list(name: string): { name: string; directory: boolean }[] {
+    return guard(this.path(name), () => {
+      try {
+        return readdirSync(this.path(name), { withFileTypes: true }).map((entry) => ({
+          name: entry.name,
+          directory: entry.isDirectory(),
+        }))
+      } catch (error) {
+        if (errorCode(error) === "ENOENT") return []
+        throw error
+      }
+    })
+  }
+
+  /** The bytes in [from, to), or fewer where the file ends earlier; none if it is absent. */
+  read(name: string, from = 0, to = Number.POSITIVE_INFINITY): Buffer {
+    return guard(this.path(name), () => {
+      let fd: number
+      try {
+        fd = openSync(this.path(name), "r")
+      } catch (error) {
+        if (errorCode(error) === "ENOENT") return Buffer.alloc(0)
+        throw error
+      }
+      try {
+        return readRange(fd, from, Math.min(to, fstatSync(fd).size))
+      } finally {
+        closeSync(fd)
+      }
+    })
+  }
+
+  /** The same without holding up anything else: for whole files. */
+  async readLater(name: string, from = 0, to = Number.POSITIVE_INFINITY): Promise<Buffer> {
+    return guardAsync(this.path(name), async () => {
+      let file: FileHandle
+      try {
+        file = await open(this.path(name), "r")
+      } catch (error) {
+        if (errorCode(error) === "ENOENT") return Buffer.alloc(0)
+        throw error
+      }
+      try {
+        const end = Math.min(to, (await file.stat()).size)
+        const bytes = Buffer.allocUnsafe(Math.max(0, end - from))
+        const { bytesRead } = await file.read(bytes, 0, bytes.length, from)
+        return bytes.subarray(0, bytesRead)
+      } finally {
+        await file.close()
+      }
+    })
+  }
+
+  makeDirectory(name: string): void {
+    guard(this.path(name), () => mkdirSync(this.path(name), { recursive: true }))
+  }
+
+  /** Writes at the end, whole or not at all, and gives the file's size after it. */
+  append(name: string, bytes: Buffer): number {
+    return guard(this.path(name), () => {
+      const fd = openSync(this.path(name), "a")
+      try {
+        appendWhole(fd, bytes)
+        return fstatSync(fd).size
+      } finally {
+        closeSync(fd)
+      }
+    })
+  }
+
+  truncate(name: string, size: number): void {
+    guard(this.path(name), () => truncateSync(this.path(name), size))
+  }
+
+  /** Writes a file that did not exist. */
+  async create(name: string, bytes: Buffer, options: { sync: boolean }): Promise<void> {
+    this.makeDirectory(dirname(name))
+    this.append(name, bytes)
+    if (options.sync) await this.sync(name)
+  }
+
+  /** Puts a whole new content in place of the old one, in one step. */
+  async replace(name: string, bytes: Buffer, options: { sync: boolean }): Promise<void> {
+    const draft = `${name}.tmp`
+    this.remove(draft)
+    try {
+      await this.create(draft, bytes, options)
+      this.rename(draft, name)
+    } catch (error) {
+      this.remove(draft)
+      throw error
+    }
+    if (options.sync) await this.syncDirectory(dirname(name))
+  }
+
+  rename(from: string, to: string): void {
+    guard(this.path(to), () => renameSync(this.path(from), this.path(to)))
+  }
+
+  /** Absent files are fine. */
+  remove(name: string): void {
+    guard(this.path(name), () => {
+      try {
+        unlinkSync(this.path(name))
+      } catch (error) {
+        if (errorCode(error) !== "ENOENT") throw error
+      }
+    })
+  }
+
+  async sync(name: string): Promise<void> {
+    await guardAsync(this.path(name), async () => {
+      const fd = openSync(this.path(name), "r")
+      try {
+        await fsyncAsync(fd)
+      } finally {
+        closeSync(fd)
+      }
+    })
+  }
+
+  /** Makes new and renamed files of a directory durable. */
+  async syncDirectory(name: string): Promise<void> {
+    await this.sync(name)
+  }
+}
+
+function readRange(fd: number, from: number, to: number): Buffer {
+  const bytes = Buffer.allocUnsafe(Math.max(0, to - from))
+  let length = 0
+  while (length < bytes.length) {
+    const count = readSync(fd, bytes, length, bytes.length - length, from + length)
+    if (count === 0) break
+    length += count
+  }
+  return bytes.subarray(0, length)
+}
+
+/** A full disk takes a part of the bytes before it refuses the rest: that part is taken back. */
+function appendWhole(fd: number, bytes: Buffer): void {
+  let written = 0
+  try {
+    while (written < bytes.length) written += writeSync(fd, bytes, written)
+  } catch (error) {
+    if (written > 0) ftruncateSync(fd, fstatSync(fd).size - written)
+    throw error
+  }
+}
+
+export function errorCode(error: unknown): string | undefined {
+  return (error as NodeJS.ErrnoException | undefined)?.code
+}
+
+function guard<T>(path: string, action: () => T): T {
+  try {
+    return action()
+  } catch (error) {
+    throw fileError(error, path)
+  }
+}
+
+async function guardAsync<T>(path: string, action: () => Promise<T>): Promise<T> {
+  try {
+    return await action()
+  } catch (error) {
+    throw fileError(error, path)
+  }
+}
+
+/** What the file system said, as one of our own codes and a sentence. */
+export function fileError(error: unknown, path: string): StemmaError {
+  if (StemmaError.is(error)) return error
+  const code = errorCode(error)
+  const details = { path, code }
+  switch (code) {
+    case "ENOSPC":
+    case "EDQUOT":
+    case "EFBIG":
+      return new StemmaError("unavailable", `There is no room to write ${path}. Free some space, then try again.`, {
+        details,
+        cause: error,
+      })
+    case "EACCES":
+    case "EPERM":
+    case "EROFS":
+      return new StemmaError("denied", `${path} may not be written or read. Check who owns it and its mode.`, {
+        details,
+        cause: error,
+      })
+    case "ENOTDIR":
+    case "EISDIR":
+    case "EEXIST":
+      return new StemmaError("invalid", `${path} is not what it should be (${code}). Name another directory.`, {
+        details,
+        cause: error,
+      })
+    default:
+      return new StemmaError("unavailable", `${path} cannot be used now (${code ?? String(error)}). Try again.`, {
+        details,
+        cause: error,
+      })
+  }
+}

@@ -1,0 +1,104 @@
+import { StemmaError } from "../../protocol/index.ts"
+import { type Core, damaged, type Entry } from "./core.ts"
+import { parseLines } from "./lines.ts"
+import { type LoadedSession, loadSession } from "./load.ts"
+import { estimateSession, sessionBlobs } from "./summary.ts"
+
+const retriesMax = 5
+const loadedMax = 64
+const idleMs = 2000
+
+/** Reads sessions into memory that are not there; ids that nobody has are left to whoever asks for them. */
+export async function ensureLoaded(core: Core, ids: Iterable<string>): Promise<void> {
+  for (const id of ids) {
+    const entry = core.entries.get(id)
+    if (!entry) continue
+    entry.usedAt = performance.now()
+    if (entry.book) continue
+    entry.loading ??= load(core, entry).finally(() => {
+      entry.loading = undefined
+    })
+    await entry.loading
+  }
+}
+
+async function load(core: Core, entry: Entry): Promise<void> {
+  for (let tries = 1; ; tries++) {
+    const { main, state } = entry
+    try {
+      const loaded = await readSession(core, entry)
+      if (core.entries.get(entry.id) !== entry || entry.book) return
+      // Others may have written while the files were read.
+      if (entry.main === main && entry.state === state) {
+        install(core, entry, loaded)
+        return
+      }
+    } catch (error) {
+      const same = entry.main === main && entry.state === state
+      if (same || tries === retriesMax) {
+        entry.problem = asProblem(error)
+        throw entry.problem
+      }
+    }
+  }
+}
+
+function asProblem(error: unknown): StemmaError {
+  if (StemmaError.is(error)) return error
+  return new StemmaError("internal", `A session cannot be read: ${String(error)}. Restore its files from a copy.`, {
+    cause: error,
+  })
+}
+
+export function install(core: Core, entry: Entry, { session, book }: LoadedSession): void {
+  entry.problem = undefined
+  entry.book = book
+  entry.family = book.family
+  entry.tokens = estimateSession(session)
+  entry.blobs = sessionBlobs(session)
+  core.putSession(session)
+}
+
+/** Both files as far as they are accounted for, put together. */
+export async function readSession(core: Core, entry: Entry): Promise<LoadedSession> {
+  const mainFile = core.mainFile(entry)
+  const stateFile = core.stateFile(entry)
+  const main = await parseLines(await readKnown(core, mainFile, entry.main), { file: mainFile })
+  const state = await parseLines(await readKnown(core, stateFile, entry.state), { file: stateFile })
+  if (main.end < entry.main) throw damaged(mainFile, "ends in the middle of a line")
+  if (state.end < entry.state) throw damaged(stateFile, "ends in the middle of a line")
+  return loadSession({
+    folder: entry.folder,
+    mainFile,
+    stateFile,
+    main: main.lines,
+    state: state.lines,
+    unended: main.unended,
+  })
+}
+
+/** The first `size` bytes of a file. The newest batch of the journal may not be in the file yet: it is read from there. */
+async function readKnown(core: Core, file: string, size: number): Promise<Buffer> {
+  const { last } = core.journal
+  const draft = last?.renames?.find(([, target]) => target === file)?.[0]
+  const name = draft !== undefined && core.files.stat(draft) ? draft : file
+  const bytes = await core.files.readLater(name, 0, size)
+  if (bytes.length === size) return bytes
+  const append = last?.appends.find((candidate) => candidate.file === file)
+  if (append && append.at <= bytes.length) {
+    const whole = Buffer.concat([bytes.subarray(0, append.at), Buffer.from(append.text)])
+    if (whole.length >= size) return whole.subarray(0, size)
+  }
+  throw damaged(file, "is shorter than it was: some of it was lost")
+}
+
+/** Drops sessions that nobody has asked for lately, if there are many. */
+export function dropIdle(core: Core): void {
+  const loaded = [...core.entries.values()].filter((entry) => entry.book)
+  if (loaded.length <= loadedMax) return
+  const latest = performance.now() - idleMs
+  loaded.sort((a, b) => a.usedAt - b.usedAt)
+  for (const entry of loaded.slice(0, loaded.length - loadedMax)) {
+    if (entry.usedAt <= latest) core.unload(entry)
+  }
+}

@@ -1,0 +1,42 @@
+import type { Watched } from "../store.ts"
+
+/** Calls listeners back after the turn of the event loop, once for all that happened in it. */
+export class Watchers {
+  readonly #listeners = new Set<(change: Watched) => void>()
+  readonly #sessions = new Set<string>()
+  #cursor: string | undefined
+
+  get size(): number {
+    return this.#listeners.size
+  }
+
+  add(listener: (change: Watched) => void): () => void {
+    // A function of its own, so that the same listener may be added twice.
+    const call = (change: Watched) => listener(change)
+    this.#listeners.add(call)
+    return () => {
+      this.#listeners.delete(call)
+    }
+  }
+
+  tell(cursor: string, sessions: Iterable<string>): void {
+    if (this.#listeners.size === 0) return
+    for (const id of sessions) this.#sessions.add(id)
+    if (this.#sessions.size === 0) return
+    if (this.#cursor === undefined) setImmediate(() => this.#call())
+    this.#cursor = cursor
+  }
+
+  clear(): void {
+    this.#listeners.clear()
+  }
+
+  #call(): void {
+    const cursor = this.#cursor
+    const sessions = [...this.#sessions]
+    this.#cursor = undefined
+    this.#sessions.clear()
+    if (cursor === undefined) return
+    for (const listener of [...this.#listeners]) listener({ cursor, sessions: [...sessions] })
+  }
+}
