@@ -6,6 +6,8 @@ import { benchChanges } from "./groups/changes.ts"
 import { benchCommit } from "./groups/commit.ts"
 import { benchDisk } from "./groups/disk.ts"
 import { benchFork } from "./groups/fork.ts"
+import { benchProcesses } from "./groups/processes.ts"
+import { benchSearch } from "./groups/search.ts"
 import { benchSessions } from "./groups/sessions.ts"
 import { table } from "./table.ts"
 
@@ -13,8 +15,10 @@ const groups: Record<string, Group> = {
   commit: benchCommit,
   fork: benchFork,
   sessions: benchSessions,
+  search: benchSearch,
   changes: benchChanges,
   disk: benchDisk,
+  processes: benchProcesses,
 }
 
 const help = `Times the SQLite store beside bare node:sqlite and prints a table.

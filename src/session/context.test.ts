@@ -65,29 +65,6 @@ describe("a context", () => {
     expect(context(items)).toEqual([says("user", "hi")])
   })
 
-  test("gives a call without a result an interrupted one", () => {
-    const items = history(
-      [user("msg_a"), text("prt_a", "hi")],
-      [assistant("msg_b"), tool("prt_b", pending), tool("prt_c", running)],
-    )
-    const results = context(items)[2]!.content
-    expect(results).toMatchObject([
-      { callID: "call_prt_b", isError: true, output: expect.stringContaining("interrupted") },
-      { callID: "call_prt_c", isError: true, output: expect.stringContaining("interrupted") },
-    ])
-  })
-
-  test("tells calls with the same id apart", () => {
-    const calls = ["x", "x", "x_2", "x"].map((callID, at) => tool(`prt_${at}`, completed("out"), { callID }))
-    const items = history([user("msg_a"), text("prt_a", "hi")], [assistant("msg_b"), ...calls])
-    expect(context(items)[2]!.content).toMatchObject([
-      { callID: "x" },
-      { callID: "x_2" },
-      { callID: "x_2_2" },
-      { callID: "x_3" },
-    ])
-  })
-
   test("puts what was said after a call behind its result", () => {
     const items = history(
       [user("msg_a"), text("prt_a", "hi")],
@@ -151,23 +128,6 @@ describe("a context", () => {
     expect(context(items.slice(0, 2))[2]!.content).toMatchObject([
       { output: "long output" },
       { output: "short" },
-    ])
-  })
-
-  test("hides output that was marked as compacted elsewhere", () => {
-    const state = { ...completed("long"), time: { start: 1, end: 2, compacted: 3 } } as ToolState
-    const items = history([user("msg_a"), text("prt_a", "hi")], [assistant("msg_b"), tool("prt_b", state)])
-    expect(context(items)[2]!.content).toMatchObject([{ output: prunedNotice }])
-  })
-
-  test("shows the files that a tool gave back", () => {
-    const state = {
-      ...completed("out"),
-      attachments: [{ type: "file", mime: "image/png", url: "data:," }],
-    } as ToolState
-    const items = history([user("msg_a"), text("prt_a", "hi")], [assistant("msg_b"), tool("prt_b", state)])
-    expect(context(items)[2]!.content).toMatchObject([
-      { attachments: [{ type: "file", mime: "image/png", url: "data:," }] },
     ])
   })
 

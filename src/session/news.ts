@@ -1,5 +1,6 @@
 import type { Row } from "../protocol/index.ts"
 import { isNewPiece, newestOf } from "./entry.ts"
+import { grownText } from "./grow.ts"
 import type { Slot } from "./slot.ts"
 import type { RowOf, SessionView } from "./view.ts"
 
@@ -41,7 +42,10 @@ function isNewsOfSlot(slot: Slot | undefined, row: RowOf<"message" | "part" | "p
   const entry = slot.entries[row.index]
   if (entry === undefined) return row.version >= slot.messageVersion || row.index < slot.partCount
   if (row.type === "piece") return isNewPiece(entry, row.partID, row)
-  return row.version > (entry.partID === row.part.id ? entry.version : newestOf(entry))
+  if (entry.partID !== row.part.id) return row.version > newestOf(entry)
+  // Sealing folds pieces into a row without a newer version if they came with the commit that put it.
+  const isFolded = row.version === entry.version && grownText(row.part).length > entry.text.length
+  return row.version > entry.version || isFolded
 }
 
 function messageIDOf(row: RowOf<"message" | "part" | "piece" | "note">): string {

@@ -117,6 +117,13 @@ describe("pieces", () => {
     expect(missing(view)).toEqual([])
   })
 
+  test("that came with the part's row and were missed are found in the sealed row", () => {
+    const view = openView("ab")
+    expect(reduceRow(view, partRow(1, 0, text("prt_a", "abcd")))).toBe(true)
+    expect(reduceRow(view, partRow(1, 0, text("prt_a", "ab")))).toBe(false)
+    expect(shownText(view)).toBe("abcd")
+  })
+
   test("cost what is new, not what is there", () => {
     const view = openView()
     const started = performance.now()

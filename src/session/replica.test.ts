@@ -46,6 +46,10 @@ class PlainStore {
     if (op === "append" && !open) this.#append(number, word)
     if (op === "part" && open) this.#put(open, number, word)
     if (op === "piece" && part) this.#grow(part, word)
+    if (op === "part and piece" && open) {
+      this.#put(open, number, word)
+      for (const each of open.parts) if (each.version === this.version) this.#grow(each, "xy")
+    }
     if (op === "keep" && part && growingField(part.part)) this.#keep(part)
     if (op === "settle" && part) this.#settle(part, word)
     if (op === "cut" && open) {
@@ -187,7 +191,8 @@ class PlainStore {
     const moves = this.moves.filter((move) => move.version > since && move.version <= cursor)
     if (moves.length > 0) {
       const keep = Math.min(...moves.map((move) => move.keep))
-      rows.unshift({ type: "history", version: moves.at(-1)!.version, sessionID, epoch: this.epoch, keep })
+      const { version } = moves.at(-1)!
+      rows.push({ type: "history", version, sessionID, epoch: this.epoch, keep })
     }
     const order = ["session", "history", "message", "part", "piece", "note"]
     const chosen = rows
@@ -236,6 +241,7 @@ const operations = [
   "append",
   "part",
   "piece",
+  "part and piece",
   "keep",
   "settle",
   "cut",
@@ -265,6 +271,7 @@ const act = fc.record({
     "nothing",
     "changes",
     "some changes",
+    "half of the changes",
     "again",
     "ask for a page",
     "get the page",
@@ -289,6 +296,7 @@ class Client {
   act({ kind, number }: Act): void {
     if (kind === "changes") this.hear()
     if (kind === "some changes") this.hear(1 + (number % 3))
+    if (kind === "half of the changes") this.#hearHalf(number)
     if (kind === "again")
       for (const row of this.#heard[number % Math.max(1, this.#heard.length)] ?? []) this.#put(row)
     if (kind === "ask for a page") this.#page = this.store.page(number % 8, (number % 8) + 1 + (number % 5))
@@ -301,6 +309,12 @@ class Client {
     this.#heard.push(rows)
     this.cursor = cursor
     for (const row of rows) this.#put(row)
+  }
+
+  /** Drops off in the middle of a batch, and so will hear it again. */
+  #hearHalf(number: number): void {
+    const { rows } = this.store.changes(this.cursor)
+    for (const row of rows.slice(0, number % (rows.length + 1))) this.#put(row)
   }
 
   #put(row: Row): void {

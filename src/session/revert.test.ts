@@ -1,6 +1,5 @@
 import { describe, expect, test } from "vitest"
 import { MessageBody, PartBody } from "../protocol/index.ts"
-import { forkPlan } from "./fork.ts"
 import { revertPlan, visibleItems } from "./revert.ts"
 import { assistant, completed, history, part, pending, running, text, tool, user } from "./samples.ts"
 
@@ -96,34 +95,5 @@ describe("making a revert real", () => {
     expect(() => revertPlan(items, { messageID: "msg_z" }, { newID: counter() })).toThrow(
       /not in the history/,
     )
-  })
-})
-
-describe("a fork", () => {
-  const mark = { messageID: "msg_b", partID: "prt_e" }
-  const newID = counter()
-
-  test("without a mark at a part brings nothing along", () => {
-    expect(forkPlan(items, { newID })).toEqual({})
-    expect(forkPlan(items, { messageID: "msg_c", newID })).toEqual({ messageID: "msg_c" })
-    expect(forkPlan(items, { mark: { messageID: "msg_b" }, newID })).toEqual({})
-    expect(forkPlan(items, { mark: { messageID: "msg_a", partID: "prt_a" }, newID })).toEqual({})
-  })
-
-  test("of a session with a mark at a part brings the marked message up to that part", () => {
-    expect(forkPlan(items, { mark, newID }).tail!.parts).toHaveLength(3)
-    expect(forkPlan(items, { mark, messageID: "msg_c", newID })).toMatchObject({
-      messageID: "msg_c",
-      tail: { message: { role: "assistant" } },
-    })
-  })
-
-  test("before the mark does not", () => {
-    expect(forkPlan(items, { mark, messageID: "msg_b", newID })).toEqual({ messageID: "msg_b" })
-    expect(forkPlan(items, { mark, messageID: "msg_a", newID })).toEqual({ messageID: "msg_a" })
-  })
-
-  test("before an unknown message is not found", () => {
-    expect(() => forkPlan(items, { messageID: "msg_z", newID })).toThrow(/not in the history/)
   })
 })

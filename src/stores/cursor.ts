@@ -45,7 +45,11 @@ export function decodePage(kind: string, cursor: string): (string | number)[] {
 export function checkLimit(limit: number | undefined, bounds: { standard: number; max: number }): number {
   if (limit === undefined) return bounds.standard
   if (Number.isInteger(limit) && limit >= 1 && limit <= bounds.max) return limit
-  throw new StemmaError("invalid", `The limit must be a whole number from 1 to ${bounds.max}.`, {
-    details: { limit },
-  })
+  throw new StemmaError(
+    "invalid",
+    `The limit must be a whole number from 1 to ${bounds.max}. Ask for less, and page on.`,
+    {
+      details: { limit },
+    },
+  )
 }

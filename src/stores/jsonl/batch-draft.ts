@@ -2,11 +2,19 @@ import { StemmaError } from "../../protocol/index.ts"
 import { blobRefs } from "../../session/blob-refs.ts"
 import type { Applied, PlainSession, Touched } from "../plain/index.ts"
 import { type Core, type Entry, removedName } from "./core.ts"
-import { emptyBook, type Encoded, encodeTouched, encodeWhole } from "./encode.ts"
+import {
+  type Encoded,
+  type EncodeOptions,
+  emptyBook,
+  encodeState,
+  encodeTouched,
+  encodeWhole,
+  settle,
+} from "./encode.ts"
 import { folderOf, mainName, stateName } from "./header.ts"
 import type { Append, Batch, SessionChange } from "./journal.ts"
 import { formatLines } from "./lines.ts"
-import { rewriteMain } from "./rewrite.ts"
+import { rewriteFiles } from "./rewrite.ts"
 import type { Adoption } from "./state-line.ts"
 import { estimateSession, messageTokens, sessionBlobs } from "./summary.ts"
 
@@ -19,6 +27,7 @@ export class BatchDraft {
   readonly #appends = new Map<string, Append>()
   readonly #sessions = new Map<string, { entry: Entry; summary: boolean } | null>()
   readonly #undo: (() => void)[] = []
+  readonly #before = new Map<Entry, Partial<Entry>>()
   readonly #deletes: string[] = []
   readonly #tombstones: NonNullable<Batch["tombstones"]> = []
   /** New contents of whole files. */
@@ -61,23 +70,44 @@ export class BatchDraft {
     this.#mark(entry, { summary: true })
   }
 
+  /** Something to be done when everything is taken back. */
   onUndo(step: () => void): void {
     this.#undo.push(step)
   }
 
   /** Takes in a change of the plain state: all that it touched becomes lines. */
-  take(applied: Applied, options: { adopt?: { id: string; adoption: Omit<Adoption, "version"> } } = {}): void {
+  take(applied: Applied): void {
     const { version } = applied
     this.onUndo(() => applied.rollback())
     for (const [id, touched] of applied.touched) {
       if (applied.removed.includes(id)) continue
-      const adopt = options.adopt?.id === id ? options.adopt.adoption : undefined
-      if (touched.created && !adopt) this.#create(touched, version)
+      if (touched.created) this.#create(touched, version)
       else if (touched.redacted) this.#rewrite(touched)
-      else this.#change(touched, { version, adopt })
+      else this.#change(touched, { version })
       if (!touched.session.importing) this.touched.add(id)
     }
     for (const id of applied.removed) this.#remove(id)
+  }
+
+  /** Takes in what another program wrote into a session's main file: only the state file has to say so. */
+  adopt(applied: Applied, entry: Entry, adopt: Omit<Adoption, "version"> | undefined): void {
+    const { version } = applied
+    const touched = applied.touched.get(entry.id)!
+    this.onUndo(() => applied.rollback())
+    if (touched.created) {
+      const book = entry.book!
+      if (adopt) book.adopted.push({ ...adopt, version })
+      settle(touched.session, book)
+      this.#count(entry, touched.session)
+      this.#mark(entry, { summary: true })
+      this.append(entry, "state", encodeState(touched.session, book, { store: this.#core.state.storeID }))
+    } else this.#change(touched, { version, adopted: true, ...(adopt ? { adopt } : {}) })
+    this.touched.add(entry.id)
+  }
+
+  /** Notes how much of a session's files is accounted for. */
+  account(entry: Entry): void {
+    this.#mark(entry, { summary: false })
   }
 
   #create({ session }: Touched, version: number): void {
@@ -107,7 +137,7 @@ export class BatchDraft {
     entry[kind] = Buffer.byteLength(text[kind])
   }
 
-  #change(touched: Touched, options: { version: number; adopt: Omit<Adoption, "version"> | undefined }): void {
+  #change(touched: Touched, options: Omit<EncodeOptions, "nowMs">): void {
     const { session } = touched
     const entry = this.#entryOf(session)
     const text = encodeTouched(touched, entry.book!, { ...options, nowMs: this.#core.clock.now() })
@@ -118,10 +148,11 @@ export class BatchDraft {
   }
 
   /** Content was replaced in place: both files are written again. */
-  #rewrite({ session }: Touched): void {
+  #rewrite({ session, redacted }: Touched): void {
     const core = this.#core
     const entry = this.#entryOf(session)
-    const { main, state } = rewriteMain(core, entry, session)
+    const whole = redacted!.positions.length === session.messages.length
+    const { main, state } = rewriteFiles(core, entry, { session, whole })
     this.#mark(entry, { summary: true })
     this.#replace(entry, "main", main)
     this.#replace(entry, "state", state)
@@ -184,16 +215,26 @@ export class BatchDraft {
       version: core.state.version,
       sessions,
       appends,
-      ...(this.wholes.size > 0 ? { renames: [...this.wholes.keys()].map((file) => [draftOf(file), file]) } : {}),
+      ...(this.wholes.size > 0 ? { renames: [...this.wholes.keys()].map((file) => [this.draftOf(file), file]) } : {}),
       ...(this.#deletes.length > 0 ? { deletes: this.#deletes } : {}),
       ...(this.#tombstones.length > 0 ? { tombstones: this.#tombstones } : {}),
     }
+  }
+
+  /** The name under which a whole new file waits for its place; no other batch uses the same. */
+  draftOf(file: string): string {
+    return `${file}.${this.#core.journal.n + 1}.tmp`
   }
 
   /** Takes everything back, newest first. */
   rollback(): void {
     for (const step of this.#undo.reverse()) step()
     this.#undo.length = 0
+    // The books are ahead of the files now; reading those again is simpler than keeping two books.
+    for (const [entry, fields] of this.#before) {
+      Object.assign(entry, fields)
+      if (this.#core.entries.get(entry.id) === entry) this.#core.unload(entry)
+    }
   }
 
   #sessionChange(entry: Entry, summary: boolean): SessionChange {
@@ -209,11 +250,7 @@ export class BatchDraft {
     else {
       const { main, state, tokens, blobs, family } = entry
       this.#sessions.set(entry.id, { entry, summary })
-      // The book is ahead of the files then; reading them again is simpler than keeping two books.
-      this.onUndo(() => {
-        Object.assign(entry, { main, state, tokens, blobs, family })
-        if (core.entries.get(entry.id) === entry) core.unload(entry)
-      })
+      this.#before.set(entry, { main, state, tokens, blobs, family })
     }
     core.staleIndexes.add(entry.folder)
   }
@@ -248,11 +285,6 @@ export class BatchDraft {
     if (touched.moved || !simple) entry.tokens = estimateSession(session)
     else for (const message of sealed) if (message) entry.tokens += messageTokens(message)
   }
-}
-
-/** The name under which a whole new file waits for its place. */
-export function draftOf(file: string): string {
-  return `${file}.tmp`
 }
 
 /** True if a file of that name would be in the way of a new session. */

@@ -16,7 +16,9 @@ export interface Encoded {
 export interface EncodeOptions {
   version: number
   nowMs: number
-  /** Messages that are in the main file already, by another program's hand. */
+  /** True if the main file says it already, by another program's hand. */
+  adopted?: boolean
+  /** Where its messages are. */
   adopt?: Omit<Adoption, "version">
 }
 
@@ -27,7 +29,7 @@ export function encodeTouched(touched: Touched, book: Book, options: EncodeOptio
   const chain = chainOf(session)
   const links = chain.slice(book.left + 1).map(({ segment, keep }) => ({ segment, keep }))
   const moves = session.moves.slice(book.moves).map(({ keep }) => keep)
-  const main = adopt ? [] : mainLines(session, book, options)
+  const main = options.adopted ? [] : mainLines(session, book, options)
   const line: CommitLine = {
     type: "commit",
     v: version,

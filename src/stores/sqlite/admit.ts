@@ -1,6 +1,7 @@
 import { createHash } from "node:crypto"
-import { type InboxItem, StemmaError } from "../../protocol/index.ts"
+import type { InboxItem } from "../../protocol/index.ts"
 import { canonicalJson } from "../prepare.ts"
+import { itemDiffers } from "../refusals.ts"
 import { type Applier, published } from "./apply.ts"
 
 /** Puts an item into the inbox inside the running transaction. */
@@ -16,13 +17,7 @@ export function admitItem(
   const known = db.get("SELECT hash FROM inbox WHERE session = ? AND id = ?", tail.key, item.id)
   if (known) {
     if (hash.equals(known[0] as Uint8Array)) return { duplicate: true, version: undefined }
-    throw new StemmaError(
-      "conflict",
-      `The item ${item.id} was admitted before with other content. Give the new one a new id.`,
-      {
-        details: { sessionID: item.sessionID, itemID: item.id },
-      },
-    )
+    throw itemDiffers(item.sessionID, item.id)
   }
   db.run(
     "INSERT INTO inbox (session, id, hash, time, data) VALUES (?, ?, ?, ?, ?)",

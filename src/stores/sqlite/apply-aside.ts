@@ -1,5 +1,5 @@
-import { StemmaError } from "../../protocol/index.ts"
 import type { OpOf } from "../commit.ts"
+import { itemTaken, noItem, noteOnOpen } from "../refusals.ts"
 import { touch, type Write } from "./apply.ts"
 import { encodeID } from "./id-codec.ts"
 import { locateMessage } from "./locate.ts"
@@ -8,7 +8,7 @@ export function putNote(write: Write, op: OpOf<"note.put">): void {
   const tail = touch(write, op.sessionID)
   const { position } = locateMessage(write, tail, op.messageID)
   if (tail.open?.position === position) {
-    throw new StemmaError("invalid", `Message ${op.messageID} is still open; a note is for a sealed message.`)
+    throw noteOnOpen(op.messageID)
   }
   write.db.run(
     `INSERT INTO notes (segment, position, name, at, version, value) VALUES (?, ?, ?, ?, ?, ?)
@@ -55,9 +55,9 @@ export function takeItem(write: Write, op: OpOf<"inbox.take">): void {
     op.itemID,
   )
   if (row === undefined) {
-    throw new StemmaError("not_found", `The inbox of session ${tail.id} has no item ${op.itemID}.`)
+    throw noItem(tail.id, op.itemID)
   }
-  if (row[1] === 1) throw new StemmaError("conflict", `The item ${op.itemID} was taken already.`)
+  if (row[1] === 1) throw itemTaken(tail.id, op.itemID)
   write.db.run("UPDATE inbox SET data = NULL, time = ? WHERE key = ?", write.nowMs, row[0] as number)
   write.db.run("UPDATE tips SET inbox = ? WHERE session = ?", write.version, tail.key)
 }

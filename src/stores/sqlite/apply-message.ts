@@ -1,7 +1,24 @@
-import { isSettled, type MessageBody, mayFollow, type PartBody, StemmaError } from "../../protocol/index.ts"
+import { isSettled, type MessageBody, mayFollow, type PartBody } from "../../protocol/index.ts"
 import { blobRefs } from "../../session/blob-refs.ts"
 import { growingField, grownText, withGrownText } from "../../session/grow.ts"
 import type { OpOf } from "../commit.ts"
+import {
+  grownElsewhere,
+  growsNot,
+  growsWhileKept,
+  illegalState,
+  isSealed,
+  marked,
+  messageTaken,
+  noMessage,
+  noPart,
+  offsetWrong,
+  otherMessage,
+  otherType,
+  partTwice,
+  stillOpen,
+  unsettled,
+} from "../refusals.ts"
 import { touch, type Write } from "./apply.ts"
 import { decodePart, encodeMessage, encodePart, partKind } from "./codec.ts"
 import { encodeID } from "./id-codec.ts"
@@ -69,19 +86,13 @@ function insertRefs(write: Write, segment: number, position: number, part: PartB
 export function appendMessage(write: Write, op: OpOf<"message.append">): void {
   const tail = touch(write, op.sessionID)
   if (tail.marked) {
-    throw new StemmaError(
-      "invalid",
-      `A revert mark hides messages of session ${tail.id}. Make it real with history.move, or clear it, before you append.`,
-    )
+    throw marked(tail.id)
   }
   if (tail.open) {
-    throw new StemmaError(
-      "conflict",
-      `Message ${tail.open.id} is still open. Seal it before you append another.`,
-    )
+    throw stillOpen(tail.open.id, "the next one")
   }
   if (findMessage(write, tail, op.message.id)) {
-    throw new StemmaError("conflict", `Session ${tail.id} has a message ${op.message.id} already.`)
+    throw messageTaken(tail.id, op.message.id)
   }
   appendTo(write, tail, op)
 }
@@ -94,7 +105,7 @@ export function appendTo(
 ): void {
   const sealed = entry.sealed === true
   const parts = entry.parts ?? []
-  if (sealed) for (const part of parts) refuseUnsettled(part)
+  if (sealed) for (const part of parts) refuseUnsettled(entry.message.id, part)
   const position = tail.count
   insertMessage(write, tail, entry.message, sealed)
   const { id, role } = entry.message
@@ -102,7 +113,7 @@ export function appendTo(
   const open: OpenMessage = { position, id, role, completed, parts: [], nextPiece: firstPiece(tail.segment) }
   for (const part of parts) {
     if (open.parts.some((other) => other.id === part.id)) {
-      throw new StemmaError("invalid", `Two parts of message ${entry.message.id} have the id ${part.id}.`)
+      throw partTwice(id)
     }
     open.parts.push(insertPart(write, tail, { position, place: open.parts.length, part }))
   }
@@ -125,24 +136,18 @@ function queueForIndex(write: Write, segment: number, position: number): void {
   write.sealed = true
 }
 
-function refuseUnsettled(part: PartBody): void {
+function refuseUnsettled(messageID: string, part: PartBody): void {
   if (part.type !== "tool" || isSettled(part.state)) return
-  throw new StemmaError(
-    "invalid",
-    `Tool call ${part.callID} is ${part.state.status}. Settle it before the message is sealed.`,
-  )
+  throw unsettled(messageID, part.id)
 }
 
 /** The open message of that id, or why there is none. */
 function openMessage(write: Write, tail: Tail, messageID: string): OpenMessage {
   if (tail.open?.id === messageID) return tail.open
   if (findMessage(write, tail, messageID) === undefined) {
-    throw new StemmaError("not_found", `Session ${tail.id} has no message ${messageID}.`)
+    throw noMessage(tail.id, messageID)
   }
-  throw new StemmaError(
-    "invalid",
-    `Message ${messageID} is sealed and never changes. Fork, or revert and send again.`,
-  )
+  throw isSealed(messageID)
 }
 
 export function putMessage(write: Write, op: OpOf<"message.put">): void {
@@ -155,7 +160,7 @@ export function putMessage(write: Write, op: OpOf<"message.put">): void {
 
 function checkRole(open: OpenMessage, message: MessageBody): void {
   if (message.id === open.id && message.role === open.role) return
-  throw new StemmaError("invalid", `The fields are not those of the open message ${open.id} (${open.role}).`)
+  throw otherMessage(open.id)
 }
 
 function updateMessage(
@@ -227,26 +232,17 @@ function rowPart(write: Write, part: OpenPart): PartBody {
 function checkPut(before: OpenPart, op: OpOf<"part.put">): void {
   const { part } = op
   if (before.type !== part.type) {
-    throw new StemmaError(
-      "invalid",
-      `Part ${part.id} is a ${before.type} part and cannot become a ${part.type} part.`,
-    )
+    throw otherType(part.id, { present: before.type, next: part.type })
   }
   if (part.type === "tool" && before.status && !mayFollow(before.status, part.state.status)) {
-    throw new StemmaError(
-      "invalid",
-      `Tool call ${part.callID} is ${before.status} and cannot become ${part.state.status}.`,
-    )
+    throw illegalState(part.id, { present: before.status, next: part.state.status })
   }
   if (op.grown !== "keep") return
   if (grownText(part) !== "") {
-    throw new StemmaError("invalid", `Part ${part.id} keeps its grown text: leave the growing field empty.`)
+    throw growsWhileKept(part.id)
   }
   if (before.length > 0 && part.type === "tool" && before.status !== part.state.status) {
-    throw new StemmaError(
-      "invalid",
-      `Part ${part.id} has grown text in another field. Put it whole, without grown: "keep".`,
-    )
+    throw grownElsewhere(part.id)
   }
 }
 
@@ -282,22 +278,13 @@ export function addPiece(write: Write, op: OpOf<"piece.add">): void {
   const place = open.parts.findIndex((part) => part.id === op.partID)
   const part = open.parts[place]
   if (part === undefined) {
-    throw new StemmaError("not_found", `Message ${op.messageID} has no part ${op.partID}.`)
+    throw noPart(op.messageID, op.partID)
   }
   if (!part.growing || fieldOf(part) !== op.field) {
-    throw new StemmaError(
-      "invalid",
-      `The field ${op.field} of part ${op.partID} (${part.status ?? part.type}) does not grow now.`,
-    )
+    throw growsNot(op.partID, op.field)
   }
   if (part.length !== op.offset) {
-    throw new StemmaError(
-      "conflict",
-      `Part ${op.partID} has ${part.length} characters; a piece at ${op.offset} does not fit.`,
-      {
-        details: { partID: op.partID, offset: op.offset, length: part.length },
-      },
-    )
+    throw offsetWrong(op.partID, { field: op.field, offset: op.offset, length: part.length })
   }
   if (op.text === "") return
   write.db.run(
@@ -322,12 +309,9 @@ export function sealMessage(write: Write, op: OpOf<"message.seal">): void {
   const tail = touch(write, op.sessionID)
   const open = openMessage(write, tail, op.messageID)
   if (op.message) checkRole(open, op.message)
-  const unsettled = open.parts.find((part) => part.status === "pending" || part.status === "running")
-  if (unsettled) {
-    throw new StemmaError(
-      "invalid",
-      `Tool part ${unsettled.id} is ${unsettled.status}. Settle it before the message is sealed.`,
-    )
+  const running = open.parts.find((part) => part.status === "pending" || part.status === "running")
+  if (running) {
+    throw unsettled(open.id, running.id)
   }
   foldPieces(write, tail, open)
   settleRefs(write, tail.segment, open)

@@ -1,7 +1,17 @@
-import { type NewSession, type Session, StemmaError } from "../../protocol/index.ts"
+import type { NewSession, Session } from "../../protocol/index.ts"
 import { toPico } from "../../session/cost.ts"
 import { addTokens } from "../../session/tokens.ts"
 import type { OpOf } from "../commit.ts"
+import {
+  keyTaken,
+  messageTaken,
+  moveWhileOpen,
+  noLeftTail,
+  noPart,
+  notImporting,
+  segmentTaken,
+  sessionTaken,
+} from "../refusals.ts"
 import { published, touch, type Write } from "./apply.ts"
 import { appendTo } from "./apply-message.ts"
 import { packTokens, parseStored, unpackTokens } from "./codec.ts"
@@ -90,12 +100,10 @@ function refuseTaken(write: Write, sessionID: string, segmentID: string): void {
     id,
   )
   if (taken) {
-    throw new StemmaError("conflict", `There is, or was, a session ${sessionID} already.`, {
-      details: { sessionID },
-    })
+    throw sessionTaken(sessionID)
   }
   if (write.db.get("SELECT 1 FROM segments WHERE id = ?", encodeID(segmentID))) {
-    throw new StemmaError("conflict", `There is a segment ${segmentID} already. Make a new id.`)
+    throw segmentTaken(segmentID)
   }
 }
 
@@ -113,15 +121,12 @@ function refuseTakenKey(
     agentKey,
   )
   if (row === undefined || row[0] === own) return
-  const sessionID = decodeID("session", row[1])
-  throw new StemmaError("conflict", `The key ${key} names session ${sessionID} already.`, {
-    details: { sessionID, key },
-  })
+  throw keyTaken(key, decodeID("session", row[1]))
 }
 
 export function publishSession(write: Write, op: OpOf<"session.publish">): void {
   const tail = touch(write, op.sessionID)
-  if (!tail.importing) throw new StemmaError("invalid", `Session ${tail.id} is not being imported.`)
+  if (!tail.importing) throw notImporting(tail.id)
   tail.importing = false
   write.db.run(
     "UPDATE sessions SET importing = 0, epoch = 1, version = ? WHERE key = ?",
@@ -161,7 +166,7 @@ function checkMark(write: Write, tail: Tail, mark: NonNullable<SessionData["reve
     position,
     encodeID(mark.partID),
   )
-  if (!part) throw new StemmaError("not_found", `Message ${mark.messageID} has no part ${mark.partID}.`)
+  if (!part) throw noPart(mark.messageID, mark.partID)
 }
 
 function checkKeyAfter(write: Write, tail: Tail, set: { agent?: string | null; key?: string | null }): void {
@@ -237,7 +242,7 @@ function leftHead(write: Write, source: Tail, data: SessionData, left: string): 
   const tail = data.left?.find((entry) => entry.segment === left)
   const key = write.db.get("SELECT key FROM segments WHERE id = ?", encodeID(left))?.[0] as number | undefined
   if (!tail || key === undefined) {
-    throw new StemmaError("not_found", `Session ${source.id} has left no tail ${left}.`)
+    throw noLeftTail(source.id, left)
   }
   return { segment: key, count: tail.count, whole: tail.count }
 }
@@ -246,16 +251,13 @@ export function moveHistory(write: Write, op: OpOf<"history.move">): void {
   const { db, segments } = write
   const tail = touch(write, op.sessionID)
   if (tail.open) {
-    throw new StemmaError(
-      "invalid",
-      `Message ${tail.open.id} is still open. Seal it before the history moves.`,
-    )
+    throw moveWhileOpen(tail.open.id)
   }
   const { position: keep } = locateMessage(write, tail, op.messageID)
   const data = readSessionData(db, tail.key)
   const left = decodeID("segment", db.get("SELECT id FROM segments WHERE key = ?", tail.segment)?.[0])
   if (db.get("SELECT 1 FROM segments WHERE id = ?", encodeID(op.segment))) {
-    throw new StemmaError("conflict", `There is a segment ${op.segment} already. Make a new id.`)
+    throw segmentTaken(op.segment)
   }
   const dropped = lowestDroppedNote(write, tail, keep)
   const segment = segments.create({
@@ -310,7 +312,7 @@ function lowestDroppedNote(write: Write, head: Head, keep: number): number {
 
 function appendSealed(write: Write, tail: Tail, entry: NonNullable<OpOf<"history.move">["tail"]>): void {
   if (findMessage(write, tail, entry.message.id)) {
-    throw new StemmaError("conflict", `Session ${tail.id} has a message ${entry.message.id} already.`)
+    throw messageTaken(tail.id, entry.message.id)
   }
   appendTo(write, tail, { ...entry, sealed: true })
 }

@@ -1,12 +1,13 @@
-import { type Clock, StemmaError } from "../../protocol/index.ts"
+import type { Clock } from "../../protocol/index.ts"
 import { type Commit, type Op, type OpOf, runOps } from "../commit.ts"
+import { fenceMissing, leaseLost, noSession, seqMoved } from "../refusals.ts"
 import { putNote, putPermission, putTodos, takeItem } from "./apply-aside.ts"
 import { addPiece, appendMessage, putMessage, putPart, sealMessage, truncateParts } from "./apply-message.ts"
 import { createSession, forkSession, moveHistory, patchSession, publishSession } from "./apply-session.ts"
 import type { Database } from "./database.ts"
 import type { Names } from "./names.ts"
 import type { Segments } from "./segments.ts"
-import { noSession, type Tail, type Tails } from "./tail.ts"
+import type { Tail, Tails } from "./tail.ts"
 
 /** What the operations of one commit work with. */
 export interface Write {
@@ -86,13 +87,7 @@ function checkSeq(write: Write, expected: Record<string, number>): void {
   for (const [sessionID, seq] of Object.entries(expected)) {
     const tail = write.tails.get(sessionID)
     if (tail.seq === seq) continue
-    throw new StemmaError(
-      "conflict",
-      `Session ${sessionID} has changed since it was read. Read it again and repeat.`,
-      {
-        details: { sessionID, expected: seq, seq: tail.seq },
-      },
-    )
+    throw seqMoved(sessionID, { expected: seq, present: tail.seq })
   }
 }
 
@@ -100,13 +95,7 @@ function checkFences(write: Write, fences: Record<string, number>): void {
   for (const [sessionID, fence] of Object.entries(fences)) {
     const tail = write.tails.get(sessionID)
     if (tail.fence === fence && tail.expires > write.nowMs) continue
-    throw new StemmaError(
-      "conflict",
-      `The lease of session ${sessionID} was lost. Stop this run; claim it again to go on.`,
-      {
-        details: { sessionID, fence, present: tail.fence },
-      },
-    )
+    throw leaseLost(sessionID, fence)
   }
 }
 
@@ -115,13 +104,7 @@ function checkRun(write: Write, op: Op & { sessionID: string }, fences: Commit["
   const id = op.sessionID
   if (fences?.[id] !== undefined || write.made.has(id)) return
   if (write.tails.get(id).importing) return
-  throw new StemmaError(
-    "conflict",
-    `${op.op} needs the lease of session ${id}. Claim it and give its fence.`,
-    {
-      details: { sessionID: id },
-    },
-  )
+  throw fenceMissing(id, op.op)
 }
 
 type Handlers = { [Name in Op["op"]]: (write: Write, op: OpOf<Name>) => void }

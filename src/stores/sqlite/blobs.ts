@@ -2,6 +2,7 @@ import { createHash, randomBytes } from "node:crypto"
 import { type FileHandle, mkdir, open, readdir, rename, rm, stat, utimes } from "node:fs/promises"
 import { join } from "node:path"
 import { type Clock, StemmaError } from "../../protocol/index.ts"
+import { noBlob } from "../refusals.ts"
 import type { BlobStore } from "../store.ts"
 
 const hashPattern = /^[0-9a-f]{64}$/
@@ -81,7 +82,7 @@ export class BlobFiles implements BlobStore {
   async size(hash: string): Promise<number> {
     const found = hashPattern.test(hash) ? await stat(this.#path(hash)).catch(() => undefined) : undefined
     if (found) return found.size
-    throw new StemmaError("not_found", `There is no blob ${hash}.`, { details: { hash } })
+    throw noBlob(hash)
   }
 
   async remove(hash: string): Promise<number> {

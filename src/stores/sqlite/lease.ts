@@ -1,9 +1,8 @@
-import { StemmaError } from "../../protocol/index.ts"
 import { isDead } from "../holder.ts"
+import { leaseHeld, leaseLost, noSession } from "../refusals.ts"
 import { type Holder, type Lease, leaseDurationMs } from "../store.ts"
 import type { Database } from "./database.ts"
 import { encodeID } from "./id-codec.ts"
-import { noSession } from "./tail.ts"
 
 interface LeaseRow {
   key: number
@@ -26,13 +25,7 @@ function readLease(db: Database, sessionID: string): LeaseRow {
 export function claimLease(db: Database, sessionID: string, own: Holder, nowMs: number): Lease {
   const lease = readLease(db, sessionID)
   if (lease.expires > nowMs && lease.holder && !isDead(lease.holder, own)) {
-    throw new StemmaError(
-      "conflict",
-      `Session ${sessionID} is being written by process ${lease.holder.pid} on ${lease.holder.host}.`,
-      {
-        details: { sessionID, holder: lease.holder, expiresAt: lease.expires },
-      },
-    )
+    throw leaseHeld(sessionID, lease.holder, lease.expires)
   }
   const fence = lease.fence + 1
   return extend(db, lease.key, { sessionID, fence, holder: own, nowMs })
@@ -41,13 +34,7 @@ export function claimLease(db: Database, sessionID: string, own: Holder, nowMs: 
 export function renewLease(db: Database, held: Lease, own: Holder, nowMs: number): Lease {
   const lease = readLease(db, held.sessionID)
   if (lease.fence !== held.fence || lease.expires <= nowMs) {
-    throw new StemmaError(
-      "conflict",
-      `The lease of session ${held.sessionID} was lost. Stop this run; claim it again to go on.`,
-      {
-        details: { sessionID: held.sessionID, fence: held.fence, present: lease.fence },
-      },
-    )
+    throw leaseLost(held.sessionID, held.fence)
   }
   return extend(db, lease.key, { sessionID: held.sessionID, fence: held.fence, holder: own, nowMs })
 }

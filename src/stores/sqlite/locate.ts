@@ -1,4 +1,4 @@
-import { StemmaError } from "../../protocol/index.ts"
+import { noMessage } from "../refusals.ts"
 import type { Database } from "./database.ts"
 import { encodeID } from "./id-codec.ts"
 import type { Head, Segments } from "./segments.ts"
@@ -29,7 +29,5 @@ export function locateMessage(
 ): Place {
   const place = findMessage(at, head, messageID)
   if (place) return place
-  throw new StemmaError("not_found", `Session ${head.id} has no message ${messageID}.`, {
-    details: { sessionID: head.id, messageID },
-  })
+  throw noMessage(head.id, messageID)
 }

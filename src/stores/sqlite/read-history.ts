@@ -1,5 +1,6 @@
-import { type HistoryItem, StemmaError } from "../../protocol/index.ts"
+import type { HistoryItem } from "../../protocol/index.ts"
 import { checkLimit } from "../cursor.ts"
+import { noLeftTail, noSession, notAPosition } from "../refusals.ts"
 import type { HistoryPage, HistoryQuery } from "../store.ts"
 import { compactionKind, pruneKind } from "./codec.ts"
 import { encodeID } from "./id-codec.ts"
@@ -7,7 +8,6 @@ import { locateMessage } from "./locate.ts"
 import { type Reader, readItems } from "./read-messages.ts"
 import type { Head } from "./segments.ts"
 import { readSessionData } from "./session-rows.ts"
-import { noSession } from "./tail.ts"
 
 export const pageLimit = { standard: 50, max: 1000 }
 
@@ -67,7 +67,7 @@ export function readHistory(reader: Reader, sessionID: string, query: HistoryQue
 
 function checkPosition(position: number | undefined): number | undefined {
   if (position === undefined || (Number.isSafeInteger(position) && position >= 0)) return position
-  throw new StemmaError("invalid", "A position is a whole number from 0 on.", { details: { position } })
+  throw notAPosition(position)
 }
 
 export function leftHead(reader: Reader, session: number, sessionID: string, left: string): Head {
@@ -76,7 +76,7 @@ export function leftHead(reader: Reader, session: number, sessionID: string, lef
     | number
     | undefined
   if (entry === undefined || key === undefined) {
-    throw new StemmaError("not_found", `Session ${sessionID} has left no tail ${left}.`)
+    throw noLeftTail(sessionID, left)
   }
   return { segment: key, count: entry.count }
 }

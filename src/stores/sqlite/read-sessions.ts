@@ -1,12 +1,12 @@
 import { type Session, StemmaError } from "../../protocol/index.ts"
 import { checkLimit, decodePage, encodePage } from "../cursor.ts"
+import { noSession } from "../refusals.ts"
 import type { Page, SessionQuery } from "../store.ts"
 import type { Tuple, Value } from "./database.ts"
 import { encodeID } from "./id-codec.ts"
 import { pageLimit } from "./read-history.ts"
 import type { Reader } from "./read-messages.ts"
 import { decodeSession, sessionSelect } from "./session-rows.ts"
-import { noSession } from "./tail.ts"
 
 export function readSession(reader: Reader, id: string): Session {
   const row = reader.db.get(`${sessionSelect} WHERE s.id = ? AND s.importing = 0`, encodeID(id))

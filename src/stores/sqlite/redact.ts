@@ -1,7 +1,15 @@
-import { type PermissionRequest, StemmaError } from "../../protocol/index.ts"
+import type { PermissionRequest } from "../../protocol/index.ts"
 import { blobRefs } from "../../session/blob-refs.ts"
 import { redacted, redactMessage, redactPart } from "../../session/redact.ts"
 import { isDead, sameHolder } from "../holder.ts"
+import {
+  messageMissing,
+  noMessage,
+  noPart,
+  redactWhileOpen,
+  redactWhileRunning,
+  redactWhileWaiting,
+} from "../refusals.ts"
 import type { Holder, Redaction } from "../store.ts"
 import { decodeMessage, decodePart, encodeMessage, encodePart, parseStored, partKind } from "./codec.ts"
 import { decodeID, encodeID } from "./id-codec.ts"
@@ -58,7 +66,7 @@ function targetPlaces(reader: Reader, session: number, target: RedactionTarget):
   const { db, segments } = reader
   if (target.messageID === undefined) {
     if (target.partID !== undefined) {
-      throw new StemmaError("invalid", `Name the message of part ${target.partID} too: messageID is missing.`)
+      throw messageMissing(target.partID)
     }
     return reachedPlaces(reader, session)
   }
@@ -75,9 +83,7 @@ function targetPlaces(reader: Reader, session: number, target: RedactionTarget):
     .filter(([own, position]) => position < (reach.get(own)?.to ?? 0))
     .sort(([own, position]) => (segments.includes({ segment, count }, own, position) ? -1 : 1))[0]
   if (found === undefined) {
-    throw new StemmaError("not_found", `Session ${target.sessionID} has no message ${target.messageID}.`, {
-      details: { ...target },
-    })
+    throw noMessage(target.sessionID, target.messageID)
   }
   const place = { segment: found[0], position: found[1] }
   if (target.partID !== undefined) {
@@ -88,11 +94,7 @@ function targetPlaces(reader: Reader, session: number, target: RedactionTarget):
       encodeID(target.partID),
     )
     if (part === undefined) {
-      throw new StemmaError(
-        "not_found",
-        `There is no part ${target.partID} in message ${target.messageID}.`,
-        { details: { ...target } },
-      )
+      throw noPart(target.messageID, target.partID)
     }
   }
   return [place]
@@ -136,10 +138,7 @@ function requireSealed(reader: Reader, place: Place, target: RedactionTarget): v
     place.position,
   )
   if (row?.[0] === 1) return
-  throw new StemmaError(
-    "conflict",
-    `A message of session ${target.sessionID} is still being written. Redact it when it is sealed.`,
-  )
+  throw redactWhileOpen(target.sessionID)
 }
 
 function requireQuiet(
@@ -149,10 +148,7 @@ function requireQuiet(
   options: { nowMs: number; holder: Holder },
 ): void {
   if (reader.db.get("SELECT 1 FROM inbox WHERE session = ? AND data IS NOT NULL", session)) {
-    throw new StemmaError(
-      "conflict",
-      `Session ${sessionID} has prompts waiting. Let its run take them first.`,
-    )
+    throw redactWhileWaiting(sessionID)
   }
   const [expires, text] = reader.db.get("SELECT expires, holder FROM tips WHERE session = ?", session) as [
     number,
@@ -161,7 +157,7 @@ function requireQuiet(
   if (expires <= options.nowMs || text === null) return
   const holder = JSON.parse(text) as Holder
   if (sameHolder(holder, options.holder) || isDead(holder, options.holder)) return
-  throw new StemmaError("conflict", `Session ${sessionID} is being run. Stop the run, then redact.`)
+  throw redactWhileRunning(sessionID)
 }
 
 function redactPlace(

@@ -1,10 +1,10 @@
+import { noSession } from "../refusals.ts"
 import type { Removal } from "../store.ts"
 import type { Database } from "./database.ts"
 import { enqueueGarbage } from "./garbage.ts"
 import { decodeID, encodeID } from "./id-codec.ts"
 import type { Reader } from "./read-messages.ts"
 import { sharers } from "./sharing.ts"
-import { noSession } from "./tail.ts"
 
 const keptSessionsMax = 20
 

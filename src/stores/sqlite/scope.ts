@@ -1,9 +1,9 @@
 import type { Row } from "../../protocol/index.ts"
+import { noSession } from "../refusals.ts"
 import type { Scope } from "../store.ts"
 import { parseStored } from "./codec.ts"
 import { decodeID, encodeID } from "./id-codec.ts"
 import type { Reader } from "./read-messages.ts"
-import { noSession } from "./tail.ts"
 
 /** Which sessions a scope covers, by key. */
 export interface ScopeFilter {

@@ -1,5 +1,6 @@
-import { type MessageBody, type PartType, StemmaError, type ToolStatus } from "../../protocol/index.ts"
+import type { MessageBody, PartType, ToolStatus } from "../../protocol/index.ts"
 import { growingField, grownText } from "../../session/grow.ts"
+import { noSession } from "../refusals.ts"
 import { decodeMessage, decodePart, partTypeOf } from "./codec.ts"
 import type { Database } from "./database.ts"
 import { encodeID } from "./id-codec.ts"
@@ -133,10 +134,6 @@ export class Tails {
 /** When a message says that it was completed; 0 if it does not. */
 export function completedTime(message: MessageBody): number {
   return message.role === "assistant" ? (message.time.completed ?? 0) : 0
-}
-
-export function noSession(id: string): StemmaError {
-  return new StemmaError("not_found", `There is no session ${id}.`, { details: { sessionID: id } })
 }
 
 function loadOpen(db: Database, segment: number, position: number): OpenMessage {

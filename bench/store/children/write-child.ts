@@ -1,0 +1,110 @@
+/** One of several processes that write to one file, each its own session; or with "raw" the same rows without a store. */
+import { openStore } from "../bench.ts"
+import { answerParent } from "../child.ts"
+import { assistantMessage, finished, makeIds, textPart, userMessage } from "../content.ts"
+import { openAnswer } from "../history.ts"
+import { sleep, watchLoop } from "../measure.ts"
+import { RawDatabase } from "../raw.ts"
+import { Run } from "../run.ts"
+
+export interface WriteAnswer {
+  latenciesMs: number[]
+  /** The longest stop of the event loop. */
+  stopMs: number
+}
+
+/** Commits of an answer before it is sealed and the next one begins. */
+const piecesPerAnswer = 18
+const text = "and a few more words of the answer "
+
+const [path, way, seed, everyMs] = process.argv.slice(2) as [string, string, string, string]
+if (way === "raw") await writeRaw()
+else await writeStore()
+
+async function writeStore(): Promise<void> {
+  const ids = makeIds(Number(seed))
+  await using store = await openStore(path)
+  const { sessionID, ...first } = await openAnswer(store, ids)
+  const run = await Run.claim(store, sessionID)
+  let { message, partID } = first
+  let number = 0
+  const next = async (): Promise<void> => {
+    const place = { sessionID, messageID: message.id }
+    const at = number++ % (piecesPerAnswer + 2)
+    if (at < piecesPerAnswer) {
+      await run.commit({ op: "piece.add", ...place, partID, field: "text", offset: at * text.length, text })
+    } else if (at === piecesPerAnswer) {
+      await run.commit({ op: "part.put", ...place, part: textPart(ids, text) })
+    } else {
+      const prompt = userMessage(ids)
+      const answer = assistantMessage(ids, prompt.id)
+      const part = textPart(ids, "")
+      const sealed = finished(message)
+      message = answer
+      partID = part.id
+      await run.commit(
+        { op: "message.seal", ...place, message: sealed },
+        { op: "message.append", sessionID, message: prompt, parts: [textPart(ids, "Go on.")], sealed: true },
+        { op: "message.append", sessionID, message: answer, parts: [part] },
+      )
+    }
+  }
+  await answerParent((seconds) => write(next, { seconds, renew: () => run.renewInTime() }))
+}
+
+/** What a program without a store would do: wait for the lock in the transaction. */
+async function writeRaw(): Promise<void> {
+  using db = new RawDatabase(path, { busyTimeoutMs: 10_000 })
+  const tip = db.prepare("SELECT seq, fence, expires FROM tips WHERE session = ?")
+  const newest = db.prepare("SELECT max(version) FROM tips")
+  const insert = db.prepare("INSERT INTO pieces (key, place, version, offset, text) VALUES (?, 0, ?, ?, ?)")
+  const touch = db.prepare("UPDATE tips SET seq = ?, version = ? WHERE session = ?")
+  const session = Number(seed)
+  let number = 0
+  const next = async (): Promise<void> => {
+    db.transaction(() => {
+      const [seq] = (tip.get(session) ?? [0]) as unknown as [number]
+      const version = ((newest.get() as unknown as [number | null])[0] ?? 0) + 1
+      insert.run((session + 1000) * 2 ** 22 + number, version, number * text.length, text)
+      number += 1
+      touch.run(seq + 1, version, session)
+    })
+    // A program that does nothing else would not come back to its event loop.
+    await new Promise((resolve) => setImmediate(resolve))
+  }
+  await answerParent((seconds) => write(next, { seconds, renew: async () => {} }))
+}
+
+interface Writing {
+  seconds: number
+  renew(): Promise<unknown>
+}
+
+/** At full speed, each commit waits for the one before it; at a pace, each begins at its time whatever the others do. */
+async function write(next: () => Promise<void>, { seconds, renew }: Writing): Promise<WriteAnswer> {
+  const latenciesMs: number[] = []
+  const stop = watchLoop()
+  const end = performance.now() + seconds * 1000
+  const timed = async (): Promise<void> => {
+    const start = performance.now()
+    await next()
+    latenciesMs.push(performance.now() - start)
+  }
+  if (everyMs === "0") {
+    while (performance.now() < end) {
+      await renew()
+      await timed()
+    }
+  } else {
+    const pending: Promise<void>[] = []
+    let dueMs = performance.now() + Math.random() * Number(everyMs)
+    while (dueMs < end) {
+      await sleep(Math.max(0, dueMs - performance.now()))
+      await renew()
+      pending.push(timed())
+      dueMs += Number(everyMs)
+    }
+    await Promise.all(pending)
+  }
+  return { latenciesMs, stopMs: stop() }
+}

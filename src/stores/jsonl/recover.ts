@@ -1,0 +1,83 @@
+import { dirname } from "node:path"
+import type { Core } from "./core.ts"
+import type { Append, Batch } from "./journal.ts"
+
+/** Writes what a batch says into the files, after it was written into the journal. */
+export function doBatch(core: Core, batch: Batch): { file: string; shift: number }[] {
+  const { files } = core
+  const shifted: { file: string; shift: number }[] = []
+  for (const [draft, file] of batch.renames ?? []) files.rename(draft, file)
+  for (const { file, at, text } of batch.appends) {
+    const bytes = Buffer.from(text)
+    if (at === 0) files.makeDirectory(dirname(file))
+    const size = files.append(file, bytes)
+    if (size === at + bytes.length) continue
+    // Another program, which knows no lock, wrote at the same moment.
+    const shift = files.read(file, at).indexOf(bytes)
+    if (shift > 0) shifted.push({ file, shift })
+  }
+  for (const file of batch.deletes ?? []) files.remove(file)
+  return shifted
+}
+
+/** Takes appended bytes away again, as far as they came; batches that did more than append cannot be taken back. */
+export function undoAppends(core: Core, batch: Batch): void {
+  for (const { file, at } of batch.appends) {
+    const size = core.files.stat(file)?.size
+    if (size === undefined) continue
+    if (at === 0) core.files.remove(file)
+    else if (size > at) core.files.truncate(file, at)
+  }
+}
+
+/** Does again what may have been lost when a process, or the machine, died. */
+export function redo(core: Core, batches: Batch[]): void {
+  // A file that was replaced or deleted later has nothing of what was appended before.
+  const replacedIn = new Map<string, number>()
+  for (const { n, renames, deletes } of batches) {
+    for (const [, file] of renames ?? []) replacedIn.set(file, n)
+    for (const file of deletes ?? []) replacedIn.set(file, n)
+  }
+  for (const batch of batches) {
+    const appends = batch.appends.filter(({ file }) => (replacedIn.get(file) ?? 0) <= batch.n)
+    const deletes = batch.deletes?.filter((file) => (replacedIn.get(file) ?? 0) <= batch.n)
+    for (const [draft, file] of batch.renames ?? []) {
+      if (core.files.stat(draft)) core.files.rename(draft, file)
+    }
+    for (const append of appends) doAppend(core, append)
+    for (const file of deletes ?? []) core.files.remove(file)
+  }
+}
+
+function doAppend(core: Core, { file, at, text }: Append): void {
+  const { files } = core
+  const bytes = Buffer.from(text)
+  const size = files.stat(file)?.size
+  if (size === undefined) {
+    if (at > 0) return core.warn(`${file} is gone; what was to be appended to it is lost with it.`)
+    files.makeDirectory(dirname(file))
+    files.append(file, bytes)
+    return
+  }
+  if (size < at) return core.warn(`${file} is shorter than it was: ${at - size} bytes are lost.`)
+  const tail = files.read(file, at)
+  if (tail.includes(bytes)) return
+  if (tail.length < bytes.length && bytes.subarray(0, tail.length).equals(tail)) {
+    files.append(file, bytes.subarray(tail.length))
+    return
+  }
+  // Whole lines are another program's; anything else was never written to its end.
+  const whole = tail.lastIndexOf(0x0a) + 1
+  if (whole < tail.length) files.truncate(file, at + whole)
+  if (whole > 0 && !isJsonLines(tail.subarray(0, whole))) files.truncate(file, at)
+  files.append(file, bytes)
+}
+
+function isJsonLines(bytes: Buffer): boolean {
+  try {
+    for (const line of bytes.toString("utf8").split("\n")) if (line.trim() !== "") JSON.parse(line)
+    return true
+  } catch {
+    return false
+  }
+}

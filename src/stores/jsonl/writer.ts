@@ -1,0 +1,241 @@
+import { setImmediate as turnOver } from "node:timers/promises"
+import { StemmaError } from "../../protocol/index.ts"
+import { encodeCursor } from "../cursor.ts"
+import { settleSession } from "./adoption.ts"
+import { BatchDraft } from "./batch-draft.ts"
+import { checkpoint, writeIndexes } from "./checkpoint.ts"
+import type { Core } from "./core.ts"
+import { follow } from "./follow.ts"
+import { dropIdle, ensureLoaded } from "./loader.ts"
+import type { StoreLock } from "./lock.ts"
+import { reread } from "./open.ts"
+import { doBatch, redo, undoAppends } from "./recover.ts"
+
+const lockTimeoutMs = 10_000
+const journalBytesMax = 1024 * 1024
+/** The index is written that long after a change, or later if writing it takes long. */
+const indexDelayMs = 1000
+const indexShare = 50
+
+/** One call that changes something. */
+export interface Work<T> {
+  /** The sessions whose messages it needs, asked under the lock. */
+  sessions(): Iterable<string>
+  /** True if it writes messages: then what another program left unfinished cannot wait. */
+  writes?: boolean
+  /** True if it must be alone in its batch. */
+  alone?: boolean
+  /** Other things to wait for, under the lock. */
+  prepare?(draft: BatchDraft): Promise<void>
+  /** Changes the state and hands its changes to the draft, all or nothing. Nothing else happens meanwhile. */
+  run(draft: BatchDraft): T
+}
+
+interface Queued {
+  work: Work<unknown>
+  resolve(value: unknown): void
+  reject(error: unknown): void
+}
+
+/** Does all changes, one batch after the other: each takes the lock, the journal and the disk once. */
+export class Writer {
+  readonly #core: Core
+  readonly #lock: StoreLock
+  #queue: Queued[] = []
+  #running: Promise<void> | undefined
+  #indexTimer: NodeJS.Timeout | undefined
+  #indexMs = 0
+
+  constructor(core: Core, lock: StoreLock) {
+    this.#core = core
+    this.#lock = lock
+  }
+
+  submit<T>(work: Work<T>): Promise<T> {
+    return new Promise<T>((resolve, reject) => {
+      this.#queue.push({ work, resolve: resolve as (value: unknown) => void, reject })
+      this.#running ??= this.#run().finally(() => {
+        this.#running = undefined
+      })
+    })
+  }
+
+  /** Finishes what was handed in, and leaves an index that is up to date. */
+  async close(): Promise<void> {
+    clearTimeout(this.#indexTimer)
+    await this.#running
+    if (this.#core.staleIndexes.size > 0) {
+      // The index is derived: whoever opens the store next can do without.
+      await this.submit({ sessions: () => [], run: () => undefined, prepare: () => writeIndexes(this.#core) }).catch(
+        () => undefined,
+      )
+      await this.#running
+    }
+    clearTimeout(this.#indexTimer)
+  }
+
+  async #run(): Promise<void> {
+    // Everything that is handed in during this turn of the event loop goes together.
+    await turnOver()
+    while (this.#queue.length > 0) {
+      const lone = this.#queue.findIndex(({ work }) => work.alone)
+      const batch = this.#queue.splice(0, lone === 0 ? 1 : lone < 0 ? this.#queue.length : lone)
+      const settled = await this.#flush(batch)
+      for (const settle of settled) settle()
+    }
+  }
+
+  /** Does some works and gives back how to answer them. */
+  async #flush(works: Queued[]): Promise<(() => void)[]> {
+    try {
+      const takenOver = await this.#lock.acquire({ timeoutMs: lockTimeoutMs })
+      try {
+        await this.#catchUp({ takenOver })
+        return await this.#perform(works)
+      } finally {
+        this.#lock.release()
+        dropIdle(this.#core)
+      }
+    } catch (error) {
+      return works.map(({ reject }) => () => reject(error))
+    }
+  }
+
+  async #catchUp({ takenOver }: { takenOver: boolean }): Promise<void> {
+    const core = this.#core
+    if (!follow(core)) await reread(core, { locked: true })
+    const { last } = core.journal
+    if (core.journal.tornBytes() > 0) core.journal.cutTorn()
+    if (last && (takenOver || core.undone)) redo(core, [last])
+    core.undone = false
+    if (takenOver) this.#lock.sweep()
+  }
+
+  async #perform(works: Queued[]): Promise<(() => void)[]> {
+    const core = this.#core
+    const draft = new BatchDraft(core)
+    const answers: (() => void)[] = []
+    const ready: Queued[] = []
+    for (const queued of works) {
+      try {
+        await this.#prepare(queued.work, draft)
+        ready.push(queued)
+      } catch (error) {
+        answers.push(() => queued.reject(error))
+      }
+    }
+    const done: { queued: Queued; value: unknown }[] = []
+    for (const queued of ready) {
+      try {
+        done.push({ queued, value: queued.work.run(draft) })
+      } catch (error) {
+        answers.push(() => queued.reject(error))
+      }
+    }
+    try {
+      await this.#commit(draft)
+    } catch (error) {
+      draft.rollback()
+      return [...answers, ...done.map(({ queued }) => () => queued.reject(error))]
+    }
+    for (const step of draft.done) step()
+    core.watchers.tell(encodeCursor(core.state.storeID, core.state.version), draft.touched)
+    this.#keepUp()
+    return [...answers, ...done.map(({ queued, value }) => () => queued.resolve(value))]
+  }
+
+  async #prepare(work: Work<unknown>, draft: BatchDraft): Promise<void> {
+    const core = this.#core
+    await work.prepare?.(draft)
+    for (const id of work.sessions()) {
+      const entry = core.entries.get(id)
+      if (!entry) continue
+      await settleSession(core, entry, { draft, now: work.writes ?? false })
+      await ensureLoaded(core, [id])
+    }
+  }
+
+  /** Writes the batch: whole drafts first, then the journal, then the files. */
+  async #commit(draft: BatchDraft): Promise<void> {
+    const core = this.#core
+    const { journal, files } = core
+    if (draft.isEmpty) return
+    const batch = draft.build()
+    for (const [file, text] of draft.wholes) {
+      files.remove(draft.draftOf(file))
+      await files.create(draft.draftOf(file), Buffer.from(text), { sync: core.full })
+    }
+    const before = { size: journal.size, n: journal.n, version: journal.version }
+    journal.append(batch)
+    const forGood = Boolean(batch.renames ?? batch.deletes)
+    try {
+      if (core.full) await journal.sync()
+      const shifted = doBatch(core, batch)
+      for (const { file } of batch.appends) core.unsynced.add(file)
+      for (const [, file] of batch.renames ?? []) core.unsynced.add(file)
+      this.#shift(shifted)
+    } catch (error) {
+      if (forGood) {
+        // What the journal says is done again before the next batch.
+        core.undone = true
+        core.warn(`The newest batch is in the journal but not in the files yet: ${(error as Error).message}`)
+        return
+      }
+      undoAppends(core, batch)
+      journal.undo(before)
+      throw error
+    }
+    if (draft.purge || journal.size > journalBytesMax) await this.#checkpoint()
+  }
+
+  /** Other programs' lines came before ours: the files are longer than the journal says. */
+  #shift(shifted: { file: string; shift: number }[]): void {
+    const core = this.#core
+    for (const { file, shift } of shifted) {
+      const entry = [...core.entries.values()].find((candidate) => core.mainFile(candidate) === file)
+      if (!entry) continue
+      entry.main += shift
+      const { folder, name, main, state } = entry
+      const { seq, newest } = core.state.sessions.get(entry.id)!
+      core.journal.append({
+        n: core.journal.n + 1,
+        version: core.state.version,
+        sessions: { [entry.id]: { folder, name, main, state, seq, newest } },
+        appends: [],
+      })
+    }
+  }
+
+  async #checkpoint(): Promise<void> {
+    try {
+      await checkpoint(this.#core)
+    } catch (error) {
+      // Everything is in the journal and in the files: a checkpoint can wait.
+      this.#core.warn(`The journal could not be begun again: ${(error as Error).message}`)
+    }
+  }
+
+  /** Writes the index a little later, if it does not tell what is so. */
+  #keepUp(): void {
+    if (this.#indexTimer || this.#core.staleIndexes.size === 0) return
+    this.#indexTimer = setTimeout(
+      () => {
+        this.#indexTimer = undefined
+        const work: Work<void> = { sessions: () => [], run: () => undefined, prepare: () => this.#index() }
+        this.submit(work).catch((error: Error) => this.#core.warn(`The index was not written: ${error.message}`))
+      },
+      Math.max(indexDelayMs, this.#indexMs * indexShare),
+    )
+    this.#indexTimer.unref()
+  }
+
+  async #index(): Promise<void> {
+    const began = performance.now()
+    await writeIndexes(this.#core)
+    this.#indexMs = performance.now() - began
+  }
+}
+
+export function closedError(): StemmaError {
+  return new StemmaError("unavailable", "The store is closed. Open it again.")
+}
