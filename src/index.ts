@@ -1,3 +1,4 @@
+import { StemmaError } from "./protocol/index.ts"
 import type { JsonlStoreOptions } from "./stores/jsonl/index.ts"
 import type { MemoryStoreOptions } from "./stores/memory.ts"
 import type { SqliteStoreOptions } from "./stores/sqlite/index.ts"
@@ -23,5 +24,9 @@ export async function openStore(options: OpenStoreOptions): Promise<Store> {
       return (await import("./stores/jsonl/index.ts")).openJsonlStore(options)
     case "memory":
       return (await import("./stores/memory.ts")).createMemoryStore(options)
+    default: {
+      const { driver } = options satisfies never as { driver: unknown }
+      throw new StemmaError("invalid", `There is no driver ${driver}. Name sqlite, jsonl or memory.`)
+    }
   }
 }

@@ -24,6 +24,9 @@ export function dropped(): void {
 export function kept(): Promise<void> {
   void save()
   save().catch(() => {})
+  save()
+    .catch(() => {})
+    .finally(() => {})
   return appendFile("a", "b")
 }
 `

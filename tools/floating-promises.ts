@@ -45,11 +45,12 @@ function droppedExpressions(file: SourceFile): Expression[] {
   return found
 }
 
-/** An assignment keeps its value; `.catch(f)` and `.then(f, g)` handle the failure. */
+/** An assignment keeps its value; `.catch(f)` and `.then(f, g)` handle the failure, also with `.finally(f)` after them. */
 function isKept(expression: Expression): boolean {
   if (isBinaryExpression(expression)) return expression.operatorToken.getText().endsWith("=")
   if (!isCallExpression(expression) || !isPropertyAccessExpression(expression.expression)) return false
   const method = expression.expression.name.getText()
+  if (method === "finally") return isKept(expression.expression.expression)
   const count = expression.arguments.length
   return (method === "catch" && count === 1) || (method === "then" && count === 2)
 }

@@ -1,3 +1,4 @@
+import { rmSync } from "node:fs"
 import { mkdtemp, rm } from "node:fs/promises"
 import { tmpdir } from "node:os"
 import { join } from "node:path"
@@ -23,13 +24,27 @@ export interface Scratch extends AsyncDisposable {
   path(name: string): string
 }
 
-/** A directory that goes when its scope ends. */
+const directories = new Set<string>()
+
+/** A directory that goes when its scope ends, or when the benchmark is stopped by a signal. */
 export async function scratchDirectory(): Promise<Scratch> {
+  if (directories.size === 0) for (const signal of ["SIGINT", "SIGTERM"] as const) process.on(signal, stopped)
   const directory = await mkdtemp(join(tmpdir(), "stemma-bench-"))
+  directories.add(directory)
   return {
     path: (name) => join(directory, name),
-    [Symbol.asyncDispose]: () => rm(directory, { recursive: true, force: true, maxRetries: 3 }),
+    async [Symbol.asyncDispose]() {
+      await rm(directory, { recursive: true, force: true, maxRetries: 3 })
+      directories.delete(directory)
+      if (directories.size === 0)
+        for (const signal of ["SIGINT", "SIGTERM"] as const) process.off(signal, stopped)
+    },
   }
+}
+
+function stopped(): void {
+  for (const directory of directories) rmSync(directory, { recursive: true, force: true, maxRetries: 3 })
+  process.exit(1)
 }
 
 export function openStore(path: string): Promise<Store> {

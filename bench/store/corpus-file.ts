@@ -43,11 +43,11 @@ async function makeCorpus(bench: Bench, path: string, parts: number): Promise<Co
   const imported = performance.now()
   await settle(store)
   bench.progress(`indexed after ${seconds()} s`)
-  bench.add({ name: "parts imported a second", value: (parts / (imported - start)) * 1000, unit: "" })
+  bench.add({ name: "parts imported", value: (parts / (imported - start)) * 1000, unit: "/s" })
   bench.add({
-    name: "parts imported and indexed a second",
+    name: "parts imported and indexed",
     value: (parts / (performance.now() - start)) * 1000,
-    unit: "",
+    unit: "/s",
   })
   return { path, facts }
 }

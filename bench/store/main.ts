@@ -56,12 +56,18 @@ async function main(): Promise<void> {
     const start = performance.now()
     const progress = (text: string) => process.stderr.write(`${name}: ${text}\n`)
     progress("begins")
-    await groups[name]!({
-      quick: values.quick,
-      add: (figure) => report.add(name, figure),
-      progress,
-      cacheDirectory: values.cache,
-    })
+    try {
+      await groups[name]!({
+        quick: values.quick,
+        add: (figure) => report.add(name, figure),
+        progress,
+        cacheDirectory: values.cache,
+      })
+    } catch (error) {
+      // The figures of the other groups took long to get: they are still worth printing.
+      process.exitCode = 1
+      progress(`failed: ${error instanceof Error ? (error.stack ?? error.message) : String(error)}`)
+    }
     progress(`done in ${((performance.now() - start) / 1000).toFixed(1)} s`)
   }
   process.stdout.write(`${table(report.figures)}\n\n${summary(report, values.quick)}\n`)

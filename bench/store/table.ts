@@ -29,13 +29,17 @@ function cells(figure: Figure): string[] {
   const { value, unit, raw, ratio, first, target, ok } = figure
   return [
     `  ${figure.name}`,
-    `${amount(value)} ${unit}`,
-    raw === undefined ? "" : `${amount(raw)} ${unit}`,
+    measure(value, unit),
+    raw === undefined ? "" : measure(raw, unit),
     ratio === undefined ? "" : ratio.toFixed(2),
-    first === undefined ? "" : `${amount(first)} ${unit}`,
+    first === undefined ? "" : measure(first, unit),
     target === undefined ? "" : targetText(target, unit),
     ok === undefined ? "" : ok ? "ok" : "MISSED",
   ]
+}
+
+function measure(value: number, unit: string): string {
+  return `${amount(value)} ${unit}`.trimEnd()
 }
 
 /** Three digits that mean something. */

@@ -14,7 +14,7 @@ export type Row =
   | { type: "session"; version: number; sessionID: string; session: Session }
   /** The session was removed. */
   | { type: "removed"; version: number; sessionID: string; parentID?: string; directory: string }
-  /** The history pointer moved: keep the first `keep` messages, drop the rest, page in what is missing. */
+  /** The history pointer moved (a row for each move): keep the first `keep` messages, drop the rest, page in what is missing. */
   | { type: "history"; version: number; sessionID: string; epoch: number; keep: number }
   /** `parts` is how many parts the message has now: drop those at a higher index. */
   | {

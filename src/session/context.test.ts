@@ -1,6 +1,6 @@
 import fc from "fast-check"
 import { describe, expect, test } from "vitest"
-import type { Message, Part, ToolState } from "../protocol/index.ts"
+import type { Message, Part } from "../protocol/index.ts"
 import { beginningNotice, context } from "./context.ts"
 import type { ContextMessage } from "./context-message.ts"
 import { assistant, completed, failed, history, part, pending, running, text, tool, user } from "./samples.ts"

@@ -8,10 +8,11 @@ import { type RowOf, type SessionView, viewCount } from "./view.ts"
 /*
  * The replica: rows, pages and deltas in, a view of one session out.
  *
- * Rows come as `changes` gives them, in its order. Everything may come twice, and an older row after a newer one is
- * ignored, so that a client may drop off and return with an old cursor at any moment. A `history` row drops what is no
- * longer in the history; a view may also begin in the middle. `missing` then says what to page in, `reducePage` takes
- * it. Deltas are shown at once where they fit and replaced by the rows that follow.
+ * Rows come as `changes` gives them, in its order, and those of one answer without a page in between. Everything may
+ * come twice, and an older row after a newer one is ignored, so that a client may drop off and return with an old cursor
+ * at any moment. A `history` row drops what is no longer in the history; a view may also begin in the middle. `missing`
+ * then says what to page in, `reducePage` takes it. Deltas are shown at once where they fit and replaced by the rows
+ * that follow.
  */
 
 /** Puts one row into the view. True if that changed anything. */

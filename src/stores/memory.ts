@@ -1,5 +1,5 @@
 import { createHash, randomBytes } from "node:crypto"
-import { type Clock, type InboxItem, StemmaError, systemClock } from "../protocol/index.ts"
+import { type Clock, type InboxItem, systemClock } from "../protocol/index.ts"
 import type { Commit } from "./commit.ts"
 import { encodeCursor } from "./cursor.ts"
 import { currentHolder } from "./holder.ts"
@@ -7,7 +7,6 @@ import {
   type Applied,
   admitItem,
   applyCommit,
-  asJson,
   checkState,
   claimLease,
   collectState,
@@ -27,6 +26,7 @@ import {
   searchSessions,
 } from "./plain/index.ts"
 import { prepareCommit, prepareItem } from "./prepare.ts"
+import { noBlob, storeClosed } from "./refusals.ts"
 import type { BlobStore, Capabilities, CollectOptions, Holder, Lease, Store, Watched } from "./store.ts"
 
 export interface MemoryStoreOptions {
@@ -69,7 +69,7 @@ class MemoryStore implements Store {
 
   async commit(commit: Commit) {
     const state = this.#open()
-    const prepared = prepareCommit(asJson(commit, "The commit"))
+    const prepared = prepareCommit(commit)
     const applied = applyCommit(state, prepared, { nowMs: this.#clock.now() })
     const { version, seq } = applied
     return { cursor: this.#announce(applied), version, seq }
@@ -115,7 +115,7 @@ class MemoryStore implements Store {
 
   async admit(item: InboxItem) {
     const state = this.#open()
-    const applied = admitItem(state, prepareItem(asJson(item, "The inbox item")))
+    const applied = admitItem(state, prepareItem(item))
     if (!applied) return { duplicate: true, cursor: encodeCursor(state.storeID, state.version) }
     return { duplicate: false, cursor: this.#announce(applied) }
   }
@@ -180,7 +180,7 @@ class MemoryStore implements Store {
 
   #open(): PlainState {
     if (!this.#closed) return this.#state
-    throw new StemmaError("unavailable", "The store is closed. Open it again.")
+    throw storeClosed()
   }
 
   #claimant() {
@@ -207,13 +207,7 @@ class MemoryStore implements Store {
     this.#open()
     const blob = this.#blobs.get(hash)
     if (blob) return blob.bytes
-    throw new StemmaError(
-      "not_found",
-      `There is no blob ${hash}. It was never put, or nothing referred to it.`,
-      {
-        details: { hash },
-      },
-    )
+    throw noBlob(hash)
   }
 
   /** Drops blobs and says how many there were. */

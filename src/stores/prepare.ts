@@ -19,7 +19,8 @@ export function storable<T>(value: T, depth = 0): T {
     case "string":
       return cleanText(value) as T
     case "number":
-      return (Number.isFinite(value) ? value : null) as T
+      // Adding 0 makes 0 of -0.
+      return (Number.isFinite(value) ? value + 0 : null) as T
     case "boolean":
     case "undefined":
       return value
@@ -32,7 +33,7 @@ export function storable<T>(value: T, depth = 0): T {
 
 function copyObject(value: object, depth: number): unknown {
   if (depth > depthMax) throw unstorable(`something nested more than ${depthMax} deep`)
-  if (Array.isArray(value)) return value.map((entry: unknown) => storable(entry, depth + 1) ?? null)
+  if (Array.isArray(value)) return Array.from(value, (entry: unknown) => storable(entry, depth + 1) ?? null)
   const { toJSON } = value as { toJSON?: unknown }
   if (typeof toJSON === "function") return storable(toJSON.call(value) as unknown, depth + 1)
   const copy: Record<string, unknown> = {}

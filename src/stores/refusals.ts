@@ -271,3 +271,7 @@ export function notAPosition(value: number): StemmaError {
     value,
   })
 }
+
+export function storeClosed(): StemmaError {
+  return refusal("unavailable", "The store is closed. Open it again.")
+}

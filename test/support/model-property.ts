@@ -1,12 +1,12 @@
 import fc from "fast-check"
 import { currentHolder } from "../../src/stores/holder.ts"
-import type { Store } from "../../src/stores/store.ts"
+import type { Scope, Store } from "../../src/stores/store.ts"
 import { comparable, difference } from "./answers.ts"
 import { manualClock } from "./clock.ts"
 import { drawFrom } from "./draw.ts"
 import { type Driver, driverNamed } from "./drivers.ts"
 import { sampleIds } from "./ids.ts"
-import { observe } from "./observe.ts"
+import { observe, observeChanges } from "./observe.ts"
 import { sampleQueries } from "./samples.ts"
 import { allSteps } from "./steps/index.ts"
 import { temporaryDirectory } from "./temporary-directory.ts"
@@ -110,7 +110,25 @@ async function compareAll(world: World, queries: readonly string[]): Promise<voi
   for (const store of world.subjects()) {
     const found = difference(expected, comparable(await observe(store, options)))
     if (found) throw disagreement(world, `observed state: ${found}`)
+    await compareChanges(world, store)
     const { problems } = await store.check()
     if (problems.length > 0) throw disagreement(world, `check(): ${problems.join("; ")}`)
+  }
+}
+
+/** What changed since the beginning, since the middle and since lately, as each scope sees it. */
+async function compareChanges(world: World, store: Store): Promise<void> {
+  const { moments, live, oracle } = world
+  const scopes: Scope[] = [{ directory: "/project" }, ...live.map((sessionID) => ({ sessionID }))]
+  if (live[0] !== undefined) scopes.push({ treeID: live[0] })
+  for (const [ours, theirs] of [[], moments[moments.length >> 1] ?? [], moments.at(-3) ?? []]) {
+    for (const scope of scopes) {
+      const limit = moments.length % 2 === 0 ? 1000 : 2
+      const expected = await observeChanges(oracle, { scope, since: ours, limit })
+      const actual = await observeChanges(store, { scope, since: theirs, limit })
+      const found = difference(comparable(expected), comparable(actual))
+      if (found)
+        throw disagreement(world, `changes of ${JSON.stringify(scope)} since ${ours} by ${limit}: ${found}`)
+    }
   }
 }

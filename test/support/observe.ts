@@ -1,5 +1,5 @@
-import type { HistoryItem, Session } from "../../src/protocol/index.ts"
-import type { SearchHit, SearchQuery, SessionQuery, Store } from "../../src/stores/store.ts"
+import type { HistoryItem, Row, Session } from "../../src/protocol/index.ts"
+import type { Scope, SearchHit, SearchQuery, SessionQuery, Store } from "../../src/stores/store.ts"
 import { answerOf } from "./answers.ts"
 import { sampleQueries } from "./samples.ts"
 
@@ -118,4 +118,21 @@ async function allHits(store: Store, query: SearchQuery): Promise<SearchHit[]> {
     cursor = page.next
   } while (cursor !== undefined)
   return hits
+}
+
+/** Every row that changed after a moment, page by page. */
+export async function observeChanges(
+  store: Store,
+  { scope, since, limit }: { scope: Scope; since: string | undefined; limit: number },
+): Promise<Row[]> {
+  const rows: Row[] = []
+  let cursor = since
+  for (;;) {
+    const page = await store.changes(scope, cursor, { limit })
+    rows.push(...page.rows)
+    if (page.more && page.cursor === cursor)
+      throw new Error("`changes` has more, but its cursor does not move")
+    cursor = page.cursor
+    if (!page.more) return rows
+  }
 }

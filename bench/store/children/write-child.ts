@@ -1,5 +1,5 @@
 /** One of several processes that write to one file, each its own session; or with "raw" the same rows without a store. */
-import { openStore } from "../bench.ts"
+import { openStore, settle } from "../bench.ts"
 import { answerParent } from "../child.ts"
 import { assistantMessage, finished, makeIds, textPart, userMessage } from "../content.ts"
 import { openAnswer } from "../history.ts"
@@ -49,6 +49,8 @@ async function writeStore(): Promise<void> {
       )
     }
   }
+  await warmUp(next)
+  await settle(store)
   await answerParent((seconds) => write(next, { seconds, renew: () => run.renewInTime() }))
 }
 
@@ -60,19 +62,27 @@ async function writeRaw(): Promise<void> {
   const insert = db.prepare("INSERT INTO pieces (key, place, version, offset, text) VALUES (?, 0, ?, ?, ?)")
   const touch = db.prepare("UPDATE tips SET seq = ?, version = ? WHERE session = ?")
   const session = Number(seed)
+  db.transaction(() => {
+    db.prepare("INSERT INTO tips (session, seq, version) VALUES (?, 0, 0)").run(session)
+  })
   let number = 0
   const next = async (): Promise<void> => {
     db.transaction(() => {
-      const [seq] = (tip.get(session) ?? [0]) as unknown as [number]
-      const version = ((newest.get() as unknown as [number | null])[0] ?? 0) + 1
-      insert.run((session + 1000) * 2 ** 22 + number, version, number * text.length, text)
+      const [seq] = tip.get(session) as unknown as [number]
+      const version = (newest.get() as unknown as [number])[0] + 1
+      insert.run(session * 2 ** 22 + number, version, number * text.length, text)
       number += 1
       touch.run(seq + 1, version, session)
     })
     // A program that does nothing else would not come back to its event loop.
     await new Promise((resolve) => setImmediate(resolve))
   }
+  await warmUp(next)
   await answerParent((seconds) => write(next, { seconds, renew: async () => {} }))
+}
+
+async function warmUp(next: () => Promise<void>): Promise<void> {
+  for (let i = 0; i < 5 * (piecesPerAnswer + 2); i++) await next()
 }
 
 interface Writing {

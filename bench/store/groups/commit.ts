@@ -74,8 +74,8 @@ async function benchSmallCommits(bench: Bench, { store, raw, ids, answers }: Set
     raw.checkpoint()
   }
   const fresh = Array.from({ length: 50_000 }, () => ids.next("part"))
-  const rounds = bench.quick ? 6 : 40
-  const batch = 200
+  const rounds = bench.quick ? 10 : 40
+  const batch = 400
   const timings = await interleave(
     {
       insert: (index) => put(index, { id: fresh[index]!, type: "text", text: `${sentence} ${index}` }),

@@ -52,10 +52,10 @@ export async function benchProcesses(bench: Bench): Promise<void> {
     unit: "ms",
   })
   bench.add({
-    name: `${processes} processes at full speed, commits a second`,
+    name: `${processes} processes at full speed, commits`,
     value: own.fast.latenciesMs.length / fast.seconds,
     raw: raw.fast.latenciesMs.length / fast.seconds,
-    unit: "",
+    unit: "/s",
   })
   bench.add({
     name: `${processes} processes at full speed, slowest against fastest`,

@@ -58,12 +58,17 @@ export async function benchStreaming(bench: Bench, scratch: Scratch): Promise<vo
     target: { atMost: 15 },
   })
   bench.add({
+    name: "100 sessions streaming, commits",
+    value: waits.length / bitsPerFlush / seconds,
+    unit: "/s",
+  })
+  bench.add({
     name: "100 sessions streaming, durable, p99",
     value: percentile(waits, 0.99),
     unit: "ms",
     target: { atMost: 110 },
   })
-  bench.add({ name: "100 sessions streaming, durable, longest", value: Math.max(...waits), unit: "ms" })
+  bench.add({ name: "100 sessions streaming, durable, longest", value: percentile(waits, 1), unit: "ms" })
 }
 
 /** Flushes each session every 50 ms, beginning at a random moment; text is produced all the time. */

@@ -1,6 +1,6 @@
 import { classAt, joiner } from "./characters.ts"
 import type { SearchTerm, SearchTerms } from "./query.ts"
-import { beginningLength, beginningToken, cutToken, pairToken, scan } from "./scan.ts"
+import { cutToken, pairToken, scan } from "./scan.ts"
 
 /** A token that the index must have for a text; with `prefix`, one that begins so. */
 export interface CandidateToken {
@@ -29,8 +29,7 @@ export function candidateTokens(terms: SearchTerms): CandidateToken[] {
 }
 
 function tokensOf(term: SearchTerm): CandidateToken[] {
-  if (term.kind === "word")
-    return term.prefix ? beginningTokens(term.text) : [{ token: cutToken(term.text), prefix: false }]
+  if (term.kind === "word") return [{ token: cutToken(term.text), prefix: term.prefix }]
   const { text } = term
   const tokens: CandidateToken[] = []
   let last: { word: string; end: number; paired: boolean } | undefined
@@ -52,14 +51,6 @@ function tokensOf(term: SearchTerm): CandidateToken[] {
     },
   })
   closeWord()
-  return tokens
-}
-
-/** One token where the beginning has one; else its longest beginning, and what the index finds by itself. */
-function beginningTokens(text: string): CandidateToken[] {
-  const length = beginningLength(text.length)
-  const tokens: CandidateToken[] = length === text.length ? [] : [{ token: cutToken(text), prefix: true }]
-  if (length > 0) tokens.push({ token: beginningToken(text, length), prefix: false })
   return tokens
 }
 

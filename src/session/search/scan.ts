@@ -68,30 +68,6 @@ export function humpStarts(text: string, start: number, end: number): number[] {
 /** A run of this many humps is a name that people look for: `HttpServer` in `MyHttpServerFactory`. */
 export const humpRunMax = 3
 
-/** The lengths, in UTF-16 units, for which the beginnings of words are tokens of their own. */
-const beginnings = [2, 3, 4, 5, 6, 8]
-
-/** Ends a token that is the beginning of a word; never part of a word. */
-const beginningSign = "\u2026"
-
-/** The token of a word's beginning of that length. */
-export function beginningToken(word: string, length: number): string {
-  return word.slice(0, wholeCharacter(word, length)) + beginningSign
-}
-
-/** The longest beginning of a word that has a token, up to its own length; 0 if none has. */
-export function beginningLength(length: number): number {
-  return beginnings.findLast((known) => known <= length) ?? 0
-}
-
-/** Adds the token of each beginning of a word. */
-export function addBeginnings(tokens: Set<string>, word: string): void {
-  for (const length of beginnings) {
-    if (length > word.length) break
-    tokens.add(beginningToken(word, length))
-  }
-}
-
 /** A token as the index has it; never ends in half a surrogate pair. */
 export function cutToken(token: string): string {
   return token.length <= tokenUnitsMax ? token : token.slice(0, wholeCharacter(token, tokenUnitsMax))

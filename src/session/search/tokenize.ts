@@ -1,12 +1,11 @@
 import { classOf, joiner, unitsAt } from "./characters.ts"
 import { foldText } from "./fold.ts"
-import { addBeginnings, cutToken, humpRunMax, humpStarts, pairToken, scan } from "./scan.ts"
+import { cutToken, humpRunMax, humpStarts, pairToken, scan } from "./scan.ts"
 
 /**
  * The distinct tokens of a text, folded, in order of first appearance. They hold no white space and no ASCII
  * character but letters and digits.
  * - each word, each hump of a word in camelCase, and each run of up to three humps;
- * - the beginnings of each of these, marked as such, so that `pre*` is one token to look up;
  * - for two words with exactly one of `. / \ - _ : @ #` between them, the pair of them;
  * - for a run of Chinese, Japanese or Korean, each two neighbours, and its last character alone, so that every
  *   character of it begins a token.
@@ -19,7 +18,7 @@ export function tokenize(text: string): string[] {
   scan(text, {
     word(start, end, mixedCase) {
       const word = cutToken(folded.slice(start, end))
-      addWord(tokens, word)
+      tokens.add(word)
       if (start === lastEnd + 1 && classOf(text.charCodeAt(lastEnd)) === joiner) {
         tokens.add(pairToken(lastWord, word))
       }
@@ -31,7 +30,7 @@ export function tokenize(text: string): string[] {
       bounds.push(end)
       for (let first = 0; first < bounds.length - 1; first++) {
         for (let last = first + 1; last < bounds.length && last <= first + humpRunMax; last++) {
-          addWord(tokens, folded.slice(bounds[first], bounds[last]))
+          tokens.add(folded.slice(bounds[first], bounds[last]))
         }
       }
     },
@@ -40,12 +39,6 @@ export function tokenize(text: string): string[] {
     },
   })
   return [...tokens]
-}
-
-function addWord(tokens: Set<string>, word: string): void {
-  if (tokens.has(word)) return
-  tokens.add(word)
-  addBeginnings(tokens, word)
 }
 
 function addDense(tokens: Set<string>, folded: string, run: { start: number; end: number }): void {

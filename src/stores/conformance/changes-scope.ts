@@ -46,7 +46,7 @@ export const changesScopeCases = [
   ),
 
   promised(
-    "a move shows as one history row that keeps what all moves since the cursor kept",
+    "each move shows as a history row, and pages that end between two of them lose none",
     async (scene) => {
       const { store } = scene
       const run = await scene.session()
@@ -58,13 +58,22 @@ export const changesScopeCases = [
       await run.sayAll("e", "f")
       const last = await run.say("g")
       await run.moveBefore(last)
-      const history = async (since: string) => {
-        const rows = (await scene.rows(scope, since)).filter((row) => row.type === "history")
-        assert.equal(rows.length, 1)
-        return [rows[0]?.epoch, rows[0]?.keep]
+      const history = (rows: Row[]) =>
+        rows.flatMap((row) => (row.type === "history" ? [[row.epoch, row.keep]] : []))
+      const moves = [
+        [2, 1],
+        [2, 3],
+      ]
+      assert.deepEqual(history(await scene.rows(scope, before)), moves)
+      assert.deepEqual(history(await scene.rows(scope, between)), moves.slice(1))
+      const paged: Row[] = []
+      for (let since = before, more = true; more; ) {
+        const page = await store.changes(scope, since, { limit: 1 })
+        paged.push(...page.rows)
+        since = page.cursor
+        more = page.more
       }
-      assert.deepEqual(await history(before), [2, 1])
-      assert.deepEqual(await history(between), [2, 3])
+      assert.deepEqual(history(paged), moves)
       const rows = await scene.rows(scope, before)
       const positions = rows.flatMap((row) => (row.type === "message" ? [row.position] : []))
       assert.deepEqual(positions, [1, 2], "the messages of the present history, and none that were left")
@@ -80,7 +89,7 @@ export const changesScopeCases = [
     const rows = await scene.rows({ sessionID: fork.id })
     assert.deepEqual(
       rows.map((row) => (row.type === "message" ? row.position : row.type)),
-      ["history", "session", 1, "part"],
+      ["history", "history", "session", 1, "part"],
     )
   }),
 

@@ -1,6 +1,6 @@
+import { entryID } from "./decode.ts"
 import type { ForeignMessage } from "./foreign.ts"
 import { awaitsResults, decodeForeign } from "./foreign.ts"
-import { entryID } from "./decode.ts"
 import { foreignContext } from "./header.ts"
 import { isObject, type Line } from "./lines.ts"
 import { type LoadedSession, summaryOf } from "./load.ts"
@@ -104,6 +104,7 @@ function joinRanges(lines: Line[]): [from: number, to: number][] {
 /** The name that another program gave the session last. */
 function titleOf(lines: Line[]): string | undefined {
   const line = lines.findLast(({ value }) => value.type === "session_info" && value.seq === undefined)
-  const name = line && isObject(line.value) && typeof line.value.name === "string" ? line.value.name.trim() : ""
+  const name =
+    line && isObject(line.value) && typeof line.value.name === "string" ? line.value.name.trim() : ""
   return name === "" ? undefined : name
 }

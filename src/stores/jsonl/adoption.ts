@@ -10,6 +10,7 @@ import { type Core, damaged, type Entry } from "./core.ts"
 import { entryID } from "./decode.ts"
 import { emptyBook } from "./encode.ts"
 import { foreignFields } from "./foreign-session.ts"
+import { checkHeader } from "./header.ts"
 import { type ParsedLines, parseLines } from "./lines.ts"
 import { install, readSession } from "./loader.ts"
 
@@ -56,6 +57,7 @@ export async function adoptFile(
 ): Promise<void> {
   const file = core.mainFile(place)
   const parsed = await parseWhole(core, file)
+  checkHeader(parsed.lines[0]?.value, file)
   const known = { folder: place.folder, from: 0, end: parsed.end, patient: isYoung(core, file) }
   const plan = planAdoption(parsed.lines, known)
   const entry = core.addEntry(place)
@@ -108,7 +110,8 @@ function adoptInto(
 }
 
 function addForeign(change: Change, session: PlainSession, plan: AdoptionPlan): void {
-  for (const { message, parts } of plan.messages) addMessage(change, session, { message, parts, sealed: true })
+  for (const { message, parts } of plan.messages)
+    addMessage(change, session, { message, parts, sealed: true })
   const times = plan.messages.map(({ message }) => Math.floor(message.time.created))
   const updated = Math.max(session.info.time.updated, ...times)
   if (plan.messages.length > 0) change.changeInfo(session, { time: { ...session.info.time, updated } })
@@ -158,4 +161,3 @@ async function parseWhole(core: Core, file: string): Promise<ParsedLines> {
 function isYoung(core: Core, file: string): boolean {
   return Date.now() - (core.files.stat(file)?.mtimeMs ?? 0) < patienceMs
 }
-

@@ -132,9 +132,11 @@ export class BatchDraft {
 
   #begin(entry: Entry, kind: "main" | "state", text: Encoded): void {
     const file = kind === "main" ? this.#core.mainFile(entry) : this.#core.stateFile(entry)
-    if (text[kind].length < draftBytesMin) return this.append(entry, kind, text[kind])
-    this.wholes.set(file, text[kind])
-    entry[kind] = Buffer.byteLength(text[kind])
+    if (text[kind].length < draftBytesMin) this.append(entry, kind, text[kind])
+    else {
+      this.wholes.set(file, text[kind])
+      entry[kind] = Buffer.byteLength(text[kind])
+    }
   }
 
   #change(touched: Touched, options: Omit<EncodeOptions, "nowMs">): void {
@@ -215,7 +217,9 @@ export class BatchDraft {
       version: core.state.version,
       sessions,
       appends,
-      ...(this.wholes.size > 0 ? { renames: [...this.wholes.keys()].map((file) => [this.draftOf(file), file]) } : {}),
+      ...(this.wholes.size > 0
+        ? { renames: [...this.wholes.keys()].map((file) => [this.draftOf(file), file]) }
+        : {}),
       ...(this.#deletes.length > 0 ? { deletes: this.#deletes } : {}),
       ...(this.#tombstones.length > 0 ? { tombstones: this.#tombstones } : {}),
     }
@@ -240,7 +244,15 @@ export class BatchDraft {
   #sessionChange(entry: Entry, summary: boolean): SessionChange {
     const { folder, name, main, state } = entry
     const { seq, newest } = this.#core.state.sessions.get(entry.id)!
-    return { folder, name, seq, newest, main, state, ...(summary ? { summary: this.#core.summary(entry) } : {}) }
+    return {
+      folder,
+      name,
+      seq,
+      newest,
+      main,
+      state,
+      ...(summary ? { summary: this.#core.summary(entry) } : {}),
+    }
   }
 
   #mark(entry: Entry, { summary }: { summary: boolean }): void {
@@ -291,5 +303,7 @@ export class BatchDraft {
 export function isInTheWay(core: Core, session: { id: string; agent?: string }): boolean {
   const folder = folderOf(session.agent)
   const names = [mainName(session.id), stateName(session.id)]
-  return !core.entries.has(session.id) && names.some((name) => core.files.stat(`${folder}/${name}`) !== undefined)
+  return (
+    !core.entries.has(session.id) && names.some((name) => core.files.stat(`${folder}/${name}`) !== undefined)
+  )
 }

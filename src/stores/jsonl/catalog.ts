@@ -23,7 +23,11 @@ export interface Unsettled {
  * Learns which sessions there are: from the indexes, then from the journal, then from what the files look like. Only
  * sessions whose files tell something else are read. `batches` are those of the journal.
  */
-export async function readCatalog(core: Core, batches: Batch[], options: { locked: boolean }): Promise<Unsettled> {
+export async function readCatalog(
+  core: Core,
+  batches: Batch[],
+  options: { locked: boolean },
+): Promise<Unsettled> {
   const files = await scanFiles(core, { tidy: options.locked })
   const indexes = new Map<string, FoundIndex>()
   for (const { folder } of files) if (!indexes.has(folder)) indexes.set(folder, readIndex(core, folder))
@@ -31,7 +35,8 @@ export async function readCatalog(core: Core, batches: Batch[], options: { locke
   const found = new Map<string, FoundFiles>()
   for (const one of files) {
     const other = found.get(one.id)
-    if (other) core.warn(`${core.mainFile(one)} is left alone: ${core.mainFile(other)} has the same session id.`)
+    if (other)
+      core.warn(`${core.mainFile(one)} is left alone: ${core.mainFile(other)} has the same session id.`)
     else found.set(one.id, one)
   }
   for (const one of found.values()) putKnown(core, one, indexes.get(one.folder)!)
@@ -83,7 +88,10 @@ function isAsKnown(core: Core, entry: Entry, one: FoundFiles): boolean {
 function isPending(core: Core, file: string): boolean {
   const { last } = core.journal
   if (!last) return false
-  return last.appends.some((append) => append.file === file) || Boolean(last.renames?.some(([, to]) => to === file))
+  return (
+    last.appends.some((append) => append.file === file) ||
+    Boolean(last.renames?.some(([, to]) => to === file))
+  )
 }
 
 /** Reads a session from nothing but its files. One that cannot be read stays in lists as far as it is known. */
@@ -94,7 +102,8 @@ async function rebuild(core: Core, one: FoundFiles, options: { locked: boolean }
   try {
     const loaded = await readFiles(core, entry, options)
     let { newest } = loaded.session
-    for (const message of reachedLists(loaded.session).flat()) newest = Math.max(newest, newestVersion(message))
+    for (const message of reachedLists(loaded.session).flat())
+      newest = Math.max(newest, newestVersion(message))
     loaded.session.newest = newest
     install(core, entry, loaded)
     // It was read to know its summary; its messages are read when somebody asks for them.
@@ -157,7 +166,9 @@ async function putWhatIsKnown(core: Core, entry: Entry): Promise<void> {
     const file = core.stateFile(entry)
     const { lines } = await parseLines(await core.files.readLater(file), { file })
     const snapshot = lines[0]!.value as unknown as SnapshotLine
-    const commits = lines.map((line) => line.value as unknown as CommitLine).filter((line) => line.type === "commit")
+    const commits = lines
+      .map((line) => line.value as unknown as CommitLine)
+      .filter((line) => line.type === "commit")
     const chain = [...snapshot.chain, ...commits.flatMap((line) => line.chain ?? [])]
     core.putShell(entry, {
       ...snapshot,

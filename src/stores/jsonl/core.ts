@@ -1,12 +1,14 @@
 import type { Clock } from "../../protocol/index.ts"
 import { StemmaError } from "../../protocol/index.ts"
+import { encodeCursor } from "../cursor.ts"
 import { createState, keyName, type PlainSession, type PlainState, type Tombstone } from "../plain/index.ts"
 import type { Holder } from "../store.ts"
 import type { Book } from "./book.ts"
+import type { Unsettled } from "./catalog.ts"
 import type { Files } from "./files.ts"
 import { mainName, stateName } from "./header.ts"
 import { Journal } from "./journal.ts"
-import { shellOf, type Summary, summarize } from "./summary.ts"
+import { type Summary, shellOf, summarize } from "./summary.ts"
 import { Watchers } from "./watchers.ts"
 
 /** Where the ids of removed sessions are kept. */
@@ -27,8 +29,11 @@ export interface Entry {
   /** There while the session's messages are in memory. */
   book: Book | undefined
   loading: Promise<void> | undefined
-  /** When it was last asked for, for dropping what nobody asks for. */
+  /** When it was last asked for, and by how many just now: for dropping what nobody asks for. */
   usedAt: number
+  pins: number
+  /** How long the main file was when somebody last looked whether there is something to adopt. */
+  seen: number
   /** Why its files cannot be read. */
   problem: StemmaError | undefined
 }
@@ -46,7 +51,7 @@ export interface CoreOptions {
 /** Everything that the parts of the driver share. Sessions that are not loaded are in the state as shells. */
 export class Core {
   readonly files: Files
-  readonly journal: Journal
+  journal: Journal
   readonly state: PlainState
   readonly clock: Clock
   readonly holder: Holder
@@ -58,15 +63,16 @@ export class Core {
   readonly staleIndexes = new Set<string>()
   /** Files that were written since the journal was begun, and may not be synced. */
   readonly unsynced = new Set<string>()
-  /** What was found torn and cut, for `check`. */
-  readonly warnings: string[] = []
   /** True if the newest batch may not be in the files: then it is done again before the next one. */
   undone = false
   /** True if foreign lines were adopted in memory only, since nothing may be written. */
   provisional = false
-  readonly #onWarning: (warning: string) => void
+  /** Files that others wrote, found and not yet taken in. */
+  unsettled: Unsettled = { foreign: [], grown: [] }
+  readonly #options: CoreOptions
 
   constructor(options: CoreOptions) {
+    this.#options = options
     this.files = options.files
     this.journal = new Journal(options.files)
     this.state = createState(options.storeID)
@@ -74,13 +80,36 @@ export class Core {
     this.holder = options.holder
     this.full = options.durability === "full"
     this.readOnly = options.readOnly
-    this.#onWarning = options.onWarning
+  }
+
+  /** Another core on the same files that knows nothing yet. */
+  blank(): Core {
+    return new Core(this.#options)
+  }
+
+  /** Knows from now on what the other one knows, and tells the watchers of every session that differs. */
+  become(other: Core): void {
+    const before = new Map([...this.state.sessions].map(([id, { newest }]) => [id, newest]))
+    const { sessions, tombstones, keys, segments } = other.state
+    this.journal = other.journal
+    this.state.version = other.state.version
+    Object.assign(this.state, { sessions, tombstones, keys })
+    for (const segment of segments) this.state.segments.add(segment)
+    replaceAll(this.entries, other.entries)
+    for (const folder of other.staleIndexes) this.staleIndexes.add(folder)
+    for (const file of other.unsynced) this.unsynced.add(file)
+    this.unsettled = other.unsettled
+    this.provisional = other.provisional
+    const gone = [...before.keys()].filter((id) => !sessions.has(id))
+    const changed = [...sessions].filter(
+      ([id, session]) => session.newest !== before.get(id) && !session.importing,
+    )
+    const ids = [...gone, ...changed.map(([id]) => id)]
+    this.watchers.tell(encodeCursor(this.state.storeID, this.state.version), ids)
   }
 
   warn(warning: string): void {
-    this.warnings.push(warning)
-    if (this.warnings.length > 100) this.warnings.shift()
-    this.#onWarning(warning)
+    this.#options.onWarning(warning)
   }
 
   mainFile(entry: Pick<Entry, "folder" | "name">): string {
@@ -102,6 +131,8 @@ export class Core {
       book: undefined,
       loading: undefined,
       usedAt: 0,
+      pins: 0,
+      seen: 0,
       problem: undefined,
     }
     this.entries.set(place.id, entry)
@@ -158,7 +189,8 @@ export class Core {
   rekey(session: PlainSession, before: string | undefined): void {
     const after = keyName(session.info)
     if (before === after) return
-    if (before !== undefined && this.state.keys.get(before) === session.info.id) this.state.keys.delete(before)
+    if (before !== undefined && this.state.keys.get(before) === session.info.id)
+      this.state.keys.delete(before)
     if (after !== undefined) this.state.keys.set(after, session.info.id)
   }
 
@@ -167,6 +199,11 @@ export class Core {
     const key = known && keyName(known.info)
     if (key !== undefined && this.state.keys.get(key) === id) this.state.keys.delete(key)
   }
+}
+
+function replaceAll<K, V>(map: Map<K, V>, other: Map<K, V>): void {
+  map.clear()
+  for (const [key, value] of other) map.set(key, value)
 }
 
 export function damaged(file: string, why: string): StemmaError {

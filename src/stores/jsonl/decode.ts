@@ -15,7 +15,9 @@ export interface MessageLines {
 export function messageExtraOf(line: Line): MessageExtra | undefined {
   const { stemma } = line.value
   if (!isObject(stemma) || !Array.isArray(stemma.at) || !Array.isArray(stemma.parts)) return undefined
-  return isObject(stemma.message) && Array.isArray(stemma.serials) ? (stemma as unknown as MessageExtra) : undefined
+  return isObject(stemma.message) && Array.isArray(stemma.serials)
+    ? (stemma as unknown as MessageExtra)
+    : undefined
 }
 
 export function furtherExtraOf(line: Line): FurtherExtra | undefined {
@@ -47,9 +49,7 @@ export function entryID(line: Line): string | undefined {
 }
 
 /** What a message says, or `undefined` if its lines do not make one. */
-export function decodeContent(
-  group: MessageLines,
-): { message: MessageBody; parts: PartBody[] } | undefined {
+export function decodeContent(group: MessageLines): { message: MessageBody; parts: PartBody[] } | undefined {
   const { extra, first } = group
   const { type, message } = first.value
   const stored: StoredPart[] = extra.parts.map((part) => ({ ...part }))

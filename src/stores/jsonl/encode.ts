@@ -1,7 +1,7 @@
 import { isDefaultTitle } from "../../session/title.ts"
 import type { PlainMessage, PlainSession, Touched } from "../plain/index.ts"
 import { type Book, freeID } from "./book.ts"
-import { encodeMessage, type EntryBase, moveEntry, titleEntry } from "./entry.ts"
+import { type EntryBase, encodeMessage, moveEntry, titleEntry } from "./entry.ts"
 import { headerLine } from "./header.ts"
 import { formatLines } from "./lines.ts"
 import { type Adoption, type CommitLine, infoDifference, snapshotLine } from "./state-line.ts"

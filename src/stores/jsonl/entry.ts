@@ -68,10 +68,20 @@ export function encodeMessage(message: PlainMessage, place: EntryPlace): Encoded
     const { index, part } = sole
     extra.parts[index] = compactionRest(part)
     const own = { id: first, parentId: place.parentId, ...base }
-    lines.push({ type: "compaction", ...own, ...compactionFields(part, first), stemma: { ...extra, role } } as EntryBase)
+    lines.push({
+      type: "compaction",
+      ...own,
+      ...compactionFields(part, first),
+      stemma: { ...extra, role },
+    } as EntryBase)
   } else {
     const own = { id: first, parentId: place.parentId, ...base }
-    lines.push({ type: "message", ...own, message: agentMessage(message.body, content), stemma: extra } as EntryBase)
+    lines.push({
+      type: "message",
+      ...own,
+      message: agentMessage(message.body, content),
+      stemma: extra,
+    } as EntryBase)
   }
   for (const [index, part] of parts.entries()) {
     const further: FurtherExtra = { of: first, part: index }
@@ -91,7 +101,13 @@ export function encodeMessage(message: PlainMessage, place: EntryPlace): Encoded
     } else if (part.type === "compaction" && part.summary !== undefined && !sole) {
       extra.parts[index] = compactionRest(part)
       const id = place.freeID(part.id)
-      lines.push({ type: "compaction", id, ...place_, ...compactionFields(part, id), stemma: further } as EntryBase)
+      lines.push({
+        type: "compaction",
+        id,
+        ...place_,
+        ...compactionFields(part, id),
+        stemma: further,
+      } as EntryBase)
     }
   }
   return { lines, leaf: lines.at(-1)!.id }
@@ -194,7 +210,11 @@ export function isoTime(timeMs: number): string {
 export const moveType = "stemma.move"
 
 /** The program that read this far would go on at the end of the old tail: this line makes it go on where we do. */
-export function moveEntry(version: number, parentId: string | null, options: { id: string; nowMs: number }): EntryBase {
+export function moveEntry(
+  version: number,
+  parentId: string | null,
+  options: { id: string; nowMs: number },
+): EntryBase {
   return {
     type: "custom",
     id: options.id,

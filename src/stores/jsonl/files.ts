@@ -223,33 +223,27 @@ async function guardAsync<T>(path: string, action: () => Promise<T>): Promise<T>
 export function fileError(error: unknown, path: string): StemmaError {
   if (StemmaError.is(error)) return error
   const code = errorCode(error)
-  const details = { path, code }
+  const options = { details: { path, code }, cause: error }
   switch (code) {
     case "ENOSPC":
     case "EDQUOT":
     case "EFBIG":
-      return new StemmaError("unavailable", `There is no room to write ${path}. Free some space, then try again.`, {
-        details,
-        cause: error,
-      })
+      return new StemmaError(
+        "unavailable",
+        `No room to write ${path}. Free some space, then try again.`,
+        options,
+      )
     case "EACCES":
     case "EPERM":
     case "EROFS":
-      return new StemmaError("denied", `${path} may not be written or read. Check who owns it and its mode.`, {
-        details,
-        cause: error,
-      })
+      return new StemmaError("denied", `${path} may not be used. Check who owns it and its mode.`, options)
     case "ENOTDIR":
     case "EISDIR":
     case "EEXIST":
-      return new StemmaError("invalid", `${path} is not what it should be (${code}). Name another directory.`, {
-        details,
-        cause: error,
-      })
-    default:
-      return new StemmaError("unavailable", `${path} cannot be used now (${code ?? String(error)}). Try again.`, {
-        details,
-        cause: error,
-      })
+      return new StemmaError("denied", `${path} is in the way (${code}). Name another directory.`, options)
+    default: {
+      const why = code ?? String(error)
+      return new StemmaError("unavailable", `${path} cannot be used now (${why}). Try again.`, options)
+    }
   }
 }

@@ -95,7 +95,9 @@ function growSession(
   const main = parseLinesNow(Buffer.from(grown.main), { file: grown.files.main }).lines
   const state = parseLinesNow(Buffer.from(grown.state), { file: grown.files.state }).lines
   const lines = state.map((line) => line.value as unknown as StateLine)
-  if (lines.some((line) => line.type === "snapshot" || (line.type === "commit" && (line.chain || line.adopt)))) {
+  if (
+    lines.some((line) => line.type === "snapshot" || (line.type === "commit" && (line.chain || line.adopt)))
+  ) {
     return false
   }
   const chain = session.left.length

@@ -8,7 +8,7 @@ import {
   type UserBody,
 } from "../../protocol/index.ts"
 import { cleanDeep } from "../../session/clean-text.ts"
-import { decodeContent, entryID, furtherExtraOf, messageExtraOf, type MessageLines } from "./decode.ts"
+import { decodeContent, entryID, furtherExtraOf, type MessageLines, messageExtraOf } from "./decode.ts"
 import { foreignParts, messageText, settleCall, unsettledCalls } from "./foreign-content.ts"
 import { isObject, type Line } from "./lines.ts"
 
@@ -121,7 +121,9 @@ class ForeignReader {
       ...this.#assistant(id, timeMs),
       ...usageOf(message.usage),
       ...(typeof stopReason === "string" ? { finish: stopReason } : {}),
-      ...(stopReason === "error" ? { error: { name: "UnknownError", data: { message: said ?? "failed" } } } : {}),
+      ...(stopReason === "error"
+        ? { error: { name: "UnknownError", data: { message: said ?? "failed" } } }
+        : {}),
       ...(stopReason === "aborted"
         ? { error: { name: "MessageAbortedError", data: { message: said ?? "aborted" } } }
         : {}),
@@ -131,7 +133,7 @@ class ForeignReader {
 
   #takeResult(line: Line, message: Record<string, unknown>, timeMs: number): void {
     const last = this.#messages.at(-1)
-    if (!last || last.message.role !== "assistant") return
+    if (last?.message.role !== "assistant") return
     const index = last.parts.findIndex(
       (part) => part.type === "tool" && part.callID === message.toolCallId && part.state.status === "running",
     )
@@ -238,7 +240,10 @@ function failUnsettled(message: ForeignMessage): void {
   for (const { index, part } of unsettledCalls(message.parts)) {
     const { start } = part.state.time
     const { input } = part.state
-    message.parts[index] = { ...part, state: { status: "error", input, error: noResult, time: { start, end: start } } }
+    message.parts[index] = {
+      ...part,
+      state: { status: "error", input, error: noResult, time: { start, end: start } },
+    }
   }
 }
 

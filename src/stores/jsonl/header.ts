@@ -1,5 +1,5 @@
 import { basename, dirname } from "node:path"
-import { SessionID } from "../../protocol/index.ts"
+import { SessionID, StemmaError } from "../../protocol/index.ts"
 import type { SessionFields } from "../plain/index.ts"
 import { isoTime } from "./entry.ts"
 import { type ForeignContext, isTime, shortHash } from "./foreign.ts"
@@ -7,6 +7,8 @@ import { isObject } from "./lines.ts"
 
 /** The agent of sessions that have none, as the name of its folder. */
 const noAgent = "main"
+
+const mainFormat = 3
 
 const mainEnd = ".jsonl"
 const stateEnd = ".state.jsonl"
@@ -48,10 +50,19 @@ export function headerLine(
   info: SessionFields,
   place: { folder: string; store: string; parentSession?: string },
 ): object {
-  const { id, directory, title: _title, cost: _cost, tokens: _tokens, revert: _revert, summary: _summary, ...rest } = info
+  const {
+    id,
+    directory,
+    title: _title,
+    cost: _cost,
+    tokens: _tokens,
+    revert: _revert,
+    summary: _summary,
+    ...rest
+  } = info
   return {
     type: "session",
-    version: 3,
+    version: mainFormat,
     id,
     timestamp: isoTime(info.time.created),
     cwd: directory,
@@ -60,6 +71,18 @@ export function headerLine(
     ...(place.parentSession === undefined ? {} : { parentSession: place.parentSession }),
     stemma: { store: place.store, session: rest },
   }
+}
+
+/** `unsupported` if a file says that it has a format that is newer than we know. */
+export function checkHeader(header: unknown, file: string): void {
+  if (!isObject(header) || header.type !== "session") return
+  const { version } = header
+  if (typeof version !== "number" || version <= mainFormat) return
+  throw new StemmaError(
+    "unsupported",
+    `${file} has format ${version}; this version knows up to ${mainFormat}. Use the newer version that wrote it.`,
+    { details: { file, format: version } },
+  )
 }
 
 /** What the header of a file says to the foreign lines after it. A file may have none. */

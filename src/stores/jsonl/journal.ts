@@ -70,6 +70,11 @@ export class Journal {
     return this.#read
   }
 
+  /** True if there are batches in it. */
+  get isBegun(): boolean {
+    return this.last !== undefined
+  }
+
   /**
    * The batches that others, or this process, appended since the last call; "lost" if some were missed, because the
    * journal was begun again meanwhile or is not there.

@@ -25,7 +25,10 @@ const lineFeed = 0x0a
  * The lines of a piece of a file that begins at `from`. A last line that was cut off is left out; a bad line before it
  * is `internal` with its number, which is right only if the piece begins where the file begins.
  */
-export async function parseLines(bytes: Buffer, options: { file: string; from?: number }): Promise<ParsedLines> {
+export async function parseLines(
+  bytes: Buffer,
+  options: { file: string; from?: number },
+): Promise<ParsedLines> {
   const parser = new LineParser(bytes, options)
   let began = performance.now()
   while (parser.step()) {

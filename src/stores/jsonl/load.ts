@@ -3,7 +3,7 @@ import { notesUpTo, type PlainMessage, type PlainNote, type PlainSession } from 
 import { type Book, bookOf } from "./book.ts"
 import { decodeMessage, entryID, groupMessages, type MessageLines } from "./decode.ts"
 import { decodeForeign, type ForeignContext } from "./foreign.ts"
-import { foreignContext } from "./header.ts"
+import { checkHeader, foreignContext } from "./header.ts"
 import { badLine, type Line } from "./lines.ts"
 import { Replay } from "./replay.ts"
 import type { Adoption, ChainLink, CommitLine, SnapshotLine, StateLine } from "./state-line.ts"
@@ -38,6 +38,7 @@ interface History {
 
 /** Puts a session together from the lines of its two files. */
 export function loadSession(lines: SessionLines): LoadedSession {
+  checkHeader(lines.main[0]?.value, lines.mainFile)
   const snapshot = checkSnapshot(lines)
   const commits = lines.state.map((line) => line.value as unknown as StateLine)
   const made = commits.filter((line): line is CommitLine => line.type === "commit")

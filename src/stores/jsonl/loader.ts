@@ -1,5 +1,6 @@
 import { StemmaError } from "../../protocol/index.ts"
 import { type Core, damaged, type Entry } from "./core.ts"
+import { follow } from "./follow.ts"
 import { parseLines } from "./lines.ts"
 import { type LoadedSession, loadSession } from "./load.ts"
 import { estimateSession, sessionBlobs } from "./summary.ts"
@@ -8,21 +9,46 @@ const retriesMax = 5
 const loadedMax = 64
 const idleMs = 2000
 
-/** Reads sessions into memory that are not there; ids that nobody has are left to whoever asks for them. */
-export async function ensureLoaded(core: Core, ids: Iterable<string>): Promise<void> {
-  for (const id of ids) {
-    const entry = core.entries.get(id)
-    if (!entry) continue
-    entry.usedAt = performance.now()
-    if (entry.book) continue
-    entry.loading ??= load(core, entry).finally(() => {
-      entry.loading = undefined
-    })
-    await entry.loading
+/**
+ * Reads sessions into memory that are not there, and keeps them there while `use` runs. Ids that nobody has are left to
+ * whoever asks for them.
+ */
+export async function withLoaded<T>(core: Core, ids: Iterable<string>, use: () => T): Promise<T> {
+  const names = [...ids]
+  const pinned: Entry[] = []
+  try {
+    for (;;) {
+      const missing = names.filter((id) => core.entries.get(id)?.book === undefined)
+      const entries = missing.flatMap((id) => core.entries.get(id) ?? [])
+      if (entries.length === 0) break
+      for (const entry of entries) {
+        entry.pins++
+        pinned.push(entry)
+      }
+      for (const entry of entries) await load(core, entry)
+    }
+    for (const id of names) {
+      const entry = core.entries.get(id)
+      if (entry) entry.usedAt = performance.now()
+    }
+    return use()
+  } finally {
+    for (const entry of pinned) entry.pins--
   }
 }
 
-async function load(core: Core, entry: Entry): Promise<void> {
+/** Reads one session into memory. */
+export async function load(core: Core, entry: Entry): Promise<void> {
+  if (entry.problem) throw entry.problem
+  entry.usedAt = performance.now()
+  if (entry.book) return
+  entry.loading ??= loadFiles(core, entry).finally(() => {
+    entry.loading = undefined
+  })
+  await entry.loading
+}
+
+async function loadFiles(core: Core, entry: Entry): Promise<void> {
   for (let tries = 1; ; tries++) {
     const { main, state } = entry
     try {
@@ -34,20 +60,23 @@ async function load(core: Core, entry: Entry): Promise<void> {
         return
       }
     } catch (error) {
+      // A process that reads without the lock may have met another one's writing half done.
+      follow(core)
       const same = entry.main === main && entry.state === state
-      if (same || tries === retriesMax) {
-        entry.problem = asProblem(error)
-        throw entry.problem
-      }
+      if (same || tries === retriesMax) throw asStemmaError(error)
     }
   }
 }
 
-function asProblem(error: unknown): StemmaError {
+export function asStemmaError(error: unknown): StemmaError {
   if (StemmaError.is(error)) return error
-  return new StemmaError("internal", `A session cannot be read: ${String(error)}. Restore its files from a copy.`, {
-    cause: error,
-  })
+  return new StemmaError(
+    "internal",
+    `A session cannot be read: ${String(error)}. Restore its files from a copy.`,
+    {
+      cause: error,
+    },
+  )
 }
 
 export function install(core: Core, entry: Entry, { session, book }: LoadedSession): void {
@@ -94,7 +123,8 @@ async function readKnown(core: Core, file: string, size: number): Promise<Buffer
 
 /** Drops sessions that nobody has asked for lately, if there are many. */
 export function dropIdle(core: Core): void {
-  const loaded = [...core.entries.values()].filter((entry) => entry.book)
+  if (core.provisional) return
+  const loaded = [...core.entries.values()].filter((entry) => entry.book && entry.pins === 0)
   if (loaded.length <= loadedMax) return
   const latest = performance.now() - idleMs
   loaded.sort((a, b) => a.usedAt - b.usedAt)

@@ -3,13 +3,15 @@ import { StemmaError } from "../../protocol/index.ts"
 import { currentHolder } from "../holder.ts"
 import { adoptFile, settleSession } from "./adoption.ts"
 import { BatchDraft } from "./batch-draft.ts"
-import { readCatalog, type Unsettled } from "./catalog.ts"
+import { readCatalog } from "./catalog.ts"
 import { checkpoint } from "./checkpoint.ts"
-import type { Core } from "./core.ts"
+import type { Core, Entry } from "./core.ts"
 import type { Files } from "./files.ts"
+import { readIndex } from "./index-file.ts"
 import { isObject } from "./lines.ts"
-import { dropIdle } from "./loader.ts"
+import { asStemmaError } from "./loader.ts"
 import { redo } from "./recover.ts"
+import { scanFiles } from "./scan.ts"
 
 const storeName = "store.json"
 const storeFormat = 1
@@ -20,7 +22,9 @@ export async function readStoreID(files: Files, options: { create: boolean }): P
   if (text !== "") return checkStore(files, text)
   if (!options.create) return undefined
   const id = randomBytes(8).toString("hex")
-  await files.replace(storeName, Buffer.from(`${JSON.stringify({ format: storeFormat, id })}\n`), { sync: true })
+  await files.replace(storeName, Buffer.from(`${JSON.stringify({ format: storeFormat, id })}\n`), {
+    sync: true,
+  })
   return id
 }
 
@@ -49,48 +53,71 @@ function checkStore(files: Files, text: string): string {
 
 /** Reads everything again, after finishing what a dead process began if the lock is held. */
 export async function reread(core: Core, options: { locked: boolean }): Promise<void> {
-  const { journal } = core
-  core.state.sessions.clear()
-  core.state.tombstones.clear()
-  core.state.keys.clear()
-  core.entries.clear()
-  core.provisional = false
+  const fresh = core.blank()
+  const { journal } = fresh
   const batches = journal.readAll()
   const boot = currentHolder().bootID
   if (options.locked && batches) {
     if (journal.tornBytes() > 0) journal.cutTorn()
-    redo(core, journal.boot === boot ? batches.slice(-1) : batches)
+    redo(fresh, journal.boot === boot ? batches.slice(-1) : batches)
   }
-  const unsettled = await readCatalog(core, batches ?? [], options)
-  if (options.locked && (!batches || journal.boot !== boot)) await checkpoint(core)
-  if (!options.locked) await adoptInMemory(core, unsettled)
+  fresh.unsettled = await readCatalog(fresh, batches ?? [], options)
+  if (options.locked && (!batches || journal.boot !== boot)) await checkpoint(fresh)
+  if (core.readOnly) await adoptInMemory(fresh)
+  core.become(fresh)
 }
 
-/** What the newest look at the files left to be adopted. */
-export async function adoptFound(core: Core, unsettled: Unsettled, draft: BatchDraft): Promise<void> {
-  for (const { files, listed } of unsettled.foreign) {
+/** Takes in what the newest look at the files found of others. */
+export async function adoptFound(core: Core, draft: BatchDraft): Promise<void> {
+  const { foreign, grown } = core.unsettled
+  core.unsettled = { foreign: [], grown: [] }
+  for (const { files, listed } of foreign) {
+    if (core.entries.has(files.id)) continue
     try {
       await adoptFile(core, files, { draft, listed })
     } catch (error) {
-      const entry = core.entries.get(files.id) ?? core.addEntry(files)
-      entry.problem = error as StemmaError
-      core.warn((error as Error).message)
+      setAside(core, core.entries.get(files.id) ?? core.addEntry(files), error)
     }
   }
-  for (const entry of unsettled.grown) {
+  for (const entry of grown) {
+    if (core.entries.get(entry.id) !== entry) continue
     try {
       await settleSession(core, entry, { draft, now: false })
     } catch (error) {
-      entry.problem = error as StemmaError
-      core.warn((error as Error).message)
+      setAside(core, entry, error)
     }
   }
 }
 
+function setAside(core: Core, entry: Entry, error: unknown): void {
+  entry.problem = asStemmaError(error)
+  core.warn(entry.problem.message)
+}
+
 /** Without the right to write, foreign lines are taken in for this process alone. */
-async function adoptInMemory(core: Core, unsettled: Unsettled): Promise<void> {
+async function adoptInMemory(core: Core): Promise<void> {
   const { version } = core.state
-  await adoptFound(core, unsettled, new BatchDraft(core))
+  await adoptFound(core, new BatchDraft(core))
   if (core.state.version > version) core.provisional = true
-  dropIdle(core)
+}
+
+/** Looks whether others put files here, or removed some; true if there is something to take in. */
+export async function lookAround(core: Core): Promise<boolean> {
+  const found = await scanFiles(core, { tidy: false })
+  const ids = new Set<string>()
+  for (const files of found) {
+    ids.add(files.id)
+    const entry = core.entries.get(files.id)
+    if (!entry) {
+      const { others } = readIndex(core, files.folder)
+      core.unsettled.foreign.push({ files, listed: others.get(files.id) })
+    } else if (files.main.size > entry.main && files.main.size !== entry.seen && !entry.problem) {
+      entry.seen = files.main.size
+      core.unsettled.grown.push(entry)
+    }
+  }
+  for (const [id, entry] of core.entries) {
+    if (!ids.has(id) && !core.files.stat(core.mainFile(entry))) core.drop(id)
+  }
+  return core.unsettled.foreign.length + core.unsettled.grown.length > 0
 }

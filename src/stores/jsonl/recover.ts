@@ -54,12 +54,18 @@ function doAppend(core: Core, { file, at, text }: Append): void {
   const bytes = Buffer.from(text)
   const size = files.stat(file)?.size
   if (size === undefined) {
-    if (at > 0) return core.warn(`${file} is gone; what was to be appended to it is lost with it.`)
+    if (at > 0) {
+      core.warn(`${file} is gone; what was to be appended to it is lost with it.`)
+      return
+    }
     files.makeDirectory(dirname(file))
     files.append(file, bytes)
     return
   }
-  if (size < at) return core.warn(`${file} is shorter than it was: ${at - size} bytes are lost.`)
+  if (size < at) {
+    core.warn(`${file} is shorter than it was: ${at - size} bytes are lost.`)
+    return
+  }
   const tail = files.read(file, at)
   if (tail.includes(bytes)) return
   if (tail.length < bytes.length && bytes.subarray(0, tail.length).equals(tail)) {

@@ -90,10 +90,7 @@ export function rewriteFiles(
   return { main: formatLines(out), state: encodeState(session, book, { store }) }
 }
 
-function ownedLines(
-  lines: Line[],
-  { session, entry }: { session: PlainSession; entry: Entry },
-): Owned[] {
+function ownedLines(lines: Line[], { session, entry }: { session: PlainSession; entry: Entry }): Owned[] {
   const { adopted, foreignEnd } = entry.book!
   const chain = chainOf(session)
   const owned: Owned[] = []

@@ -1,5 +1,4 @@
 import type { InboxItem, MessageBody, PartBody, PermissionRequest, Todo } from "../../protocol/index.ts"
-import type { Holder } from "../store.ts"
 import type {
   PlainLease,
   PlainNote,
@@ -9,6 +8,7 @@ import type {
   SessionFields,
   TakenItem,
 } from "../plain/index.ts"
+import type { Holder } from "../store.ts"
 import { chainOf } from "./summary.ts"
 
 export const stateFormat = 1
@@ -115,7 +115,16 @@ export function snapshotLine(
   session: PlainSession,
   known: { store: string; family: string; foreignEnd: number; adopted: Adoption[] },
 ): SnapshotLine {
-  const { positions: _positions, messages, left: _left, segment: _segment, taken, lease, notes: _notes, ...rest } = session
+  const {
+    positions: _positions,
+    messages,
+    left: _left,
+    segment: _segment,
+    taken,
+    lease,
+    notes: _notes,
+    ...rest
+  } = session
   const chain = chainOf(session)
   const open = messages.at(-1)
   return {

@@ -115,10 +115,16 @@ export function estimateSession(session: PlainSession): number {
   const { messages } = session
   let start = messages.length - 1
   while (start > 0 && !messages[start]!.parts.some((part) => part.body.type === "compaction")) start--
-  const compaction = messages[start]?.parts.map((part) => part.body).find((body) => body.type === "compaction")
+  const compaction = messages[start]?.parts
+    .map((part) => part.body)
+    .find((body) => body.type === "compaction")
   const kept = compaction?.firstKeptEntryId && session.positions.get(compaction.firstKeptEntryId)
   let tokens = 0
-  for (let position = typeof kept === "number" ? kept : Math.max(start, 0); position < messages.length; position++) {
+  for (
+    let position = typeof kept === "number" ? kept : Math.max(start, 0);
+    position < messages.length;
+    position++
+  ) {
     const message = messages[position]!
     if (message.sealed) tokens += messageTokens(message)
   }

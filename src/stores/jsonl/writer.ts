@@ -6,13 +6,13 @@ import { BatchDraft } from "./batch-draft.ts"
 import { checkpoint, writeIndexes } from "./checkpoint.ts"
 import type { Core } from "./core.ts"
 import { follow } from "./follow.ts"
-import { dropIdle, ensureLoaded } from "./loader.ts"
+import { dropIdle, load } from "./loader.ts"
 import type { StoreLock } from "./lock.ts"
 import { reread } from "./open.ts"
 import { doBatch, redo, undoAppends } from "./recover.ts"
 
 const lockTimeoutMs = 10_000
-const journalBytesMax = 1024 * 1024
+const journalBytesMax = 256 * 1024
 /** The index is written that long after a change, or later if writing it takes long. */
 const indexDelayMs = 1000
 const indexShare = 50
@@ -45,6 +45,7 @@ export class Writer {
   #running: Promise<void> | undefined
   #indexTimer: NodeJS.Timeout | undefined
   #indexMs = 0
+  #journalMax = journalBytesMax
 
   constructor(core: Core, lock: StoreLock) {
     this.#core = core
@@ -60,18 +61,20 @@ export class Writer {
     })
   }
 
-  /** Finishes what was handed in, and leaves an index that is up to date. */
+  /** Finishes what was handed in, and leaves files that are quickly opened again. */
   async close(): Promise<void> {
     clearTimeout(this.#indexTimer)
     await this.#running
-    if (this.#core.staleIndexes.size > 0) {
-      // The index is derived: whoever opens the store next can do without.
-      await this.submit({ sessions: () => [], run: () => undefined, prepare: () => writeIndexes(this.#core) }).catch(
-        () => undefined,
-      )
-      await this.#running
+    if (this.#core.journal.isBegun || this.#core.staleIndexes.size > 0) {
+      await this.submit(this.#upkeep(() => this.#checkpoint()))
+        // The index is derived, and the journal can be read: whoever opens the store next can do without.
+        .catch(() => undefined)
     }
     clearTimeout(this.#indexTimer)
+  }
+
+  #upkeep(action: () => Promise<void>): Work<void> {
+    return { alone: true, sessions: () => [], prepare: action, run: () => undefined }
   }
 
   async #run(): Promise<void> {
@@ -97,7 +100,11 @@ export class Writer {
         dropIdle(this.#core)
       }
     } catch (error) {
-      return works.map(({ reject }) => () => reject(error))
+      return works.map(
+        ({ reject }) =>
+          () =>
+            reject(error),
+      )
     }
   }
 
@@ -136,12 +143,26 @@ export class Writer {
       await this.#commit(draft)
     } catch (error) {
       draft.rollback()
-      return [...answers, ...done.map(({ queued }) => () => queued.reject(error))]
+      return [
+        ...answers,
+        ...done.map(
+          ({ queued }) =>
+            () =>
+              queued.reject(error),
+        ),
+      ]
     }
     for (const step of draft.done) step()
     core.watchers.tell(encodeCursor(core.state.storeID, core.state.version), draft.touched)
-    this.#keepUp()
-    return [...answers, ...done.map(({ queued, value }) => () => queued.resolve(value))]
+    if (!draft.isEmpty) this.#keepUp()
+    return [
+      ...answers,
+      ...done.map(
+        ({ queued, value }) =>
+          () =>
+            queued.resolve(value),
+      ),
+    ]
   }
 
   async #prepare(work: Work<unknown>, draft: BatchDraft): Promise<void> {
@@ -150,8 +171,9 @@ export class Writer {
     for (const id of work.sessions()) {
       const entry = core.entries.get(id)
       if (!entry) continue
+      if (entry.problem) throw entry.problem
       await settleSession(core, entry, { draft, now: work.writes ?? false })
-      await ensureLoaded(core, [id])
+      await load(core, entry)
     }
   }
 
@@ -185,7 +207,7 @@ export class Writer {
       journal.undo(before)
       throw error
     }
-    if (draft.purge || journal.size > journalBytesMax) await this.#checkpoint()
+    if (draft.purge) await this.#checkpoint()
   }
 
   /** Other programs' lines came before ours: the files are longer than the journal says. */
@@ -209,24 +231,32 @@ export class Writer {
   async #checkpoint(): Promise<void> {
     try {
       await checkpoint(this.#core)
+      this.#journalMax = journalBytesMax
     } catch (error) {
       // Everything is in the journal and in the files: a checkpoint can wait.
       this.#core.warn(`The journal could not be begun again: ${(error as Error).message}`)
     }
   }
 
-  /** Writes the index a little later, if it does not tell what is so. */
+  /** Does a little later what nobody waits for: writes the index, begins the journal again. */
   #keepUp(): void {
-    if (this.#indexTimer || this.#core.staleIndexes.size === 0) return
-    this.#indexTimer = setTimeout(
-      () => {
-        this.#indexTimer = undefined
-        const work: Work<void> = { sessions: () => [], run: () => undefined, prepare: () => this.#index() }
-        this.submit(work).catch((error: Error) => this.#core.warn(`The index was not written: ${error.message}`))
-      },
-      Math.max(indexDelayMs, this.#indexMs * indexShare),
-    )
+    const { journal, staleIndexes } = this.#core
+    if (journal.size > this.#journalMax) {
+      // If it fails, the next try comes when the journal has grown as much again.
+      this.#journalMax = journal.size + journalBytesMax
+      this.#later(() => this.#checkpoint())
+    }
+    if (this.#indexTimer || staleIndexes.size === 0) return
+    const delayMs = Math.max(indexDelayMs, this.#indexMs * indexShare)
+    this.#indexTimer = setTimeout(() => {
+      this.#indexTimer = undefined
+      this.#later(() => this.#index())
+    }, delayMs)
     this.#indexTimer.unref()
+  }
+
+  #later(action: () => Promise<void>): void {
+    this.submit(this.#upkeep(action)).catch((error: Error) => this.#core.warn(error.message))
   }
 
   async #index(): Promise<void> {

@@ -1,5 +1,5 @@
-import { StemmaError } from "../../protocol/index.ts"
 import { type Commit, type Op, type OpOf, runOps } from "../commit.ts"
+import { fenceMissing, seqMoved } from "../refusals.ts"
 import { type Applied, applyChange, type Change } from "./change.ts"
 import { findSession } from "./find.ts"
 import { forkSession } from "./fork.ts"
@@ -32,11 +32,7 @@ export function applyCommit(state: PlainState, commit: Commit, options: { nowMs:
 function checkSeq(state: PlainState, sessionID: string, expected: number): void {
   const { seq } = findSession(state, sessionID)
   if (seq === expected) return
-  throw new StemmaError(
-    "conflict",
-    `Session ${sessionID} was changed meanwhile: its seq is ${seq}, not ${expected}. Read it again and retry.`,
-    { details: { sessionID, seq } },
-  )
+  throw seqMoved(sessionID, { expected, present: seq })
 }
 
 /** A run's operation needs the fence of the session's lease, unless nobody else can know the session yet. */
@@ -45,11 +41,7 @@ function requireFence(change: Change, commit: Commit, op: Op): void {
   const { sessionID } = op as Extract<Op, { sessionID: string }>
   if (commit.fences?.[sessionID] !== undefined || change.touched.get(sessionID)?.created) return
   if (findSession(change.state, sessionID).importing) return
-  throw new StemmaError(
-    "conflict",
-    `${op.op} writes the run of session ${sessionID}: claim the session first and commit with its fence.`,
-    { details: { sessionID } },
-  )
+  throw fenceMissing(sessionID, op.op)
 }
 
 type ApplyOp<T extends Op["op"]> = (change: Change, op: OpOf<T>, options: { nowMs: number }) => void

@@ -1,6 +1,7 @@
-import { type Row, StemmaError } from "../../protocol/index.ts"
+import type { Row } from "../../protocol/index.ts"
 import { growingField } from "../../session/grow.ts"
 import { checkLimit, decodeCursor, encodeCursor } from "../cursor.ts"
+import { noSession } from "../refusals.ts"
 import type { Changes, Scope } from "../store.ts"
 import { ancestors } from "./find.ts"
 import { copyJson } from "./json.ts"
@@ -78,11 +79,7 @@ function sessionsIn(state: PlainState, scope: Scope): PlainSession[] {
   const id = "sessionID" in scope ? scope.sessionID : "treeID" in scope ? scope.treeID : undefined
   if (id !== undefined) {
     const named = state.sessions.get(id)
-    if ((!named || named.importing) && !state.tombstones.has(id)) {
-      throw new StemmaError("not_found", `There is no session ${id}, and never was. Check the id.`, {
-        details: { sessionID: id },
-      })
-    }
+    if ((!named || named.importing) && !state.tombstones.has(id)) throw noSession(id)
     if ("sessionID" in scope) return named ? [named] : []
   }
   return [...state.sessions.values()].filter(
@@ -110,10 +107,13 @@ export function changedRows(session: PlainSession, since: number): Row[] {
   if (session.version > since) {
     rows.push({ type: "session", version: session.version, sessionID, session: sessionInfo(session) })
   }
-  const moves = session.moves.filter((move) => move.version > since)
-  if (moves.length > 0) {
-    const keep = moves.reduce((least, move) => Math.min(least, move.keep), Number.POSITIVE_INFINITY)
-    rows.push({ type: "history", version: moves.at(-1)!.version, sessionID, epoch: session.epoch, keep })
+  const moves = new Map<number, number>()
+  for (const { version, keep } of session.moves) {
+    if (version > since) moves.set(version, Math.min(keep, moves.get(version) ?? keep))
+  }
+  // A row for each, so that a page that ends between two of them loses none.
+  for (const [version, keep] of moves) {
+    rows.push({ type: "history", version, sessionID, epoch: session.epoch, keep })
   }
   // A message changes only while it is the last one, so versions never fall along the history.
   for (let position = session.messages.length - 1; position >= session.base; position--) {

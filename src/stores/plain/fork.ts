@@ -1,7 +1,8 @@
 import { noTokens } from "../../protocol/index.ts"
 import type { OpOf } from "../commit.ts"
+import { noMessage } from "../refusals.ts"
 import type { Change } from "./change.ts"
-import { findTail, findVisible, noMessage } from "./find.ts"
+import { findTail, findVisible } from "./find.ts"
 import { addMessage } from "./message-ops.ts"
 import type { PlainMessage, PlainNote, PlainSession } from "./model.ts"
 import { notesUpTo } from "./note.ts"
@@ -46,7 +47,7 @@ function forkedHistory(
   }
   if (op.messageID !== undefined) {
     const position = messages.findIndex((message) => message.body.id === op.messageID)
-    if (position < 0) throw noMessage(source, op.messageID)
+    if (position < 0) throw noMessage(source.info.id, op.messageID)
     keep = Math.min(keep, position)
   }
   return { messages: messages.slice(0, keep), notes: notesUpTo(notes, keep) }

@@ -5,7 +5,7 @@ export { checkState } from "./check.ts"
 export { abandonedImports, type CollectedState, collectState, type KnownBlob } from "./collect.ts"
 export { ancestors, findPosition, findSession, findVisible, inOrder, openMessage } from "./find.ts"
 export { admitItem, payloadHash } from "./inbox.ts"
-export { asJson, copyJson } from "./json.ts"
+export { copyJson } from "./json.ts"
 export {
   type Claimant,
   checkFence,

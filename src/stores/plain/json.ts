@@ -1,20 +1,3 @@
-import { StemmaError } from "../../protocol/index.ts"
-
-/** The value as JSON keeps it, sharing nothing with the original, or `invalid`. */
-export function asJson<T>(value: T, what: string): T {
-  try {
-    return JSON.parse(JSON.stringify(value)) as T
-  } catch (cause) {
-    throw new StemmaError(
-      "invalid",
-      `${what} cannot be written as JSON. Give plain objects, lists and values.`,
-      {
-        cause,
-      },
-    )
-  }
-}
-
 /** A deep copy of JSON data. Fields without a value are left out. */
 export function copyJson<T>(value: T): T {
   if (Array.isArray(value)) return value.map((item: unknown) => copyJson(item)) as T

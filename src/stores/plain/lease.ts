@@ -1,5 +1,5 @@
-import { StemmaError } from "../../protocol/index.ts"
 import { isDead, sameHolder } from "../holder.ts"
+import { leaseHeld, leaseLost } from "../refusals.ts"
 import { type Holder, type Lease, leaseDurationMs } from "../store.ts"
 import { findVisible } from "./find.ts"
 import type { PlainLease, PlainSession, PlainState } from "./model.ts"
@@ -25,13 +25,8 @@ export function isHeldByOther(session: PlainSession, claimant: Claimant): boolea
 export function claimLease(state: PlainState, sessionID: string, claimant: Claimant): Lease {
   const session = findVisible(state, sessionID)
   const lease = liveLease(session, claimant.nowMs)
-  if (lease && !isDead(lease.holder, claimant.holder)) {
-    throw new StemmaError(
-      "conflict",
-      `Session ${sessionID} is being run by process ${lease.holder.pid} on ${lease.holder.host}. Wait, or admit to its inbox.`,
-      { details: { holder: { ...lease.holder }, expiresAt: lease.expiresAt } },
-    )
-  }
+  if (lease && !isDead(lease.holder, claimant.holder))
+    throw leaseHeld(sessionID, lease.holder, lease.expiresAt)
   session.fence += 1
   return extend(session, claimant)
 }
@@ -57,9 +52,5 @@ function extend(session: PlainSession, { holder, nowMs }: Claimant): Lease {
 /** `conflict` unless the fence is that of a lease that is held now. */
 export function checkFence(session: PlainSession, fence: number, options: { nowMs: number }): void {
   if (session.fence === fence && liveLease(session, options.nowMs)) return
-  throw new StemmaError(
-    "conflict",
-    `The lease on session ${session.info.id} with fence ${fence} is lost. Stop this run; claim again to go on.`,
-    { details: { sessionID: session.info.id, fence: session.fence } },
-  )
+  throw leaseLost(session.info.id, fence)
 }

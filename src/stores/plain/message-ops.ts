@@ -1,23 +1,15 @@
-import { isSettled, type MessageBody, type PartBody, StemmaError } from "../../protocol/index.ts"
+import { isSettled, type MessageBody, type PartBody } from "../../protocol/index.ts"
 import type { OpOf } from "../commit.ts"
+import { isSealed, marked, messageTaken, otherMessage, partTwice, stillOpen, unsettled } from "../refusals.ts"
 import type { Change } from "./change.ts"
 import { findPosition, findSession, openMessage } from "./find.ts"
 import { grownBody, type PlainMessage, type PlainPart, type PlainSession } from "./model.ts"
 
 export function appendMessage(change: Change, op: OpOf<"message.append">): void {
   const session = findSession(change.state, op.sessionID)
-  if (session.info.revert) {
-    throw new StemmaError(
-      "invalid",
-      `Session ${op.sessionID} has a revert mark. Make the revert real with history.move, or clear the mark.`,
-    )
-  }
+  if (session.info.revert) throw marked(op.sessionID)
   const open = openMessage(session)
-  if (open) {
-    throw new StemmaError("conflict", `Message ${open.body.id} is still open. Seal it before the next one.`, {
-      details: { sessionID: op.sessionID, messageID: open.body.id },
-    })
-  }
+  if (open) throw stillOpen(open.body.id, "the next one")
   addMessage(change, session, { message: op.message, parts: op.parts ?? [], sealed: op.sealed ?? false })
   const updated = Math.max(session.info.time.updated, op.message.time.created)
   change.changeInfo(session, { time: { ...session.info.time, updated } })
@@ -32,13 +24,7 @@ export function addMessage(
   const { message, sealed } = content
   const position = session.messages.length
   checkParts(content)
-  if (session.positions.has(message.id)) {
-    throw new StemmaError(
-      "conflict",
-      `Message ${message.id} is already in the history of session ${session.info.id}. Make a new id.`,
-      { details: { sessionID: session.info.id, messageID: message.id } },
-    )
-  }
+  if (session.positions.has(message.id)) throw messageTaken(session.info.id, message.id)
   const parts = content.parts.map((body) => newPart(change, body))
   change.undo.push(session.messages, {
     origin: `${session.segment}/${position}`,
@@ -61,20 +47,13 @@ export function newPart(change: Change, body: PartBody): PlainPart {
 
 function checkParts(content: { message: MessageBody; parts: PartBody[]; sealed: boolean }): void {
   const ids = new Set(content.parts.map((part) => part.id))
-  if (ids.size < content.parts.length) {
-    throw new StemmaError("invalid", `Message ${content.message.id} has two parts with the same id.`)
-  }
+  if (ids.size < content.parts.length) throw partTwice(content.message.id)
   if (content.sealed) requireSettled(content.message.id, content.parts)
 }
 
 function requireSettled(messageID: string, parts: PartBody[]): void {
-  const unsettled = parts.find((part) => part.type === "tool" && !isSettled(part.state))
-  if (!unsettled) return
-  throw new StemmaError(
-    "invalid",
-    `Message ${messageID} cannot be sealed: tool call ${unsettled.id} has no result yet. Complete or fail it first.`,
-    { details: { messageID, partID: unsettled.id } },
-  )
+  const waiting = parts.find((part) => part.type === "tool" && !isSettled(part.state))
+  if (waiting) throw unsettled(messageID, waiting.id)
 }
 
 export interface OpenPlace {
@@ -89,11 +68,7 @@ export function findOpen(change: Change, op: { sessionID: string; messageID: str
   const position = findPosition(session, op.messageID)
   const message = session.messages[position]!
   if (!message.sealed) return { session, position, message }
-  throw new StemmaError(
-    "invalid",
-    `Message ${op.messageID} is sealed and never changes. Write a note, or fork or revert the session.`,
-    { details: { sessionID: op.sessionID, messageID: op.messageID } },
-  )
+  throw isSealed(op.messageID)
 }
 
 export function putMessage(change: Change, op: OpOf<"message.put">): void {
@@ -102,12 +77,7 @@ export function putMessage(change: Change, op: OpOf<"message.put">): void {
 }
 
 function replaceBody(change: Change, { session, position, message }: OpenPlace, body: MessageBody): void {
-  if (body.id !== message.body.id || body.role !== message.body.role) {
-    throw new StemmaError(
-      "invalid",
-      `Message ${message.body.id} keeps its id and its role as long as it lives.`,
-    )
-  }
+  if (body.id !== message.body.id || body.role !== message.body.role) throw otherMessage(message.body.id)
   change.touch(session).messages.add(position)
   change.undo.set(message, "body", body)
   change.undo.set(message, "version", change.version)

@@ -1,5 +1,5 @@
-import { StemmaError } from "../../protocol/index.ts"
 import type { OpOf } from "../commit.ts"
+import { moveWhileOpen } from "../refusals.ts"
 import type { Change } from "./change.ts"
 import { findPosition, findSession, openMessage } from "./find.ts"
 import { addMessage } from "./message-ops.ts"
@@ -11,12 +11,7 @@ export function moveHistory(change: Change, op: OpOf<"history.move">): void {
   const session = findSession(change.state, op.sessionID)
   const { undo } = change
   const open = openMessage(session)
-  if (open) {
-    throw new StemmaError(
-      "invalid",
-      `Message ${open.body.id} is still open. Seal it before the history moves.`,
-    )
-  }
+  if (open) throw moveWhileOpen(open.body.id)
   const keep = findPosition(session, op.messageID)
   checkSegment(change.state, op.segment)
   const { segment, messages, notes } = session

@@ -1,5 +1,5 @@
-import { StemmaError } from "../../protocol/index.ts"
 import type { OpOf } from "../commit.ts"
+import { noteOnOpen } from "../refusals.ts"
 import type { Change } from "./change.ts"
 import { findPosition, findSession } from "./find.ts"
 import type { PlainNote } from "./model.ts"
@@ -7,12 +7,7 @@ import type { PlainNote } from "./model.ts"
 export function putNote(change: Change, op: OpOf<"note.put">): void {
   const session = findSession(change.state, op.sessionID)
   const position = findPosition(session, op.messageID)
-  if (!session.messages[position]!.sealed) {
-    throw new StemmaError(
-      "invalid",
-      `Message ${op.messageID} is still open. Seal it, or put what you know into it.`,
-    )
-  }
+  if (!session.messages[position]!.sealed) throw noteOnOpen(op.messageID)
   const note: PlainNote = {
     position,
     messageID: op.messageID,

@@ -1,6 +1,15 @@
-import { mayFollow, type PartBody, StemmaError } from "../../protocol/index.ts"
+import { mayFollow, type PartBody } from "../../protocol/index.ts"
 import { growingField, grownText, withGrownText } from "../../session/grow.ts"
 import type { OpOf } from "../commit.ts"
+import {
+  grownElsewhere,
+  growsNot,
+  growsWhileKept,
+  illegalState,
+  noPart,
+  offsetWrong,
+  otherType,
+} from "../refusals.ts"
 import type { Change } from "./change.ts"
 import { findOpen, newPart } from "./message-ops.ts"
 import { type PlainPart, presentLength } from "./model.ts"
@@ -8,12 +17,7 @@ import { type PlainPart, presentLength } from "./model.ts"
 export function putPart(change: Change, op: OpOf<"part.put">): void {
   const { session, position, message } = findOpen(change, op)
   const keep = op.grown === "keep"
-  if (keep && grownText(op.part) !== "") {
-    throw new StemmaError(
-      "invalid",
-      `Part ${op.part.id} is put with grown: "keep", so its growing field must be empty.`,
-    )
-  }
+  if (keep && grownText(op.part) !== "") throw growsWhileKept(op.part.id)
   const index = message.parts.findIndex((part) => part.body.id === op.part.id)
   const known = message.parts[index]
   if (known) replacePart(change, known, { body: op.part, keep })
@@ -29,12 +33,7 @@ function replacePart(change: Change, part: PlainPart, next: { body: PartBody; ke
     change.undo.set(part, "pieces", [])
     return
   }
-  if (growingField(part.body) !== growingField(next.body)) {
-    throw new StemmaError(
-      "invalid",
-      `Part ${part.body.id} has grown text that its new state has no place for. Put it with its whole value.`,
-    )
-  }
+  if (growingField(part.body) !== growingField(next.body)) throw grownElsewhere(part.body.id)
   const own = grownText(part.body)
   change.undo.set(part, "body", own === "" ? next.body : withGrownText(next.body, own))
   // The pieces must follow the new row in `changes`.
@@ -47,19 +46,10 @@ function replacePart(change: Change, part: PlainPart, next: { body: PartBody; ke
 }
 
 function checkSuccessor(present: PartBody, next: PartBody): void {
-  if (present.type !== next.type) {
-    throw new StemmaError(
-      "invalid",
-      `Part ${present.id} is a ${present.type} part and cannot become ${next.type}. Put it under a new id.`,
-    )
-  }
+  if (present.type !== next.type) throw otherType(present.id, { present: present.type, next: next.type })
   if (present.type !== "tool" || next.type !== "tool") return
   if (mayFollow(present.state.status, next.state.status)) return
-  throw new StemmaError(
-    "invalid",
-    `Tool call ${present.id} is ${present.state.status} and cannot become ${next.state.status}.`,
-    { details: { partID: present.id, from: present.state.status, to: next.state.status } },
-  )
+  throw illegalState(present.id, { present: present.state.status, next: next.state.status })
 }
 
 export function truncateParts(change: Change, op: OpOf<"part.truncate">): void {
@@ -73,30 +63,10 @@ export function addPiece(change: Change, op: OpOf<"piece.add">): void {
   const { session, position, message } = findOpen(change, op)
   const index = message.parts.findIndex((candidate) => candidate.body.id === op.partID)
   const part = message.parts[index]
-  if (!part) {
-    throw new StemmaError(
-      "not_found",
-      `There is no part ${op.partID} in message ${op.messageID}. Put the part before its pieces.`,
-      { details: { sessionID: op.sessionID, messageID: op.messageID, partID: op.partID } },
-    )
-  }
-  if (growingField(part.body) !== op.field) {
-    throw new StemmaError(
-      "invalid",
-      `Part ${op.partID} has no field ${op.field} that grows now. Put the part with its whole value.`,
-      {
-        details: { partID: op.partID, field: growingField(part.body) },
-      },
-    )
-  }
+  if (!part) throw noPart(op.messageID, op.partID)
+  if (growingField(part.body) !== op.field) throw growsNot(op.partID, op.field)
   const length = presentLength(part)
-  if (op.offset !== length) {
-    throw new StemmaError(
-      "conflict",
-      `Field ${op.field} of part ${op.partID} has ${length} characters; the piece begins at ${op.offset}. Send what follows.`,
-      { details: { partID: op.partID, length } },
-    )
-  }
+  if (op.offset !== length) throw offsetWrong(op.partID, { field: op.field, offset: op.offset, length })
   const touched = change.touch(session)
   if (op.text === "") return
   const piece = { offset: op.offset, text: op.text, version: change.version }

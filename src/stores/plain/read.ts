@@ -1,15 +1,8 @@
-import {
-  type HistoryItem,
-  type InboxItem,
-  type Part,
-  type PermissionRequest,
-  type Session,
-  StemmaError,
-  type Todo,
-} from "../../protocol/index.ts"
+import type { HistoryItem, InboxItem, Part, PermissionRequest, Session, Todo } from "../../protocol/index.ts"
 import { checkLimit, decodePage, encodePage } from "../cursor.ts"
+import { noMessage, notAPosition } from "../refusals.ts"
 import type { HistoryPage, HistoryQuery, Page, SessionQuery } from "../store.ts"
-import { findTail, findVisible, noMessage } from "./find.ts"
+import { findTail, findVisible } from "./find.ts"
 import { copyJson } from "./json.ts"
 import {
   grownBody,
@@ -77,11 +70,11 @@ export function readHistory(state: PlainState, sessionID: string, query: History
   const session = findVisible(state, sessionID)
   const limit = checkLimit(query.limit, { standard: 50, max: 1000 })
   const { messages, notes } = query.left === undefined ? session : findTail(session, query.left)
-  let from = checkBound(query.from, "from") ?? 0
-  let to = Math.min(checkBound(query.to, "to") ?? messages.length, messages.length)
+  let from = checkBound(query.from) ?? 0
+  let to = Math.min(checkBound(query.to) ?? messages.length, messages.length)
   if (query.messageID !== undefined) {
     const position = messages.findIndex((message) => message.body.id === query.messageID)
-    if (position < 0) throw noMessage(session, query.messageID)
+    if (position < 0) throw noMessage(sessionID, query.messageID)
     from = Math.max(from, position)
     to = Math.min(to, position + 1)
   }
@@ -103,11 +96,9 @@ export function readHistory(state: PlainState, sessionID: string, query: History
   }
 }
 
-function checkBound(value: number | undefined, name: string): number | undefined {
+function checkBound(value: number | undefined): number | undefined {
   if (value === undefined || (Number.isInteger(value) && value >= 0)) return value
-  throw new StemmaError("invalid", `${name} must be a position: a whole number from 0 on.`, {
-    details: { [name]: value },
-  })
+  throw notAPosition(value)
 }
 
 function hasPart(message: PlainMessage, having: HistoryQuery["having"]): boolean {

@@ -1,8 +1,15 @@
-import { StemmaError } from "../../protocol/index.ts"
 import { redacted, redactMessage, redactPart } from "../../session/redact.ts"
+import {
+  messageMissing,
+  noMessage,
+  noPart,
+  redactWhileOpen,
+  redactWhileRunning,
+  redactWhileWaiting,
+} from "../refusals.ts"
 import type { Redaction } from "../store.ts"
 import { type Applied, applyChange, type Change } from "./change.ts"
-import { findVisible, inOrder, noMessage } from "./find.ts"
+import { findVisible, inOrder } from "./find.ts"
 import { type Claimant, isHeldByOther } from "./lease.ts"
 import {
   type PlainMessage,
@@ -32,7 +39,7 @@ type Replacements = Map<string, PlainMessage>
 export function redactContent(state: PlainState, target: RedactionTarget, claimant: Claimant): RedactionMade {
   const session = findVisible(state, target.sessionID)
   const messages = targetMessages(session, target)
-  for (const message of messages) requireSealed(message)
+  if (messages.some(({ sealed }) => !sealed)) throw redactWhileOpen(target.sessionID)
   if (target.messageID === undefined) requireQuiet(session, claimant)
   const replacements: Replacements = new Map(
     messages.map((message) => [message.origin, redactOne(message, target)]),
@@ -68,48 +75,19 @@ function targetMessages(session: PlainSession, target: RedactionTarget): PlainMe
   ]
   if (target.messageID === undefined) {
     if (target.partID === undefined) return reached
-    throw new StemmaError("invalid", `Name the message of part ${target.partID} too: messageID is missing.`)
+    throw messageMissing(target.partID)
   }
   const message = reached.find(({ body }) => body.id === target.messageID)
-  if (!message) throw noMessage(session, target.messageID)
+  if (!message) throw noMessage(target.sessionID, target.messageID)
   if (target.partID === undefined || message.parts.some(({ body }) => body.id === target.partID))
     return [message]
-  throw new StemmaError(
-    "not_found",
-    `There is no part ${target.partID} in message ${target.messageID}. Read the message for the ids it has.`,
-    {
-      details: { ...target },
-    },
-  )
-}
-
-function requireSealed(message: PlainMessage): void {
-  if (message.sealed) return
-  throw new StemmaError(
-    "conflict",
-    `Message ${message.body.id} is still being written. Redact it when it is sealed.`,
-    {
-      details: { messageID: message.body.id },
-    },
-  )
+  throw noPart(target.messageID, target.partID)
 }
 
 function requireQuiet(session: PlainSession, claimant: Claimant): void {
   const sessionID = session.info.id
-  if (session.inbox.length > 0) {
-    throw new StemmaError(
-      "conflict",
-      `Session ${sessionID} has prompts waiting. Let its run take them first.`,
-      {
-        details: { sessionID },
-      },
-    )
-  }
-  if (isHeldByOther(session, claimant)) {
-    throw new StemmaError("conflict", `Session ${sessionID} is being run. Stop the run, then redact.`, {
-      details: { sessionID },
-    })
-  }
+  if (session.inbox.length > 0) throw redactWhileWaiting(sessionID)
+  if (isHeldByOther(session, claimant)) throw redactWhileRunning(sessionID)
 }
 
 function redactOne(message: PlainMessage, target: RedactionTarget): PlainMessage {

@@ -1,7 +1,8 @@
-import { noTokens, StemmaError } from "../../protocol/index.ts"
+import { noTokens } from "../../protocol/index.ts"
 import { addCost } from "../../session/cost.ts"
 import { addTokens } from "../../session/tokens.ts"
 import type { OpOf } from "../commit.ts"
+import { keyTaken, noPart, notImporting, segmentTaken, sessionTaken } from "../refusals.ts"
 import type { Change } from "./change.ts"
 import { findPosition, findSession, findVisible } from "./find.ts"
 import { copyJson } from "./json.ts"
@@ -75,15 +76,7 @@ export function addSession(change: Change, start: SessionStart): PlainSession {
 
 function checkNew(state: PlainState, start: SessionStart): void {
   const { id, parentID } = start.info
-  if (state.sessions.has(id) || state.tombstones.has(id)) {
-    throw new StemmaError(
-      "conflict",
-      `There is, or was, a session ${id}. Make the new one with another id.`,
-      {
-        details: { sessionID: id },
-      },
-    )
-  }
+  if (state.sessions.has(id) || state.tombstones.has(id)) throw sessionTaken(id)
   checkKey(state, start.info)
   checkSegment(state, start.segment)
   if (parentID !== undefined) findVisible(state, parentID)
@@ -91,27 +84,19 @@ function checkNew(state: PlainState, start: SessionStart): void {
 
 export function checkSegment(state: PlainState, segment: string): void {
   if (!state.segments.has(segment)) return
-  throw new StemmaError("conflict", `Segment ${segment} is in use. Make a new segment id.`, {
-    details: { segment },
-  })
+  throw segmentTaken(segment)
 }
 
 function checkKey(state: PlainState, info: SessionFields): void {
   const key = keyName(info)
   const owner = key === undefined ? undefined : state.keys.get(key)
   if (owner === undefined || owner === info.id) return
-  throw new StemmaError(
-    "conflict",
-    `Key ${info.key} is taken by session ${owner}. Use that session, or another key.`,
-    { details: { sessionID: owner, key: info.key } },
-  )
+  throw keyTaken(info.key!, owner)
 }
 
 export function publishSession(change: Change, op: OpOf<"session.publish">): void {
   const session = findSession(change.state, op.sessionID)
-  if (!session.importing) {
-    throw new StemmaError("invalid", `Session ${op.sessionID} is not being imported; it needs no publishing.`)
-  }
+  if (!session.importing) throw notImporting(op.sessionID)
   const touched = change.touch(session)
   touched.published = true
   change.undo.set(session, "importing", false)
@@ -154,11 +139,7 @@ function merge<T extends object>(fields: T, patch: object): T {
 function checkMark(session: PlainSession, mark: { messageID: string; partID?: string }): void {
   const message = session.messages[findPosition(session, mark.messageID)]!
   if (mark.partID === undefined || message.parts.some((part) => part.body.id === mark.partID)) return
-  throw new StemmaError(
-    "not_found",
-    `There is no part ${mark.partID} in message ${mark.messageID}. Read the message for the ids it has.`,
-    { details: { sessionID: session.info.id, ...mark } },
-  )
+  throw noPart(mark.messageID, mark.partID)
 }
 
 function moveKey(change: Change, session: PlainSession, info: SessionFields): void {

@@ -20,22 +20,32 @@ import {
   unsettled,
 } from "../refusals.ts"
 import { touch, type Write } from "./apply.ts"
-import { decodePart, encodeMessage, encodePart, partKind } from "./codec.ts"
+import { decodePart, encodeMessage, encodePart, longKind, partKind } from "./codec.ts"
 import { encodeID } from "./id-codec.ts"
 import { findMessage } from "./locate.ts"
-import { completedTime, firstPiece, lastPiece, type OpenMessage, type OpenPart, type Tail } from "./tail.ts"
+import { completedTime, nextPieceOf, type OpenMessage, type OpenPart, type Tail } from "./tail.ts"
 
-function insertMessage(write: Write, tail: Tail, message: MessageBody, sealed: boolean): void {
+/** Text longer than this stays in its pieces when it is sealed: writing it again would double what goes to disk. */
+const foldUnitsMax = 16 * 1024
+
+function insertMessage(
+  write: Write,
+  tail: Tail,
+  message: MessageBody,
+  state: { sealed: boolean; firstPiece: number | null },
+): void {
   const stored = encodeMessage(message)
   write.db.run(
-    "INSERT INTO messages (segment, position, id, version, sealed, constants, data) VALUES (?, ?, ?, ?, ?, ?, ?)",
+    `INSERT INTO messages (segment, position, id, version, sealed, constants, data, piece)
+     VALUES (?, ?, ?, ?, ?, ?, ?, ?)`,
     tail.segment,
     tail.count,
     encodeID(message.id),
     write.version,
-    sealed ? 1 : 0,
+    state.sealed ? 1 : 0,
     write.names.intern(stored.constants),
     stored.data,
+    state.firstPiece,
   )
 }
 
@@ -107,10 +117,11 @@ export function appendTo(
   const parts = entry.parts ?? []
   if (sealed) for (const part of parts) refuseUnsettled(entry.message.id, part)
   const position = tail.count
-  insertMessage(write, tail, entry.message, sealed)
   const { id, role } = entry.message
   const completed = completedTime(entry.message)
-  const open: OpenMessage = { position, id, role, completed, parts: [], nextPiece: firstPiece(tail.segment) }
+  const firstPiece = sealed ? 0 : nextPieceOf(write.db, tail.segment)
+  insertMessage(write, tail, entry.message, { sealed, firstPiece: sealed ? null : firstPiece })
+  const open: OpenMessage = { position, id, role, completed, parts: [], firstPiece, nextPiece: firstPiece }
   for (const part of parts) {
     if (open.parts.some((other) => other.id === part.id)) {
       throw partTwice(id)
@@ -205,7 +216,7 @@ export function putPart(write: Write, op: OpOf<"part.put">): void {
   const after = openPart(before.key, part, keep ? before.pieces : 0)
   if (keep) after.length = before.length
   if (before.pieces > 0) {
-    const range = [firstPiece(tail.segment), lastPiece(tail.segment), place]
+    const range = [open.firstPiece, open.nextPiece, place]
     if (keep) {
       write.db.run(
         "UPDATE pieces SET version = ? WHERE key BETWEEN ? AND ? AND place = ?",
@@ -258,8 +269,8 @@ export function truncateParts(write: Write, op: OpOf<"part.truncate">): void {
     )
     write.db.run(
       "DELETE FROM pieces WHERE key BETWEEN ? AND ? AND place >= ?",
-      firstPiece(tail.segment),
-      lastPiece(tail.segment),
+      open.firstPiece,
+      open.nextPiece,
       op.keep,
     )
     open.parts.length = op.keep
@@ -313,7 +324,7 @@ export function sealMessage(write: Write, op: OpOf<"message.seal">): void {
   if (running) {
     throw unsettled(open.id, running.id)
   }
-  foldPieces(write, tail, open)
+  const keepsPieces = foldPieces(write, open)
   settleRefs(write, tail.segment, open)
   if (op.message) {
     updateMessage(write, tail, { position: open.position, message: op.message, sealed: true })
@@ -325,6 +336,13 @@ export function sealMessage(write: Write, op: OpOf<"message.seal">): void {
       open.position,
     )
   }
+  write.db.run(
+    "UPDATE messages SET piece = ?, piece_end = ? WHERE segment = ? AND position = ?",
+    keepsPieces ? open.firstPiece : null,
+    keepsPieces ? open.nextPiece - 1 : null,
+    tail.segment,
+    open.position,
+  )
   queueForIndex(write, tail.segment, open.position)
   tail.open = undefined
   tail.updated = Math.max(tail.updated, op.message ? completedTime(op.message) : open.completed)
@@ -336,36 +354,36 @@ export function sealMessage(write: Write, op: OpOf<"message.seal">): void {
   )
 }
 
-/** Growing text goes into the rows of its parts, once. A replica that has the last piece has the text: no new version. */
-function foldPieces(write: Write, tail: Tail, open: OpenMessage): void {
-  const grown = open.parts.filter((part) => part.pieces > 0)
-  if (grown.length === 0) return
-  const first = firstPiece(tail.segment)
-  const last = lastPiece(tail.segment)
-  const texts = new Map<number, string[]>()
-  const versions = new Map<number, number>()
-  for (const [place, text, version] of write.db.all(
-    "SELECT place, text, version FROM pieces WHERE key BETWEEN ? AND ? ORDER BY key",
-    first,
-    last,
-  )) {
-    const list = texts.get(place as number)
-    if (list) list.push(text as string)
-    else texts.set(place as number, [text as string])
-    versions.set(place as number, version as number)
-  }
-  for (const part of grown) {
+/**
+ * Growing text goes into the rows of its parts, once; long text stays in its pieces. A replica that has the last piece
+ * has the text, so the part gets no newer version than that.
+ */
+function foldPieces(write: Write, open: OpenMessage): boolean {
+  let keepsPieces = false
+  for (const [place, part] of open.parts.entries()) {
+    if (part.pieces === 0) continue
+    const range = [open.firstPiece, open.nextPiece, place]
+    const pieces = write.db.all(
+      "SELECT text, version FROM pieces WHERE key BETWEEN ? AND ? AND place = ? ORDER BY key",
+      ...range,
+    ) as [string, number][]
+    const version = pieces.at(-1)![1]
     const value = rowPart(write, part)
-    const place = open.parts.indexOf(part)
-    const whole = grownText(value) + (texts.get(place) ?? []).join("")
-    write.db.run(
-      "UPDATE parts SET version = ?, data = ? WHERE key = ?",
-      versions.get(place) ?? write.version,
-      encodePart(withGrownText(value, whole)),
-      part.key,
-    )
+    if (part.length > foldUnitsMax) {
+      keepsPieces = true
+      write.db.run(
+        "UPDATE parts SET version = ?, kind = ? WHERE key = ?",
+        version,
+        partKind(value) + longKind,
+        part.key,
+      )
+      continue
+    }
+    const whole = withGrownText(value, grownText(value) + pieces.map(([text]) => text).join(""))
+    write.db.run("UPDATE parts SET version = ?, data = ? WHERE key = ?", version, encodePart(whole), part.key)
+    write.db.run("DELETE FROM pieces WHERE key BETWEEN ? AND ? AND place = ?", ...range)
   }
-  write.db.run("DELETE FROM pieces WHERE key BETWEEN ? AND ?", first, last)
+  return keepsPieces
 }
 
 /** A part that was replaced or removed may have named blobs that the sealed message does not. */

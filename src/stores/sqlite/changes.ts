@@ -5,7 +5,7 @@ import type { Changes, Scope } from "../store.ts"
 import { decodeMessage, decodePart, parseStored } from "./codec.ts"
 import type { Tuple } from "./database.ts"
 import { decodeID } from "./id-codec.ts"
-import type { Reader } from "./read-messages.ts"
+import { type Reader, readSealedParts } from "./read-messages.ts"
 import { scopeFilter } from "./scope.ts"
 import type { Head } from "./segments.ts"
 import { decodeSession, sessionSelect } from "./session-rows.ts"
@@ -123,14 +123,13 @@ function collect(reader: Reader, tip: Tip, since: number, limit: number): Collec
   const sessionID = session.id
   const rows: Row[] = []
   if (version > since) rows.push({ type: "session", version, sessionID, session })
-  const move = db.get(
-    "SELECT max(version), min(keep) FROM epochs WHERE session = ? AND version > ?",
+  // A row for each move, so that a page that ends between two of them loses none.
+  for (const [moved, keep] of db.all(
+    "SELECT version, keep FROM epochs WHERE session = ? AND version > ?",
     tip.key,
     since,
-  )
-  if (move && move[0] !== null) {
-    const { epoch } = session.history
-    rows.push({ type: "history", version: move[0] as number, sessionID, epoch, keep: move[1] as number })
+  ) as [number, number][]) {
+    rows.push({ type: "history", version: moved, sessionID, epoch: session.history.epoch, keep })
   }
   const head = headOf(reader, tip.key)
   const until = collectMessages(reader, { sessionID, head, key: tip.key }, { since, limit, rows })
@@ -227,7 +226,7 @@ function collectMessages(
   return never
 }
 
-/** The message's row and its parts' rows, whatever their version. */
+/** The message's row and its parts' rows, whatever their version; an open message's without its pieces. */
 function messageRows(reader: Reader, sessionID: string, segment: number, position: number): Row[] {
   const message = reader.db.get(
     "SELECT id, version, sealed, constants, data FROM messages WHERE segment = ? AND position = ?",
@@ -238,11 +237,7 @@ function messageRows(reader: Reader, sessionID: string, segment: number, positio
   const where = `Message ${position} of session ${sessionID}`
   const [id, version, sealed, constants, data] = message
   const body = decodeMessage(id, reader.names.text(constants as number), data, where)
-  const parts = reader.db.all(
-    "SELECT place, id, version, kind, data FROM parts WHERE segment = ? AND position = ? ORDER BY place",
-    segment,
-    position,
-  )
+  const parts = readSealedParts(reader.db, segment, position)
   const rows: Row[] = [
     {
       type: "message",
@@ -254,19 +249,14 @@ function messageRows(reader: Reader, sessionID: string, segment: number, positio
       message: { ...body, sessionID },
     },
   ]
-  for (const [index, partID, partVersion, kind, partData] of parts) {
-    const part = {
-      ...decodePart(partID, kind as number, partData, where),
-      sessionID,
-      messageID: body.id,
-    } as Part
+  for (const [index, { version: partVersion, body: part }] of parts.entries()) {
     rows.push({
       type: "part",
-      version: partVersion as number,
+      version: partVersion,
       sessionID,
       position,
-      index: index as number,
-      part,
+      index,
+      part: { ...part, sessionID, messageID: body.id } as Part,
     })
   }
   return rows
@@ -274,18 +264,22 @@ function messageRows(reader: Reader, sessionID: string, segment: number, positio
 
 function collectPieces(db: Reader["db"], own: Own, since: number, rows: Row[]): void {
   const { segment, count } = own.head
+  const position = count - 1
+  const message = db.get(
+    "SELECT id, piece FROM messages WHERE segment = ? AND position = ?",
+    segment,
+    position,
+  )
   const pieces: Tuple[] = []
   for (const row of db.each(
     "SELECT place, version, offset, text FROM pieces WHERE key BETWEEN ? AND ? ORDER BY key DESC",
-    firstPiece(segment),
+    (message?.[1] ?? firstPiece(segment)) as number,
     lastPiece(segment),
   )) {
     // Pieces grow in order; only a put that kept them gives older ones a newer version, and then all of its part.
     if ((row[1] as number) > since) pieces.push(row)
   }
   if (pieces.length === 0) return
-  const position = count - 1
-  const message = db.get("SELECT id FROM messages WHERE segment = ? AND position = ?", segment, position)
   const messageID = decodeID("message", message?.[0])
   const parts = new Map<number, { id: string; field: ReturnType<typeof growingField> }>()
   for (const [index, version, offset, text] of pieces.reverse()) {

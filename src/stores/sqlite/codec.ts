@@ -25,6 +25,8 @@ const kinds: Record<PartType, number> = {
 export const compactionKind = 20
 /** A step-start part that has a prune mark. */
 export const pruneKind = 21
+/** Added to the kind of a part whose text was too long to fold: it goes on in the pieces of its message. */
+export const longKind = 100
 
 const kindNames: PartType[] = []
 for (const [name, kind] of Object.entries(kinds)) kindNames[kind] = name as PartType
@@ -97,7 +99,7 @@ export function partKind(part: PartBody): number {
 }
 
 export function partTypeOf(kind: number): PartType {
-  return kindNames[kind] ?? "text"
+  return kindNames[kind % longKind] ?? "text"
 }
 
 export function encodePart(part: PartBody): string {
@@ -106,7 +108,7 @@ export function encodePart(part: PartBody): string {
 
 export function decodePart(id: unknown, kind: number, data: unknown, where: string): PartBody {
   const values = parseStored(data, where)
-  const type = kindNames[kind]
+  const type = kindNames[kind % longKind]
   if (!Array.isArray(values) || type === undefined) {
     throw new StemmaError("internal", `${where} is damaged. Run a check and restore it from a copy.`)
   }

@@ -1,6 +1,6 @@
 import type { Database } from "./database.ts"
 import { unindexMessage } from "./index-text.ts"
-import { firstPiece, lastPiece } from "./tail.ts"
+import { lastPiece } from "./tail.ts"
 
 /** A transaction of freeing is closed after this long. */
 const sliceMs = 8
@@ -54,7 +54,6 @@ function freeSegment(
   }
   if (db.get("SELECT 1 FROM messages WHERE segment = ? AND position >= ?", segment, keep)) return
   db.run("DELETE FROM notes WHERE segment = ? AND at > ?", segment, based ?? -1)
-  db.run("DELETE FROM pieces WHERE key BETWEEN ? AND ?", firstPiece(segment), lastPiece(segment))
   db.run("DELETE FROM garbage WHERE segment = ?", segment)
   if (based !== null) return
   db.run("DELETE FROM segments WHERE key = ?", segment)
@@ -65,6 +64,15 @@ function freeMessage(db: Database, segment: number, position: number): string[] 
   unindexMessage(db, segment, position)
   const refs = db.all("SELECT hash FROM blob_refs WHERE segment = ? AND position = ?", segment, position)
   if (refs.length > 0) db.run("DELETE FROM blob_refs WHERE segment = ? AND position = ?", segment, position)
+  const range = db.get(
+    "SELECT piece, piece_end FROM messages WHERE segment = ? AND position = ?",
+    segment,
+    position,
+  )
+  if (typeof range?.[0] === "number") {
+    const last = (range[1] ?? lastPiece(segment)) as number
+    db.run("DELETE FROM pieces WHERE key BETWEEN ? AND ?", range[0], last)
+  }
   db.run("DELETE FROM parts WHERE segment = ? AND position = ?", segment, position)
   db.run("DELETE FROM messages WHERE segment = ? AND position = ?", segment, position)
   return refs.map(([hash]) => Buffer.from(hash as Uint8Array).toString("hex"))

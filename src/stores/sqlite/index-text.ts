@@ -1,6 +1,7 @@
+import type { PartBody } from "../../protocol/index.ts"
 import { searchText, tokenize } from "../../session/search/index.ts"
-import { decodePart } from "./codec.ts"
 import type { Database } from "./database.ts"
+import { readSealedParts } from "./read-messages.ts"
 
 /** A batch is bounded so that its transaction stays short. */
 const batchMessages = 64
@@ -11,13 +12,13 @@ const mergePages = 32
 interface Prepared {
   segment: number
   position: number
-  parts: { key: number; data: string; tokens: string }[]
+  parts: { key: number; data: string; tokens: string[] }[]
 }
 
-/** What the text index holds for a part, or an empty text. */
-export function partTokens(id: unknown, kind: number, data: unknown): string {
-  const found = searchText(decodePart(id, kind, data, "A part"))
-  return found === undefined ? "" : tokenize(found.text).join(" ")
+/** What the text index holds for a part. */
+export function partTokens(part: PartBody): string[] {
+  const found = searchText(part)
+  return found === undefined ? [] : tokenize(found.text)
 }
 
 /** Indexes everything that is waiting; `pause` lets other writers in between two transactions. */
@@ -44,18 +45,13 @@ function prepareBatch(db: Database): Prepared[] {
     number,
   ][]
   for (const [segment, position] of waiting) {
-    const rows = db.all(
-      "SELECT key, id, kind, data FROM parts WHERE segment = ? AND position = ?",
-      segment,
-      position,
-    )
-    const parts = rows.map(([key, id, kind, data]) => ({
-      key: key as number,
-      data: data as string,
-      tokens: partTokens(id, kind as number, data),
+    const parts = readSealedParts(db, segment, position).map(({ key, data, body }) => ({
+      key,
+      data,
+      tokens: partTokens(body),
     }))
     batch.push({ segment, position, parts })
-    units += parts.reduce((sum, part) => sum + part.data.length, 0)
+    units += parts.reduce((sum, part) => sum + part.data.length + part.tokens.length * 8, 0)
     if (units > batchUnits) break
   }
   return batch
@@ -76,7 +72,8 @@ function storeBatch(db: Database, batch: Prepared[]): void {
       )
       if (changes === 0) continue
       for (const { key, tokens } of parts) {
-        if (tokens !== "") db.run("INSERT INTO text_index (rowid, tokens) VALUES (?, ?)", key, tokens)
+        if (tokens.length === 0) continue
+        db.run("INSERT INTO text_index (rowid, tokens) VALUES (?, ?)", key, tokens.join(" "))
       }
     }
   })
@@ -124,10 +121,8 @@ function replaceTokens(
 }
 
 /** After a part of an indexed message was replaced. Inside a write transaction. */
-export function reindexPart(db: Database, key: number, change: { before: string; after: string }): void {
-  const before = change.before === "" ? [] : change.before.split(" ")
-  const after = change.after === "" ? [] : change.after.split(" ")
-  replaceTokens(db, "text_index", { key, before, after })
+export function reindexPart(db: Database, key: number, change: { before: PartBody; after: PartBody }): void {
+  replaceTokens(db, "text_index", { key, before: partTokens(change.before), after: partTokens(change.after) })
 }
 
 /** Takes the parts of a message out of the index, or out of the queue for it. Inside a write transaction. */
@@ -143,18 +138,8 @@ export function unindexMessage(db: Database, segment: number, position: number):
     position,
   )?.[0]
   if (sealed !== 1) return
-  for (const [key, id, kind, data] of db.all(
-    "SELECT key, id, kind, data FROM parts WHERE segment = ? AND position = ?",
-    segment,
-    position,
-  )) {
-    const tokens = partTokens(id, kind as number, data)
-    if (tokens === "") continue
-    db.run(
-      "INSERT INTO text_index (text_index, rowid, tokens) VALUES ('delete', ?, ?)",
-      key as number,
-      tokens,
-    )
+  for (const { key, body } of readSealedParts(db, segment, position)) {
+    replaceTokens(db, "text_index", { key, before: partTokens(body), after: [] })
   }
 }
 

@@ -1,11 +1,12 @@
 import { statSync } from "node:fs"
 import type { Holder, Redaction, Removal, SearchPage, SearchQuery } from "../store.ts"
 import { abandonedSessions, findProblems, forgetOld, ownMessages } from "./collect.ts"
-import type { Database } from "./database.ts"
+import { type Database, isBusy } from "./database.ts"
 import { freeGarbage, unreferencedBlobs } from "./garbage.ts"
 import { encodeID } from "./id-codec.ts"
 import { indexWaiting, mergeIndex } from "./index-text.ts"
 import { Names } from "./names.ts"
+import { createTermTables } from "./prefix-terms.ts"
 import type { Reader } from "./read-messages.ts"
 import { type RedactionTarget, redactContent } from "./redact.ts"
 import { detachSession, summarize } from "./remove.ts"
@@ -14,6 +15,9 @@ import { Segments } from "./segments.ts"
 
 /** Free pages are overwritten in pieces of this many bytes. */
 const scrubBytes = 1024 * 1024
+
+/** How long this thread waits for a lock: nothing else runs in it. */
+export const workerBusyMs = 10_000
 
 /** What the worker is asked to do: everything that may take longer than the event loop should wait. */
 export interface Requests {
@@ -31,12 +35,16 @@ export interface Requests {
   forget(input: { nowMs: number }): { messages: number; freed: string[] }
   unreferenced(hashes: string[]): string[]
   check(): string[]
+  /** Writes most of the log into the database while others go on. */
   checkpoint(): void
+  /** Empties the log; false if others did not let it. */
+  emptyLog(): boolean
 }
 
 /** Runs in the worker thread, on a connection of its own, where waiting for a lock may block. */
 export function createMaintenance(db: Database, options: { readOnly: boolean }): Requests {
   const reader: Reader = { db, names: new Names(db), segments: new Segments(db) }
+  createTermTables(db)
   const versioned = <T>(body: (version: number) => T): T =>
     db.write(() => body(((db.get("SELECT max(version) FROM tips")?.[0] ?? 0) as number) + 1))
   const erase = <T>(body: () => T): T => {
@@ -75,7 +83,7 @@ export function createMaintenance(db: Database, options: { readOnly: boolean }):
         const made = versioned((version) => redactContent(reader, target, { version, nowMs, holder }))
         indexWaiting(db, pause)
         scrubFreePages(db)
-        checkpoint(db)
+        emptyLog(db, 100)
         return { redaction: made.redaction, freed: unreferencedBlobs(db, made.blobs) }
       })
     },
@@ -94,7 +102,10 @@ export function createMaintenance(db: Database, options: { readOnly: boolean }):
     },
     unreferenced: (hashes) => unreferencedBlobs(db, hashes),
     check: () => db.snapshot(() => findProblems(reader)),
-    checkpoint: () => checkpoint(db),
+    checkpoint: () => {
+      db.get("PRAGMA wal_checkpoint(PASSIVE)")
+    },
+    emptyLog: () => emptyLog(db, 50),
   }
 }
 
@@ -103,10 +114,23 @@ function pause(): void {
   Atomics.wait(new Int32Array(new SharedArrayBuffer(4)), 0, 0, 2)
 }
 
-/** Moves the log into the database, most of it without a lock, and empties it. */
-function checkpoint(db: Database): void {
+/** Moves the log into the database: most of it without a lock, the rest and the emptying when nobody writes. */
+function emptyLog(db: Database, triesMax: number): boolean {
   db.get("PRAGMA wal_checkpoint(PASSIVE)")
-  if (walBytes(db.path) > 0) db.get("PRAGMA wal_checkpoint(TRUNCATE)")
+  db.exec("PRAGMA busy_timeout = 0")
+  try {
+    for (let tries = 0; tries < triesMax && walBytes(db.path) > 0; tries++) {
+      if (tries > 0) pause()
+      try {
+        if (db.get("PRAGMA wal_checkpoint(TRUNCATE)")?.[0] === 0) return true
+      } catch (error) {
+        if (!isBusy(error)) throw error
+      }
+    }
+    return walBytes(db.path) === 0
+  } finally {
+    db.exec(`PRAGMA busy_timeout = ${workerBusyMs}`)
+  }
 }
 
 function walBytes(path: string): number {

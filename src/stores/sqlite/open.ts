@@ -50,6 +50,8 @@ export async function connect(options: OpenOptions): Promise<Database> {
 function setPragmas(db: Database, options: OpenOptions): void {
   db.exec("PRAGMA busy_timeout = 0")
   if (!options.readOnly) {
+    // Small pages: a streaming commit writes whole pages to the log, and most of what it changes is a few bytes.
+    db.exec("PRAGMA page_size = 1024")
     const mode = db.get("PRAGMA journal_mode = WAL")?.[0]
     if (mode !== "wal") {
       throw new StemmaError(
@@ -61,7 +63,7 @@ function setPragmas(db: Database, options: OpenOptions): void {
   db.exec(`PRAGMA synchronous = ${options.durability === "full" ? "FULL" : "NORMAL"}`)
   // Checkpoints are the worker's: in the writing thread they would stop the event loop.
   db.exec("PRAGMA wal_autocheckpoint = 0; PRAGMA journal_size_limit = 1048576")
-  db.exec("PRAGMA cache_size = -8000; PRAGMA temp_store = MEMORY; PRAGMA foreign_keys = OFF")
+  db.exec("PRAGMA cache_size = -16000; PRAGMA temp_store = MEMORY; PRAGMA foreign_keys = OFF")
   db.exec("PRAGMA secure_delete = FAST")
 }
 

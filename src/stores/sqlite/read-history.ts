@@ -100,7 +100,7 @@ function markedPositions(reader: Reader, head: Head, query: MarkQuery): number[]
   for (const span of spans) {
     const rows = reader.db.all(
       `SELECT DISTINCT position FROM parts INDEXED BY parts_marks
-        WHERE segment = ? AND position >= ? AND position < ? AND kind >= 20 AND kind = ? ORDER BY position ${order} LIMIT ?`,
+        WHERE segment = ? AND position >= ? AND position < ? AND kind BETWEEN 20 AND 29 AND kind = ? ORDER BY position ${order} LIMIT ?`,
       span.segment,
       span.from,
       span.to,

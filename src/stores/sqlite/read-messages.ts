@@ -1,11 +1,11 @@
 import { type HistoryItem, type Part, type PartBody, StemmaError } from "../../protocol/index.ts"
 import { growingField, grownText, withGrownText } from "../../session/grow.ts"
 import type { Span } from "../../session/spans.ts"
-import { decodeMessage, decodePart, parseStored } from "./codec.ts"
+import { decodeMessage, decodePart, longKind, parseStored } from "./codec.ts"
 import type { Database } from "./database.ts"
 import type { Names } from "./names.ts"
 import type { Head, Segments } from "./segments.ts"
-import { firstPiece, lastPiece } from "./tail.ts"
+import { lastPiece } from "./tail.ts"
 
 export interface Reader {
   db: Database
@@ -30,7 +30,7 @@ export function readItems(
 function readSpan(reader: Reader, sessionID: string, span: Span<number>, items: HistoryItem[]): void {
   const { db, names } = reader
   const messages = db.all(
-    `SELECT position, id, version, sealed, constants, data FROM messages
+    `SELECT position, id, version, sealed, constants, data, piece, piece_end FROM messages
       WHERE segment = ? AND position >= ? AND position < ? ORDER BY position`,
     span.segment,
     span.from,
@@ -44,7 +44,7 @@ function readSpan(reader: Reader, sessionID: string, span: Span<number>, items: 
     span.to,
   )
   let next = 0
-  for (const [position, id, version, sealed, constants, data] of messages) {
+  for (const [position, id, version, sealed, constants, data, piece, pieceEnd] of messages) {
     const where = `Message ${String(position)} of session ${sessionID}`
     const body = decodeMessage(id, names.text(constants as number), data, where)
     const item: HistoryItem = {
@@ -60,7 +60,10 @@ function readSpan(reader: Reader, sessionID: string, span: Span<number>, items: 
       item.parts.push({ ...part, sessionID, messageID: body.id } as Part)
       item.version = Math.max(item.version, row[2] as number)
     }
-    if (!item.sealed) item.version = Math.max(item.version, growParts(db, span.segment, item.parts))
+    if (piece !== null) {
+      const last = (pieceEnd ?? lastPiece(span.segment)) as number
+      item.version = Math.max(item.version, growParts(db, { first: piece as number, last }, item.parts))
+    }
     items.push(item)
   }
   if (messages.length !== span.to - span.from) {
@@ -71,14 +74,14 @@ function readSpan(reader: Reader, sessionID: string, span: Span<number>, items: 
   }
 }
 
-/** Adds the pieces of an open message to its parts; gives their newest version. */
-export function growParts(db: Database, segment: number, parts: PartBody[]): number {
+/** Adds the pieces in that range of keys to the parts; gives their newest version. */
+export function growParts(db: Database, range: { first: number; last: number }, parts: PartBody[]): number {
   let newest = 0
   const texts: string[][] = []
   for (const [place, version, text] of db.all(
     "SELECT place, version, text FROM pieces WHERE key BETWEEN ? AND ? ORDER BY key",
-    firstPiece(segment),
-    lastPiece(segment),
+    range.first,
+    range.last,
   )) {
     texts[place as number] ??= []
     texts[place as number]!.push(text as string)
@@ -90,6 +93,44 @@ export function growParts(db: Database, segment: number, parts: PartBody[]): num
     parts[place] = withGrownText(part, grownText(part) + pieces.join(""))
   }
   return newest
+}
+
+export interface StoredPart {
+  key: number
+  version: number
+  kind: number
+  /** The row's own text, without pieces. */
+  data: string
+  body: PartBody
+}
+
+/** The parts of a sealed message with their whole text. */
+export function readSealedParts(db: Database, segment: number, position: number): StoredPart[] {
+  const where = `Message ${position} of segment ${segment}`
+  const stored = db
+    .all(
+      "SELECT key, version, kind, data, id FROM parts WHERE segment = ? AND position = ? ORDER BY place",
+      segment,
+      position,
+    )
+    .map(([key, version, kind, data, id]) => ({
+      key: key as number,
+      version: version as number,
+      kind: kind as number,
+      data: data as string,
+      body: decodePart(id, kind as number, data, where),
+    }))
+  if (!stored.some(({ kind }) => kind >= longKind)) return stored
+  const range = db.get(
+    "SELECT piece, piece_end FROM messages WHERE segment = ? AND position = ?",
+    segment,
+    position,
+  )
+  if (typeof range?.[0] !== "number") return stored
+  const bodies = stored.map(({ body }) => body)
+  growParts(db, { first: range[0], last: range[1] as number }, bodies)
+  for (const [index, part] of stored.entries()) part.body = bodies[index]!
+  return stored
 }
 
 /** A note stands where it was written: in any segment of the history from the message's own on, within its span. */

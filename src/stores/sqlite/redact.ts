@@ -11,12 +11,12 @@ import {
   redactWhileWaiting,
 } from "../refusals.ts"
 import type { Holder, Redaction } from "../store.ts"
-import { decodeMessage, decodePart, encodeMessage, encodePart, parseStored, partKind } from "./codec.ts"
+import { decodeMessage, encodeMessage, encodePart, longKind, parseStored, partKind } from "./codec.ts"
 import { decodeID, encodeID } from "./id-codec.ts"
-import { partTokens, reindexPart } from "./index-text.ts"
+import { reindexPart } from "./index-text.ts"
 import type { Place } from "./locate.ts"
 import { sessionHead } from "./read-history.ts"
-import type { Reader } from "./read-messages.ts"
+import { type Reader, readSealedParts } from "./read-messages.ts"
 import { readSessionData, writeSessionData } from "./session-rows.ts"
 import { sharers } from "./sharing.ts"
 
@@ -172,28 +172,17 @@ function redactPlace(
   const waiting = db.get("SELECT 1 FROM unindexed WHERE segment = ? AND position = ?", segment, position)
   let redactedParts = 0
   const named = new Set<string>()
-  for (const [key, id, kind, data] of db.all(
-    "SELECT key, id, kind, data FROM parts WHERE segment = ? AND position = ?",
-    segment,
-    position,
-  )) {
-    const part = decodePart(id, kind as number, data, where)
-    if (only !== undefined && part.id !== options.partID) {
-      for (const hash of blobRefs(part)) named.add(hash)
+  for (const [index, { key, kind, body }] of readSealedParts(db, segment, position).entries()) {
+    if (only !== undefined && body.id !== options.partID) {
+      for (const hash of blobRefs(body)) named.add(hash)
       continue
     }
-    for (const hash of blobRefs(part)) options.blobs.add(hash)
-    const blank = redactPart(part)
-    db.run(
-      "UPDATE parts SET kind = ?, data = ? WHERE key = ?",
-      partKind(blank),
-      encodePart(blank),
-      key as number,
-    )
+    for (const hash of blobRefs(body)) options.blobs.add(hash)
+    const blank = redactPart(body)
+    db.run("UPDATE parts SET kind = ?, data = ? WHERE key = ?", partKind(blank), encodePart(blank), key)
+    if (kind >= longKind) dropPieces(reader, place, index)
+    if (waiting === undefined) reindexPart(db, key, { before: body, after: blank })
     redactedParts += 1
-    if (waiting !== undefined) continue
-    const before = partTokens(id, kind as number, data)
-    reindexPart(db, key as number, { before, after: partTokens(id, partKind(blank), encodePart(blank)) })
   }
   for (const [hash] of db.all(
     "SELECT hash FROM blob_refs WHERE segment = ? AND position = ?",
@@ -217,6 +206,15 @@ function redactPlace(
   const stored = encodeMessage(redactMessage(decodeMessage(id, names.text(constants as number), data, where)))
   db.run("UPDATE messages SET data = ? WHERE segment = ? AND position = ?", stored.data, segment, position)
   return redactedParts
+}
+
+function dropPieces(reader: Reader, { segment, position }: Place, index: number): void {
+  const [first, last] = reader.db.get(
+    "SELECT piece, piece_end FROM messages WHERE segment = ? AND position = ?",
+    segment,
+    position,
+  ) as [number, number]
+  reader.db.run("DELETE FROM pieces WHERE key BETWEEN ? AND ? AND place = ?", first, last, index)
 }
 
 /** Notes on the message may stand in any segment that is based on its own. */

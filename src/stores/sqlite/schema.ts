@@ -94,6 +94,8 @@ export const migrations: readonly string[] = [
     sealed INTEGER NOT NULL,
     constants INTEGER NOT NULL,
     data TEXT NOT NULL,
+    piece INTEGER,
+    piece_end INTEGER,
     PRIMARY KEY (segment, position)
   ) WITHOUT ROWID, STRICT;
   CREATE INDEX messages_id ON messages (id);
@@ -109,9 +111,10 @@ export const migrations: readonly string[] = [
     data TEXT NOT NULL
   ) STRICT;
   CREATE UNIQUE INDEX parts_place ON parts (segment, position, place);
-  CREATE INDEX parts_marks ON parts (segment, position) WHERE kind >= 20;
+  CREATE INDEX parts_marks ON parts (segment, position) WHERE kind BETWEEN 20 AND 29;
 
-  -- Growing text of open messages; the key is segment and a number that counts up, so appending touches one page.
+  -- Growing text of open messages, and long text of sealed ones, which is not written a second time. The key is the
+  -- segment and a number that counts up, so appending touches one page; messages name their range of keys.
   CREATE TABLE pieces (
     key INTEGER PRIMARY KEY,
     place INTEGER NOT NULL,
@@ -172,11 +175,13 @@ export const migrations: readonly string[] = [
   CREATE VIRTUAL TABLE text_index USING fts5 (
     tokens, content = '', detail = none, columnsize = 0, tokenize = 'ascii'
   );
-  INSERT INTO text_index (text_index, rank) VALUES ('secure-delete', 1), ('automerge', 0), ('crisismerge', 1000);
+  INSERT INTO text_index (text_index, rank)
+    VALUES ('secure-delete', 1), ('automerge', 0), ('crisismerge', 1000), ('usermerge', 8), ('pgsz', 950);
   CREATE VIRTUAL TABLE title_index USING fts5 (
     tokens, content = '', detail = none, columnsize = 0, tokenize = 'ascii'
   );
-  INSERT INTO title_index (title_index, rank) VALUES ('secure-delete', 1), ('automerge', 0), ('crisismerge', 1000);
+  INSERT INTO title_index (title_index, rank)
+    VALUES ('secure-delete', 1), ('automerge', 0), ('crisismerge', 1000), ('usermerge', 8), ('pgsz', 950);
   `,
 ]
 

@@ -1,7 +1,7 @@
-import type { SearchKind } from "../../protocol/index.ts"
+import type { PartBody, SearchKind } from "../../protocol/index.ts"
 import {
+  type CandidateToken,
   candidateTokens,
-  ftsExpression,
   matchText,
   parseQuery,
   type SearchTerms,
@@ -12,9 +12,11 @@ import {
 } from "../../session/search/index.ts"
 import { checkLimit, decodePage, encodePage } from "../cursor.ts"
 import type { SearchHit, SearchPage, SearchQuery } from "../store.ts"
-import { decodePart, roleOf } from "./codec.ts"
+import { decodePart, longKind, roleOf } from "./codec.ts"
+import type { Database } from "./database.ts"
 import { decodeID } from "./id-codec.ts"
-import type { Reader } from "./read-messages.ts"
+import { expressionFor } from "./prefix-terms.ts"
+import { type Reader, readSealedParts } from "./read-messages.ts"
 import { Sharing } from "./sharing.ts"
 
 const searchLimit = { standard: 50, max: 200 }
@@ -30,7 +32,7 @@ interface Search {
   reader: Reader
   query: SearchQuery
   terms: SearchTerms
-  expression: string
+  tokens: CandidateToken[]
   sharing: Sharing
 }
 
@@ -43,8 +45,8 @@ export function searchStore(reader: Reader, query: SearchQuery): SearchPage {
     Phase,
     number,
   ]
-  const expression = ftsExpression(candidateTokens(terms))
-  const search: Search = { reader, query, terms, expression, sharing: new Sharing(reader, query) }
+  const tokens = candidateTokens(terms)
+  const search: Search = { reader, query, terms, tokens, sharing: new Sharing(reader, query) }
   const hits: SearchHit[] = []
   const next = fillPage(search, { hits, limit, phase, at })
   return next ? { hits, next: encodePage(kind, next) } : { hits }
@@ -89,7 +91,7 @@ function* titleHits(search: Search, before: number): Generator<{ key: number; hi
   const { reader, terms } = search
   for (const [key] of reader.db.all(
     "SELECT rowid FROM title_index WHERE title_index MATCH ? AND rowid < ? ORDER BY rowid DESC",
-    search.expression,
+    expressionFor(reader.db, "title_terms", search.tokens),
     before,
   ) as [number][]) {
     const row = reader.db.get("SELECT id, title FROM sessions WHERE key = ? AND importing = 0", key)
@@ -130,7 +132,7 @@ function* matchingParts(search: Search, before: number): Generator<FoundPart> {
     if (row === undefined) continue
     const [segment, position, id, kind, data] = row as [number, number, unknown, number, string]
     if (!sharing.mayReach(segment, position)) continue
-    const found = searchText(decodePart(id, kind, data, `Part ${key}`))
+    const found = searchText(wholePart(reader.db, { key, segment, position, id, kind, data }))
     if (found === undefined || !wants(search, found.kind)) continue
     const match = matchText(terms, found.text)
     if (match === undefined) continue
@@ -140,13 +142,29 @@ function* matchingParts(search: Search, before: number): Generator<FoundPart> {
   }
 }
 
+interface PartRow {
+  key: number
+  segment: number
+  position: number
+  id: unknown
+  kind: number
+  data: string
+}
+
+function wholePart(db: Database, row: PartRow): PartBody {
+  if (row.kind < longKind) return decodePart(row.id, row.kind, row.data, `Part ${row.key}`)
+  return readSealedParts(db, row.segment, row.position).find(({ key }) => key === row.key)!.body
+}
+
 /** The keys of parts that may match, newest first. */
 function* candidates(search: Search, before: number): Generator<number> {
   const { db } = search.reader
+  const { from, to } = search.sharing.keys()
   for (const [key] of db.each(
-    "SELECT rowid FROM text_index WHERE text_index MATCH ? AND rowid < ? ORDER BY rowid DESC",
-    search.expression,
-    before,
+    "SELECT rowid FROM text_index WHERE text_index MATCH ? AND rowid >= ? AND rowid < ? ORDER BY rowid DESC",
+    expressionFor(db, "text_terms", search.tokens),
+    from,
+    Math.min(before, to),
   )) {
     yield key as number
   }

@@ -25,6 +25,8 @@ export function sharers(db: Database, segment: number, position: number): number
 export class Sharing {
   readonly #reader: Reader
   readonly #selected = new Map<number, boolean>()
+  /** By segment: whether a selected session reaches anything of it. */
+  readonly #reaching = new Map<number, boolean>()
   readonly #filter: ((row: { id: unknown; project: number; directory: number }) => boolean) | undefined
   /** For a search within one session: its segments and how far each counts. */
   readonly #within: Map<number, number> | undefined
@@ -61,7 +63,38 @@ export class Sharing {
 
   /** False if certainly no selected session reaches the message: cheap, to be asked first. */
   mayReach(segment: number, position: number): boolean {
-    return this.#within === undefined || position < (this.#within.get(segment) ?? 0)
+    if (this.#within !== undefined) return position < (this.#within.get(segment) ?? 0)
+    if (this.#filter === undefined) return true
+    let reaches = this.#reaching.get(segment)
+    if (reaches === undefined) {
+      reaches = sharers(this.#reader.db, segment, -1).some((key) => this.selects(key))
+      this.#reaching.set(segment, reaches)
+    }
+    return reaches
+  }
+
+  /** Between which keys the parts lie that a search within one session can find. */
+  keys(): { from: number; to: number } {
+    if (this.#within === undefined) return { from: 0, to: Number.MAX_SAFE_INTEGER }
+    let from = Number.MAX_SAFE_INTEGER
+    let to = 0
+    for (const segment of this.#within.keys()) {
+      const [least, most] = this.#keysOf(segment, this.#within.get(segment)!)
+      from = Math.min(from, least)
+      to = Math.max(to, most + 1)
+    }
+    return { from, to }
+  }
+
+  /** Parts are made in order of position within a segment, so its first and last tell the range. */
+  #keysOf(segment: number, below: number): [number, number] {
+    const find = (order: string) =>
+      this.#reader.db.get(
+        `SELECT key FROM parts WHERE segment = ? AND position < ? ORDER BY position ${order}, place ${order} LIMIT 1`,
+        segment,
+        below,
+      )?.[0] as number | undefined
+    return [find("ASC") ?? Number.MAX_SAFE_INTEGER, find("DESC") ?? -1]
   }
 
   /** The session to name for a message and how many sessions have it, if a selected one does. */

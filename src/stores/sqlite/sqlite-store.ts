@@ -99,6 +99,7 @@ export class SqliteStore implements Store {
     this.#upkeep = new Upkeep(this.#worker, db.path)
     this.#watching = new Watching(`${db.path}-wal`, this.#newestChanges())
     this.#writer = new Writer(db, {
+      pressure: () => this.#upkeep.pressure,
       begin: () => this.#tails.begin(),
       settle: () => {
         this.#names.settle()

@@ -26,7 +26,8 @@ export interface OpenMessage {
   /** When the message says it was completed; 0 if it does not. */
   completed: number
   parts: OpenPart[]
-  /** The number of the next piece of the segment. */
+  /** The keys of the message's first piece and of the next one. */
+  firstPiece: number
   nextPiece: number
 }
 
@@ -53,6 +54,16 @@ export function firstPiece(segment: number): number {
 
 export function lastPiece(segment: number): number {
   return segment * pieceBits + (pieceBits - 1)
+}
+
+/** The key of the next piece of a segment. */
+export function nextPieceOf(db: Database, segment: number): number {
+  const row = db.get(
+    "SELECT max(key) FROM pieces WHERE key BETWEEN ? AND ?",
+    firstPiece(segment),
+    lastPiece(segment),
+  )
+  return typeof row?.[0] === "number" ? row[0] + 1 : firstPiece(segment)
 }
 
 /** Tails by session id. A tail is trusted after `seq` was compared inside the running transaction. */
@@ -138,7 +149,7 @@ export function completedTime(message: MessageBody): number {
 
 function loadOpen(db: Database, segment: number, position: number): OpenMessage {
   const message = db.get(
-    `SELECT m.id, n.text, m.data FROM messages m JOIN names n ON n.key = m.constants
+    `SELECT m.id, n.text, m.data, m.piece FROM messages m JOIN names n ON n.key = m.constants
       WHERE m.segment = ? AND m.position = ?`,
     segment,
     position,
@@ -161,10 +172,11 @@ function loadOpen(db: Database, segment: number, position: number): OpenMessage 
       pieces: 0,
     }
   })
-  let nextPiece = firstPiece(segment)
+  const first = (message?.[3] ?? firstPiece(segment)) as number
+  let nextPiece = first
   for (const [key, place, offset, text] of db.each(
     "SELECT key, place, offset, text FROM pieces WHERE key BETWEEN ? AND ? ORDER BY key",
-    firstPiece(segment),
+    first,
     lastPiece(segment),
   )) {
     nextPiece = (key as number) + 1
@@ -175,5 +187,13 @@ function loadOpen(db: Database, segment: number, position: number): OpenMessage 
   }
   const where = `The open message ${position} of segment ${segment}`
   const body = decodeMessage(message?.[0], message?.[1] as string, message?.[2], where)
-  return { position, id: body.id, role: body.role, completed: completedTime(body), parts, nextPiece }
+  return {
+    position,
+    id: body.id,
+    role: body.role,
+    completed: completedTime(body),
+    parts,
+    firstPiece: first,
+    nextPiece,
+  }
 }

@@ -3,9 +3,11 @@ import type { WorkerClient } from "./worker-client.ts"
 
 /** Sealed text is indexed after this long, so that a burst is one batch. */
 const indexDelayMs = 200
-/** The log is emptied when it is larger than this, looked at after so many transactions. */
-const walBytesMax = 2 * 1024 * 1024
-const walCheckEvery = 32
+/** From this size on the log is written back while commits go on; from the second on they wait for it. */
+const walBytesFull = 2 * 1024 * 1024
+const walBytesHold = 4 * 1024 * 1024
+/** The log's size is looked at after so many transactions. */
+const walCheckEvery = 16
 /** A log that nobody writes to is emptied after this long. */
 const idleMs = 2000
 
@@ -17,7 +19,8 @@ export class Upkeep {
   #idleTimer: NodeJS.Timeout | undefined
   #lastWrite = 0
   #transactions = 0
-  #checkpointing = false
+  #emptying: Promise<void> | undefined
+  #held: Promise<void> | undefined
 
   constructor(worker: WorkerClient, path: string) {
     this.#worker = worker
@@ -39,10 +42,15 @@ export class Upkeep {
   wrote(): void {
     this.#lastWrite = performance.now()
     this.#transactions += 1
-    if (this.#transactions % walCheckEvery === 0 && this.#walBytes() > walBytesMax) this.#checkpoint()
+    if (this.#transactions % walCheckEvery === 0) this.#checkLog()
     if (this.#idleTimer !== undefined) return
     this.#idleTimer = setInterval(() => this.#whenIdle(), idleMs)
     this.#idleTimer.unref()
+  }
+
+  /** What the next transaction must wait for, if the log grows faster than it is written back. */
+  get pressure(): Promise<void> | undefined {
+    return this.#held
   }
 
   close(): void {
@@ -50,22 +58,37 @@ export class Upkeep {
     clearInterval(this.#idleTimer)
   }
 
+  #checkLog(): void {
+    const bytes = this.#walBytes()
+    if (bytes > walBytesFull) this.#emptying ??= this.#emptyLog()
+    if (bytes > walBytesHold) this.#held ??= this.#emptying
+  }
+
+  /** Most of the log goes while commits go on; the rest needs a moment without them. */
+  async #emptyLog(): Promise<void> {
+    try {
+      await this.#worker.ask("checkpoint")
+      if (this.#walBytes() > walBytesFull) {
+        const emptied = this.#worker.ask("emptyLog")
+        this.#held ??= emptied.then(
+          () => {},
+          () => {},
+        )
+        await emptied
+      }
+    } catch {
+      // The next transactions try again.
+    } finally {
+      this.#emptying = undefined
+      this.#held = undefined
+    }
+  }
+
   #whenIdle(): void {
     if (performance.now() - this.#lastWrite < idleMs) return
     clearInterval(this.#idleTimer)
     this.#idleTimer = undefined
-    if (this.#walBytes() > 0) this.#checkpoint()
-  }
-
-  #checkpoint(): void {
-    if (this.#checkpointing) return
-    this.#checkpointing = true
-    this.#worker
-      .ask("checkpoint")
-      .catch(() => {})
-      .finally(() => {
-        this.#checkpointing = false
-      })
+    if (this.#walBytes() > 0) this.#worker.ask("emptyLog").catch(() => {})
   }
 
   #walBytes(): number {

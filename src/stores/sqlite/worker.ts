@@ -1,7 +1,7 @@
 import { parentPort, workerData } from "node:worker_threads"
 import { StemmaError } from "../../protocol/index.ts"
 import { toStemmaError } from "./database.ts"
-import { createMaintenance, type Requests } from "./maintenance.ts"
+import { createMaintenance, type Requests, workerBusyMs } from "./maintenance.ts"
 import { connect, type OpenOptions } from "./open.ts"
 
 export interface WorkerRequest {
@@ -17,8 +17,7 @@ export type WorkerReply =
 const options = workerData as OpenOptions
 const port = parentPort!
 const db = await connect(options)
-// This thread may wait for a lock: nothing else runs in it.
-db.exec("PRAGMA busy_timeout = 10000")
+db.exec(`PRAGMA busy_timeout = ${workerBusyMs}`)
 const requests = createMaintenance(db, options)
 
 port.on("message", (request: WorkerRequest | "close") => {

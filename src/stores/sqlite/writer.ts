@@ -20,6 +20,8 @@ interface Job {
 }
 
 export interface WriterHooks {
+  /** What the next transaction must wait for, if anything. */
+  pressure(): Promise<void> | undefined
   begin(): void
   /** The transaction is committed. */
   settle(): void
@@ -72,7 +74,8 @@ export class Writer {
     this.#scheduled = true
     setImmediate(() => {
       this.#scheduled = false
-      const waiting = this.#flush()
+      const pressure = this.#hooks.pressure()
+      const waiting = pressure ? pressure.then(() => this.#flush()) : this.#flush()
       if (waiting === undefined) {
         if (this.#queue.length > 0) this.#schedule()
         return

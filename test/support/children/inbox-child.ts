@@ -3,6 +3,7 @@
  * Says on stdout what was acknowledged. Started by `inbox-crowd.ts`; stops when it is told to, or is killed.
  */
 import { writeSync } from "node:fs"
+import { flushCompileCache } from "node:module"
 import { type InboxItem, StemmaError } from "../../../src/protocol/index.ts"
 import type { Store } from "../../../src/stores/store.ts"
 import { driverNamed } from "../drivers.ts"
@@ -106,6 +107,8 @@ let stopped = false
 async function main(name: string): Promise<void> {
   const driver = driverNamed(name)
   await driver.load()
+  // A killed process writes no cache; the next ones start faster with it.
+  flushCompileCache()
   process.once("message", async (go: InboxGo) => {
     process.once("message", () => {
       stopped = true

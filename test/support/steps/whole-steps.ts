@@ -50,7 +50,11 @@ const collect: Step = {
   weight: 3,
   async run(world, draw) {
     const dryRun = draw.chance(25) ? true : undefined
-    await call(world, "collect", { dryRun, blobAgeMs: 0, importAgeMs: draw.one([dayMs, 0]) })
+    await call(world, "collect", {
+      dryRun,
+      blobAgeMs: draw.one([0, 3_600_000]),
+      importAgeMs: draw.one([dayMs, 0]),
+    })
     await forgetBlobs(world)
     // A collected import is found out by the next batch, which is then refused.
     if (draw.chance(30)) world.importing = []

@@ -1,0 +1,340 @@
+import { type InboxItem, StemmaError } from "../../protocol/index.ts"
+import type { Commit } from "../commit.ts"
+import { decodeCursor, encodeCursor } from "../cursor.ts"
+import {
+  ancestors,
+  findVisible,
+  type PlainSession,
+  readChanges,
+  readHistory,
+  readInbox,
+  readPermissions,
+  readSession,
+  readSessions,
+  readTodos,
+  searchSessions,
+} from "../plain/index.ts"
+import { prepareCommit, prepareItem } from "../prepare.ts"
+import type {
+  BlobStore,
+  Capabilities,
+  CollectOptions,
+  HistoryQuery,
+  Lease,
+  Scope,
+  SearchQuery,
+  SessionQuery,
+  Store,
+  Watched,
+} from "../store.ts"
+import { settleSession } from "./adoption.ts"
+import { BatchDraft } from "./batch-draft.ts"
+import { blobSize, draftBlob, readBlob, syncBlob } from "./blobs.ts"
+import { findProblems } from "./check.ts"
+import { collectWork } from "./collect.ts"
+import type { Core, Entry } from "./core.ts"
+import { follow } from "./follow.ts"
+import { dropIdle, withLoaded } from "./loader.ts"
+import type { StoreLock } from "./lock.ts"
+import { adoptFound, lookAround, reread } from "./open.ts"
+import {
+  admitWork,
+  claimWork,
+  commitWork,
+  lookWork,
+  redactWork,
+  releaseWork,
+  removeWork,
+  renewWork,
+} from "./works.ts"
+import { closedError, type Work, Writer } from "./writer.ts"
+
+/** Files that others put into the folders are looked for at most that often. */
+const lookMs = 2000
+/** How often the journal is looked at for commits of other processes while somebody watches. */
+const pollMs = 30
+
+const capabilities: Capabilities = {
+  durable: true,
+  multiProcess: true,
+  sharesHistory: false,
+  indexedSearch: false,
+}
+
+export class JsonlStore implements Store {
+  readonly name = "jsonl"
+  readonly capabilities = capabilities
+  readonly blobs: BlobStore
+  readonly #core: Core
+  readonly #lock: StoreLock
+  readonly #writer: Writer
+  #lookedAt = performance.now()
+  #looking: Promise<void> | undefined
+  #rereading: Promise<void> | undefined
+  #poll: NodeJS.Timeout | undefined
+  #closing: Promise<void> | undefined
+
+  constructor(core: Core, lock: StoreLock) {
+    this.#core = core
+    this.#lock = lock
+    this.#writer = new Writer(core, lock)
+    this.blobs = {
+      put: (bytes) => this.#putBlob(bytes),
+      get: async (hash, range) => readBlob(this.#open(), hash, range),
+      size: async (hash) => blobSize(this.#open(), hash),
+    }
+  }
+
+  async commit(commit: Commit) {
+    this.#open()
+    const prepared = prepareCommit(commit)
+    return this.#write(commitWork(this.#core, prepared))
+  }
+
+  async session(id: string) {
+    await this.#freshen([id])
+    return readSession(this.#core.state, id)
+  }
+
+  async sessions(query?: SessionQuery) {
+    await this.#freshen([])
+    await this.#look()
+    return readSessions(this.#core.state, query)
+  }
+
+  async history(sessionID: string, query?: HistoryQuery) {
+    return this.#read([sessionID], (core) => readHistory(core.state, sessionID, query))
+  }
+
+  async todos(sessionID: string) {
+    return this.#read([sessionID], (core) => readTodos(core.state, sessionID))
+  }
+
+  async permissions(query: { sessionID: string; open?: boolean }) {
+    return this.#read([query.sessionID], (core) => readPermissions(core.state, query))
+  }
+
+  async changes(scope: Scope, since?: string, options: { limit?: number } = {}) {
+    const named = "sessionID" in scope ? [scope.sessionID] : []
+    await this.#freshen(named)
+    if (!("sessionID" in scope)) await this.#look()
+    const { state } = this.#core
+    const version = decodeCursor(state.storeID, since, state.version)
+    const changed = [...state.sessions.values()].filter(
+      (session) => session.newest > version && isNear(this.#core, session, scope),
+    )
+    return withLoaded(
+      this.#core,
+      changed.map(({ info }) => info.id),
+      () => readChanges(state, scope, { since, limit: options.limit }),
+    )
+  }
+
+  async cursor() {
+    await this.#freshen([])
+    const { storeID, version } = this.#core.state
+    return encodeCursor(storeID, version)
+  }
+
+  watch(listener: (change: Watched) => void): () => void {
+    const { watchers } = this.#open()
+    follow(this.#core)
+    const stop = watchers.add(listener)
+    this.#poll ??= this.#startPolling()
+    return () => {
+      stop()
+      if (watchers.size > 0) return
+      clearInterval(this.#poll)
+      this.#poll = undefined
+    }
+  }
+
+  async search(query: SearchQuery) {
+    await this.#freshen([])
+    await this.#look()
+    const { state } = this.#core
+    return withLoaded(this.#core, searched(this.#core, query), () => searchSessions(state, query))
+  }
+
+  async admit(item: InboxItem) {
+    this.#open()
+    return this.#write(admitWork(this.#core, prepareItem(item)))
+  }
+
+  async inbox(sessionID: string) {
+    return this.#read([sessionID], (core) => readInbox(core.state, sessionID))
+  }
+
+  async claim(sessionID: string) {
+    return this.#write(claimWork(this.#core, sessionID))
+  }
+
+  async renew(lease: Lease) {
+    return this.#write(renewWork(this.#core, lease))
+  }
+
+  async release(lease: Lease) {
+    return this.#write(releaseWork(this.#core, lease))
+  }
+
+  async remove(sessionID: string) {
+    return this.#write(removeWork(this.#core, sessionID))
+  }
+
+  async redact(target: { sessionID: string; messageID?: string; partID?: string }) {
+    return this.#write(redactWork(this.#core, target))
+  }
+
+  async collect(options: CollectOptions = {}) {
+    return this.#write(collectWork(this.#core, options))
+  }
+
+  async check() {
+    await this.#freshen([])
+    this.#lookedAt = 0
+    await this.#look()
+    return { problems: await findProblems(this.#core) }
+  }
+
+  close(): Promise<void> {
+    this.#closing ??= this.#close()
+    return this.#closing
+  }
+
+  [Symbol.asyncDispose](): Promise<void> {
+    return this.close()
+  }
+
+  async #close(): Promise<void> {
+    clearInterval(this.#poll)
+    await this.#writer.close()
+    this.#core.watchers.clear()
+    if (!this.#core.readOnly) this.#lock.close()
+  }
+
+  #open(): Core {
+    if (this.#closing) throw closedError()
+    return this.#core
+  }
+
+  async #write<T>(work: Work<T>): Promise<T> {
+    if (!this.#open().readOnly) return this.#writer.submit(work)
+    throw new StemmaError("denied", "The store was opened for reading only. Open it for writing.")
+  }
+
+  /** Reads something of sessions whose messages must be in memory for it. */
+  async #read<T>(ids: string[], use: (core: Core) => T): Promise<T> {
+    await this.#freshen(ids)
+    // A session that is not there, or not yet, is told without reading anything.
+    for (const id of ids) findVisible(this.#core.state, id)
+    const result = await withLoaded(this.#core, ids, () => use(this.#core))
+    dropIdle(this.#core)
+    return result
+  }
+
+  /** Takes in what other processes committed, and what other programs wrote into the named sessions. */
+  async #freshen(ids: string[]): Promise<void> {
+    const core = this.#open()
+    if (!follow(core)) await this.#reread()
+    for (const id of ids) {
+      const entry = core.entries.get(id)
+      if (!entry) continue
+      if (entry.problem && !core.state.sessions.has(id)) throw entry.problem
+      if (hasGrown(core, entry)) await this.#settle(entry)
+    }
+  }
+
+  async #settle(entry: Entry): Promise<void> {
+    const core = this.#core
+    if (!core.readOnly) await this.#writer.submit(lookWork([entry.id]))
+    else {
+      const { version } = core.state
+      await settleSession(core, entry, { draft: new BatchDraft(core), now: false })
+      if (core.state.version > version) core.provisional = true
+    }
+  }
+
+  async #reread(): Promise<void> {
+    const again = this.#core.readOnly
+      ? () => reread(this.#core, { locked: false })
+      : () => this.#writer.submit(lookWork([]))
+    this.#rereading ??= again().finally(() => {
+      this.#rereading = undefined
+    })
+    await this.#rereading
+  }
+
+  /** Looks for files that others put here or took away. */
+  async #look(): Promise<void> {
+    if (performance.now() - this.#lookedAt < lookMs) return
+    this.#looking ??= this.#lookNow().finally(() => {
+      this.#lookedAt = performance.now()
+      this.#looking = undefined
+    })
+    await this.#looking
+  }
+
+  async #lookNow(): Promise<void> {
+    const core = this.#core
+    if (core.readOnly || !(await lookAround(core))) return
+    await this.#writer.submit(lookWork([], (draft) => adoptFound(core, draft)))
+  }
+
+  #startPolling(): NodeJS.Timeout {
+    const timer = setInterval(() => {
+      try {
+        if (!follow(this.#core)) this.#reread().catch((error: Error) => this.#core.warn(error.message))
+      } catch (error) {
+        this.#core.warn((error as Error).message)
+      }
+    }, pollMs)
+    timer.unref()
+    return timer
+  }
+
+  async #putBlob(bytes: Uint8Array): Promise<string> {
+    const core = this.#open()
+    if (core.readOnly) await this.#write(lookWork([]))
+    const { hash, place } = await draftBlob(core, bytes)
+    await this.#write(
+      lookWork([], async () => {
+        place()
+        await syncBlob(core, hash)
+      }),
+    )
+    return hash
+  }
+}
+
+/** True if the main file is longer than what is accounted for, and nobody has looked at it since it grew. */
+function hasGrown(core: Core, entry: Entry): boolean {
+  const size = core.files.stat(core.mainFile(entry))?.size
+  if (size === undefined || size === entry.main || size === entry.seen) return false
+  entry.seen = size
+  return true
+}
+
+/** True if a session may be in scope. */
+function isNear(core: Core, session: PlainSession, scope: Scope): boolean {
+  const { id, directory } = session.info
+  if ("sessionID" in scope) return id === scope.sessionID
+  if ("directory" in scope) return directory === scope.directory
+  return id === scope.treeID || ancestors(core.state, session).includes(scope.treeID)
+}
+
+/** The sessions that a search must read: those that it names, and all that may share messages with them. */
+function searched(core: Core, query: SearchQuery): string[] {
+  const { sessionID, projectID, directory } = query
+  const families = new Set<string>()
+  for (const entry of core.entries.values()) {
+    const info = core.state.sessions.get(entry.id)?.info
+    if (!info || entry.problem) continue
+    if (sessionID !== undefined && info.id !== sessionID) continue
+    if (projectID !== undefined && info.projectID !== projectID) continue
+    if (directory !== undefined && info.directory !== directory) continue
+    families.add(entry.family)
+  }
+  return [...core.entries.values()]
+    .filter((entry) => families.has(entry.family) && !entry.problem)
+    .map((entry) => entry.id)
+}
