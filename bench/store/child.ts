@@ -40,10 +40,14 @@ export function startChild<Answer>(script: string, args: readonly string[]): Chi
 
 /** The child's side: prepares, waits for its order, works, answers, and ends. */
 export async function answerParent<Answer>(work: (seconds: number) => Promise<Answer>): Promise<void> {
+  // Without a parent there is nobody to work for.
+  const orphaned = () => process.exit(1)
+  process.once("disconnect", orphaned)
   const order = new Promise<{ seconds: number }>((resolve) => process.once("message", resolve))
   process.send!("ready")
   const { seconds } = await order
   const answer = await work(seconds)
   await new Promise<void>((resolve) => process.send!(answer as object, () => resolve()))
+  process.off("disconnect", orphaned)
   process.disconnect()
 }

@@ -12,7 +12,7 @@ export class RawDatabase implements Disposable {
   constructor(path: string, { busyTimeoutMs = 0 } = {}) {
     this.connection = new DatabaseSync(path, { timeout: busyTimeoutMs })
     this.connection.exec(`PRAGMA journal_mode = WAL; PRAGMA synchronous = NORMAL; PRAGMA wal_autocheckpoint = 0;
-      PRAGMA cache_size = -8000; PRAGMA temp_store = MEMORY; PRAGMA secure_delete = FAST`)
+      PRAGMA cache_size = -16000; PRAGMA temp_store = MEMORY; PRAGMA secure_delete = FAST`)
     this.#begin = this.connection.prepare("BEGIN IMMEDIATE")
     this.#commit = this.connection.prepare("COMMIT")
   }

@@ -1,4 +1,5 @@
 import { StemmaError } from "../protocol/index.ts"
+import { notAPosition } from "./refusals.ts"
 
 /** A cursor names its store, so that one of another store, or of a restored copy, is noticed. */
 export function encodeCursor(storeID: string, version: number): string {
@@ -50,6 +51,24 @@ export function checkLimit(limit: number | undefined, bounds: { standard: number
     `The limit must be a whole number from 1 to ${bounds.max}. Ask for less, and page on.`,
     {
       details: { limit },
+    },
+  )
+}
+
+/** A position in a history, or `invalid`. */
+export function checkPosition(position: number | undefined): number | undefined {
+  if (position === undefined || (Number.isSafeInteger(position) && position >= 0)) return position
+  throw notAPosition(position)
+}
+
+/** A bound in time, or `invalid`. */
+export function checkTime(timeMs: number): number {
+  if (Number.isFinite(timeMs)) return timeMs
+  throw new StemmaError(
+    "invalid",
+    "A bound in time must be a number of milliseconds. Give one, or leave it out.",
+    {
+      details: { timeMs: String(timeMs) },
     },
   )
 }

@@ -5,10 +5,10 @@ import { type Bench, openStore, type Scratch, scratchDirectory, settle } from ".
 import { assistantMessage, finished, type Ids, makeIds, textPart, userMessage } from "../content.ts"
 import { openAnswer } from "../history.ts"
 import { sleep } from "../measure.ts"
-import { RawDatabase } from "../raw.ts"
+import { rawCopy } from "../raw.ts"
 import { Run } from "../run.ts"
 import { Vocabulary } from "../vocabulary.ts"
-import { benchFiles } from "./file-size.ts"
+import { benchFiles, emptyStore } from "./file-size.ts"
 
 const answerUnits = 512 * 1024
 const flushMs = 50
@@ -116,19 +116,20 @@ async function streamRaw(
   scratch: Scratch,
   { text, pieceUnits }: { text: string; pieceUnits: number },
 ): Promise<number> {
-  using db = new RawDatabase(scratch.path(`raw-${pieceUnits}.db`))
+  using db = await rawCopy(await emptyStore(scratch), scratch.path(`raw-${pieceUnits}.db`))
   db.connection.exec(
-    "CREATE TABLE parts (key INTEGER PRIMARY KEY, text TEXT); CREATE TABLE pieces (key INTEGER PRIMARY KEY, text TEXT)",
+    "CREATE TABLE plain (key INTEGER PRIMARY KEY, text TEXT); CREATE TABLE growing (key INTEGER PRIMARY KEY, text TEXT)",
   )
-  const insert = db.prepare("INSERT INTO pieces (text) VALUES (?)")
-  const part = db.prepare("INSERT INTO parts (text) VALUES (?)")
+  db.checkpoint()
+  const insert = db.prepare("INSERT INTO growing (text) VALUES (?)")
+  const part = db.prepare("INSERT INTO plain (text) VALUES (?)")
   const before = await bytesWritten()
   for (let offset = 0; offset < text.length; offset += pieceUnits) {
     db.transaction(() => insert.run(text.slice(offset, offset + pieceUnits)))
   }
   db.transaction(() => {
     part.run(text)
-    db.connection.exec("DELETE FROM pieces")
+    db.connection.exec("DELETE FROM growing")
   })
   db.checkpoint()
   return (await bytesWritten()) - before

@@ -1,4 +1,4 @@
-import { statSync } from "node:fs"
+import { existsSync, statSync } from "node:fs"
 import type { PartBody } from "../../../src/protocol/index.ts"
 import { tokenize } from "../../../src/session/search/index.ts"
 import type { Op } from "../../../src/stores/commit.ts"
@@ -12,7 +12,7 @@ import {
   textPart,
   userMessage,
 } from "../content.ts"
-import { RawDatabase } from "../raw.ts"
+import { rawCopy } from "../raw.ts"
 import { Run } from "../run.ts"
 import { Vocabulary } from "../vocabulary.ts"
 
@@ -25,7 +25,7 @@ interface Turn {
 
 /** The size of the file after 200 turns, with the search index, without what an empty one has. */
 export async function benchFiles(bench: Bench, scratch: Scratch): Promise<void> {
-  const empty = await emptySize(scratch.path("empty.db"))
+  const empty = statSync(await emptyStore(scratch)).size
   bench.add({ name: "empty file", value: empty / 1000, unit: "KB" })
   const words = (count: number) => (vocabulary: Vocabulary) => ({
     prompt: `${vocabulary.sentence(count)}.`,
@@ -39,7 +39,7 @@ export async function benchFiles(bench: Bench, scratch: Scratch): Promise<void> 
     const made = makeTurns(make)
     const bytes = (await storeSize(scratch, name, { made, ...options })) - empty
     const limit = "limitKB" in options ? { atMost: options.limitKB } : undefined
-    const raw = rawSize(scratch, name, made)
+    const raw = await rawSize(scratch, name, made)
     bench.add({ name: `${name}, on disk`, value: bytes / 1000, raw: raw / 1000, unit: "KB", target: limit })
   }
   for (const [name, make, target] of [
@@ -49,7 +49,7 @@ export async function benchFiles(bench: Bench, scratch: Scratch): Promise<void> 
     const made = makeTurns(make)
     const textBytes = made.reduce((sum, turn) => sum + Buffer.byteLength(turn.prompt + turn.answer), 0)
     const bytes = (await storeSize(scratch, name, { made })) - empty
-    const raw = rawSize(scratch, name, made) / textBytes
+    const raw = (await rawSize(scratch, name, made)) / textBytes
     bench.add({ name: `${name}, on disk`, value: bytes / textBytes, raw, unit: "x text", target })
   }
 }
@@ -75,11 +75,14 @@ function longTurn(vocabulary: Vocabulary, units: number): Turn {
   return { prompt, answer: answer.slice(0, units - prompt.length) }
 }
 
-async function emptySize(path: string): Promise<number> {
+/** The path of a store without anything in it. */
+export async function emptyStore(scratch: Scratch): Promise<string> {
+  const path = scratch.path("empty.db")
+  if (existsSync(path)) return path
   const store = await openStore(path)
   await settle(store)
   await store.close()
-  return statSync(path).size
+  return path
 }
 
 interface Filling {
@@ -136,15 +139,15 @@ function turnCommits(ids: Ids, sessionID: string, { turn, steps }: { turn: Turn;
 }
 
 /** The texts alone in a plain table, with an FTS5 index of the same tokens. */
-function rawSize(scratch: Scratch, name: string, made: Turn[]): number {
+async function rawSize(scratch: Scratch, name: string, made: Turn[]): Promise<number> {
   const path = scratch.path(`raw ${name}.db`)
-  using db = new RawDatabase(path)
-  db.connection.exec(`CREATE TABLE parts (key INTEGER PRIMARY KEY, id BLOB, text TEXT);
-    CREATE VIRTUAL TABLE text_index USING fts5 (tokens, content = '', detail = none, columnsize = 0, tokenize = 'ascii')`)
+  using db = await rawCopy(await emptyStore(scratch), path)
+  db.connection.exec(`CREATE TABLE plain (key INTEGER PRIMARY KEY, id BLOB, text TEXT);
+    CREATE VIRTUAL TABLE plain_index USING fts5 (tokens, content = '', detail = none, columnsize = 0, tokenize = 'ascii')`)
   db.checkpoint()
   const empty = statSync(path).size
-  const insert = db.prepare("INSERT INTO parts (id, text) VALUES (?, ?)")
-  const index = db.prepare("INSERT INTO text_index (rowid, tokens) VALUES (?, ?)")
+  const insert = db.prepare("INSERT INTO plain (id, text) VALUES (?, ?)")
+  const index = db.prepare("INSERT INTO plain_index (rowid, tokens) VALUES (?, ?)")
   const id = new Uint8Array(16)
   db.transaction(() => {
     for (const text of made.flatMap((turn) => [turn.prompt, turn.answer])) {

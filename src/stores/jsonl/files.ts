@@ -20,6 +20,9 @@ import { StemmaError } from "../../protocol/index.ts"
 
 const fsyncAsync = promisify(fsync)
 
+/** Up to here, a trip through the thread pool takes longer than reading. */
+const readLaterBytesMin = 512 * 1024
+
 export interface FileStat {
   size: number
   mtimeMs: number
@@ -82,8 +85,9 @@ export class Files {
     })
   }
 
-  /** The same without holding up anything else: for whole files. */
+  /** The same without holding up anything else if the file is long. */
   async readLater(name: string, from = 0, to = Number.POSITIVE_INFINITY): Promise<Buffer> {
+    if ((this.stat(name)?.size ?? 0) < readLaterBytesMin) return this.read(name, from, to)
     return guardAsync(this.path(name), async () => {
       let file: FileHandle
       try {

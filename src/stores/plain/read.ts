@@ -1,6 +1,6 @@
 import type { HistoryItem, InboxItem, Part, PermissionRequest, Session, Todo } from "../../protocol/index.ts"
-import { checkLimit, decodePage, encodePage } from "../cursor.ts"
-import { noMessage, notAPosition } from "../refusals.ts"
+import { checkLimit, checkPosition, checkTime, decodePage, encodePage } from "../cursor.ts"
+import { noMessage } from "../refusals.ts"
 import type { HistoryPage, HistoryQuery, Page, SessionQuery } from "../store.ts"
 import { findTail, findVisible } from "./find.ts"
 import { copyJson } from "./json.ts"
@@ -38,6 +38,7 @@ export function readInbox(state: PlainState, sessionID: string): InboxItem[] {
 export function readSessions(state: PlainState, query: SessionQuery = {}): Page<Session> {
   const limit = checkLimit(query.limit, { standard: 50, max: 1000 })
   const order = query.order ?? "updated"
+  for (const bound of [query.updated?.from, query.updated?.to]) if (bound !== undefined) checkTime(bound)
   const kind = `sessions.${order}`
   const place = (session: PlainSession): [number, number] => [session.info.time[order], session.serial]
   const comesAfter = (a: number[], b: number[]) => b[0]! - a[0]! || b[1]! - a[1]!
@@ -70,8 +71,8 @@ export function readHistory(state: PlainState, sessionID: string, query: History
   const session = findVisible(state, sessionID)
   const limit = checkLimit(query.limit, { standard: 50, max: 1000 })
   const { messages, notes } = query.left === undefined ? session : findTail(session, query.left)
-  let from = checkBound(query.from) ?? 0
-  let to = Math.min(checkBound(query.to) ?? messages.length, messages.length)
+  let from = checkPosition(query.from) ?? 0
+  let to = Math.min(checkPosition(query.to) ?? messages.length, messages.length)
   if (query.messageID !== undefined) {
     const position = messages.findIndex((message) => message.body.id === query.messageID)
     if (position < 0) throw noMessage(sessionID, query.messageID)
@@ -94,11 +95,6 @@ export function readHistory(state: PlainState, sessionID: string, query: History
     epoch: session.epoch,
     more: found.length > limit,
   }
-}
-
-function checkBound(value: number | undefined): number | undefined {
-  if (value === undefined || (Number.isInteger(value) && value >= 0)) return value
-  throw notAPosition(value)
 }
 
 function hasPart(message: PlainMessage, having: HistoryQuery["having"]): boolean {

@@ -3,20 +3,17 @@ import type { InboxItem } from "../../protocol/index.ts"
 import { canonicalJson } from "../prepare.ts"
 import { itemDiffers } from "../refusals.ts"
 import { type Applier, published } from "./apply.ts"
+import type { Versions } from "./writer.ts"
 
 /** Puts an item into the inbox inside the running transaction. */
-export function admitItem(
-  applier: Applier,
-  item: InboxItem,
-  version: number,
-): { duplicate: boolean; version: number | undefined } {
+export function admitItem(applier: Applier, item: InboxItem, versions: Versions): { duplicate: boolean } {
   const { db, tails } = applier
   const tail = published(tails.get(item.sessionID))
   const { time: _, ...payload } = item
   const hash = createHash("sha256").update(canonicalJson(payload)).digest().subarray(0, 16)
   const known = db.get("SELECT hash FROM inbox WHERE session = ? AND id = ?", tail.key, item.id)
   if (known) {
-    if (hash.equals(known[0] as Uint8Array)) return { duplicate: true, version: undefined }
+    if (hash.equals(known[0] as Uint8Array)) return { duplicate: true }
     throw itemDiffers(item.sessionID, item.id)
   }
   db.run(
@@ -27,6 +24,7 @@ export function admitItem(
     applier.clock.now(),
     JSON.stringify(item),
   )
+  const version = versions.take()
   tail.seq += 1
   db.run(
     "UPDATE tips SET seq = ?, version = ?, inbox = ? WHERE session = ?",
@@ -35,5 +33,5 @@ export function admitItem(
     version,
     tail.key,
   )
-  return { duplicate: false, version }
+  return { duplicate: false }
 }

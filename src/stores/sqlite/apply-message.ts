@@ -55,7 +55,7 @@ function insertPart(
   place: { position: number; place: number; part: PartBody },
 ): OpenPart {
   const { part } = place
-  const { lastID: key } = write.db.run(
+  const key = write.db.insert(
     "INSERT INTO parts (segment, position, place, id, version, kind, data) VALUES (?, ?, ?, ?, ?, ?, ?)",
     tail.segment,
     place.position,
@@ -195,6 +195,7 @@ export function putPart(write: Write, op: OpOf<"part.put">): void {
   const tail = touch(write, op.sessionID)
   const open = openMessage(write, tail, op.messageID)
   const place = open.parts.findIndex((part) => part.id === op.part.id)
+  if (op.grown === "keep" && grownText(op.part) !== "") throw growsWhileKept(op.part.id)
   if (place < 0) {
     open.parts.push(
       insertPart(write, tail, { position: open.position, place: open.parts.length, part: op.part }),
@@ -249,9 +250,6 @@ function checkPut(before: OpenPart, op: OpOf<"part.put">): void {
     throw illegalState(part.id, { present: before.status, next: part.state.status })
   }
   if (op.grown !== "keep") return
-  if (grownText(part) !== "") {
-    throw growsWhileKept(part.id)
-  }
   if (before.length > 0 && part.type === "tool" && before.status !== part.state.status) {
     throw grownElsewhere(part.id)
   }

@@ -10,11 +10,7 @@ import type { Segments } from "./segments.ts"
 import type { Tail, Tails } from "./tail.ts"
 
 /** What the operations of one commit work with. */
-export interface Write {
-  db: Database
-  names: Names
-  segments: Segments
-  tails: Tails
+export interface Write extends Omit<Applier, "clock"> {
   nowMs: number
   version: number
   /** The sessions that this commit touched, by id. */
@@ -53,8 +49,8 @@ export function applyCommit(applier: Applier, commit: Commit, version: number): 
     made: new Set(),
     sealed: false,
   }
-  if (commit.expectSeq) checkSeq(write, commit.expectSeq)
   if (commit.fences) checkFences(write, commit.fences)
+  if (commit.expectSeq) checkSeq(write, commit.expectSeq)
   for (const op of commit.ops) {
     if (runOps.has(op.op)) checkRun(write, op as Op & { sessionID: string }, commit.fences)
     applyOp(write, op)

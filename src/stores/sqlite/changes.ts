@@ -270,14 +270,22 @@ function collectPieces(db: Reader["db"], own: Own, since: number, rows: Row[]): 
     segment,
     position,
   )
+  // Pieces grow in order; only a put that kept them gives older ones a newer version.
+  const rewritten =
+    db.get(
+      "SELECT 1 FROM parts WHERE segment = ? AND position = ? AND version > ?",
+      segment,
+      position,
+      since,
+    ) !== undefined
   const pieces: Tuple[] = []
   for (const row of db.each(
     "SELECT place, version, offset, text FROM pieces WHERE key BETWEEN ? AND ? ORDER BY key DESC",
     (message?.[1] ?? firstPiece(segment)) as number,
     lastPiece(segment),
   )) {
-    // Pieces grow in order; only a put that kept them gives older ones a newer version, and then all of its part.
     if ((row[1] as number) > since) pieces.push(row)
+    else if (!rewritten) break
   }
   if (pieces.length === 0) return
   const messageID = decodeID("message", message?.[0])

@@ -115,9 +115,18 @@ export class Database {
     return this.#prepare(sql).iterate(...values) as unknown as Iterable<Tuple>
   }
 
-  run(sql: string, ...values: Value[]): { changes: number; lastID: number } {
-    const result = this.#prepare(sql).run(...values)
-    return { changes: Number(result.changes), lastID: Number(result.lastInsertRowid) }
+  run(sql: string, ...values: Value[]): void {
+    this.#prepare(sql).run(...values)
+  }
+
+  /** Runs an INSERT and gives the key of the row. */
+  insert(sql: string, ...values: Value[]): number {
+    return Number(this.#prepare(sql).run(...values).lastInsertRowid)
+  }
+
+  /** Runs a statement and gives how many rows it changed. */
+  change(sql: string, ...values: Value[]): number {
+    return Number(this.#prepare(sql).run(...values).changes)
   }
 
   exec(sql: string): void {

@@ -65,11 +65,7 @@ function storeBatch(db: Database, batch: Prepared[]): void {
         (part) => db.get("SELECT data FROM parts WHERE key = ?", part.key)?.[0] === part.data,
       )
       if (!same) continue
-      const { changes } = db.run(
-        "DELETE FROM unindexed WHERE segment = ? AND position = ?",
-        segment,
-        position,
-      )
+      const changes = db.change("DELETE FROM unindexed WHERE segment = ? AND position = ?", segment, position)
       if (changes === 0) continue
       for (const { key, tokens } of parts) {
         if (tokens.length === 0) continue

@@ -35,8 +35,8 @@ export interface Requests {
   forget(input: { nowMs: number }): { messages: number; freed: string[] }
   unreferenced(hashes: string[]): string[]
   check(): string[]
-  /** Writes most of the log into the database while others go on. */
-  checkpoint(): void
+  /** Writes the log into the database while others go on; true if nothing of it is left. */
+  checkpoint(): boolean
   /** Empties the log; false if others did not let it. */
   emptyLog(): boolean
 }
@@ -102,8 +102,9 @@ export function createMaintenance(db: Database, options: { readOnly: boolean }):
     },
     unreferenced: (hashes) => unreferencedBlobs(db, hashes),
     check: () => db.snapshot(() => findProblems(reader)),
-    checkpoint: () => {
-      db.get("PRAGMA wal_checkpoint(PASSIVE)")
+    checkpoint() {
+      const row = db.get("PRAGMA wal_checkpoint(PASSIVE)")
+      return row?.[1] === row?.[2]
     },
     emptyLog: () => emptyLog(db, 50),
   }
@@ -151,9 +152,7 @@ function scrubFreePages(db: Database): void {
     db.write(() => db.run("INSERT INTO scrub (zeros) VALUES (zeroblob(?))", Math.min(bytes, scrubBytes)))
     pause()
   }
-  while (
-    db.write(() => db.run("DELETE FROM scrub WHERE rowid IN (SELECT rowid FROM scrub LIMIT 1)").changes) > 0
-  )
+  while (db.write(() => db.change("DELETE FROM scrub WHERE rowid IN (SELECT rowid FROM scrub LIMIT 1)")) > 0)
     pause()
   db.write(() => db.exec("DROP TABLE scrub"))
 }

@@ -16,7 +16,7 @@ export class Names {
   intern(text: string): number {
     const known = this.find(text)
     if (known !== undefined) return known
-    const key = this.#db.run("INSERT INTO names (text) VALUES (?)", text).lastID
+    const key = this.#db.insert("INSERT INTO names (text) VALUES (?)", text)
     this.#keep(key, text)
     this.#fresh.push(text)
     return key

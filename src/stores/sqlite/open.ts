@@ -14,6 +14,9 @@ export interface OpenOptions {
   readOnly: boolean
 }
 
+/** Small pages: a streaming commit writes whole pages to the log, and most of what it changes is a few bytes. */
+export const pageBytes = 1024
+
 const openDeadlineMs = 10_000
 
 /** Opens a connection with explicit pragmas. `node:sqlite` is loaded here, when it is first needed. */
@@ -49,9 +52,10 @@ export async function connect(options: OpenOptions): Promise<Database> {
 
 function setPragmas(db: Database, options: OpenOptions): void {
   db.exec("PRAGMA busy_timeout = 0")
+  // Another program's file must not be changed, not even its journal mode.
+  versionOf(db)
   if (!options.readOnly) {
-    // Small pages: a streaming commit writes whole pages to the log, and most of what it changes is a few bytes.
-    db.exec("PRAGMA page_size = 1024")
+    db.exec(`PRAGMA page_size = ${pageBytes}`)
     const mode = db.get("PRAGMA journal_mode = WAL")?.[0]
     if (mode !== "wal") {
       throw new StemmaError(

@@ -1,6 +1,6 @@
 import type { HistoryItem } from "../../protocol/index.ts"
-import { checkLimit } from "../cursor.ts"
-import { noLeftTail, noSession, notAPosition } from "../refusals.ts"
+import { checkLimit, checkPosition } from "../cursor.ts"
+import { noLeftTail, noSession } from "../refusals.ts"
 import type { HistoryPage, HistoryQuery } from "../store.ts"
 import { compactionKind, pruneKind } from "./codec.ts"
 import { encodeID } from "./id-codec.ts"
@@ -63,11 +63,6 @@ export function readHistory(reader: Reader, sessionID: string, query: HistoryQue
   if (from >= to) return page([], false)
   const range = fromEnd ? { from: Math.max(from, to - limit), to } : { from, to: Math.min(to, from + limit) }
   return page(readItems(reader, history, range), range.from > from || range.to < to)
-}
-
-function checkPosition(position: number | undefined): number | undefined {
-  if (position === undefined || (Number.isSafeInteger(position) && position >= 0)) return position
-  throw notAPosition(position)
 }
 
 export function leftHead(reader: Reader, session: number, sessionID: string, left: string): Head {

@@ -1,5 +1,5 @@
-import { type Session, StemmaError } from "../../protocol/index.ts"
-import { checkLimit, decodePage, encodePage } from "../cursor.ts"
+import type { Session } from "../../protocol/index.ts"
+import { checkLimit, checkTime, decodePage, encodePage } from "../cursor.ts"
 import { noSession } from "../refusals.ts"
 import type { Page, SessionQuery } from "../store.ts"
 import type { Tuple, Value } from "./database.ts"
@@ -63,24 +63,30 @@ function conditions(reader: Reader, query: SessionQuery): Condition[] | undefine
   }
   if (query.key !== undefined) where.push(["s.name = ?", query.key])
   if (query.archived !== undefined) where.push([`s.archived IS ${query.archived ? "NOT NULL" : "NULL"}`])
-  if (query.updated?.from !== undefined) where.push(["s.updated >= ?", time(query.updated.from)])
-  if (query.updated?.to !== undefined) where.push(["s.updated < ?", time(query.updated.to)])
+  if (query.updated?.from !== undefined)
+    where.push(["s.updated >= ?", Math.ceil(checkTime(query.updated.from))])
+  if (query.updated?.to !== undefined) where.push(["s.updated < ?", Math.ceil(checkTime(query.updated.to))])
   if (query.title !== undefined) where.push(["instr(s.folded, ?) > 0", query.title.toLowerCase()])
   return where
 }
 
-function time(value: number): number {
-  if (Number.isFinite(value)) return Math.ceil(value)
-  throw new StemmaError("invalid", "A bound in time must be a number of milliseconds.")
-}
-
-/** The narrowest index that also gives the order: SQLite would otherwise guess from no statistics. */
+/**
+ * The narrowest index that also gives the order: SQLite would otherwise guess from no statistics. The one over all
+ * sessions covers every filter, so that a scan of it reads no rows.
+ */
 function indexFor(query: SessionQuery, order: "updated" | "created"): string {
   if (query.key !== undefined) return "INDEXED BY sessions_name"
   if (typeof query.parentID === "string") return "INDEXED BY sessions_parent"
-  if (order === "created") return ""
-  if (query.agent !== undefined) return "INDEXED BY sessions_agent"
-  if (query.directory !== undefined) return "INDEXED BY sessions_directory"
+  const scans = query.title !== undefined || query.archived !== undefined || query.parentID === null
+  if (order === "created")
+    return scans || filtersByName(query) ? "INDEXED BY sessions_updated" : "INDEXED BY sessions_created"
+  if (scans) return "INDEXED BY sessions_updated"
   if (query.projectID !== undefined) return "INDEXED BY sessions_project"
+  if (query.directory !== undefined) return "INDEXED BY sessions_directory"
+  if (query.agent !== undefined) return "INDEXED BY sessions_agent"
   return "INDEXED BY sessions_updated"
+}
+
+function filtersByName(query: SessionQuery): boolean {
+  return query.projectID !== undefined || query.directory !== undefined || query.agent !== undefined
 }

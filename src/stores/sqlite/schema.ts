@@ -36,12 +36,13 @@ export const migrations: readonly string[] = [
   ) STRICT;
   -- Fields that nothing filters by; apart, because diffs and rules may be long and the row above changes often.
   CREATE TABLE session_data (session INTEGER PRIMARY KEY, data TEXT NOT NULL) STRICT;
-  CREATE INDEX sessions_updated ON sessions (updated, key, folded, archived, importing);
-  CREATE INDEX sessions_created ON sessions (created);
-  CREATE INDEX sessions_project ON sessions (project, updated);
-  CREATE INDEX sessions_directory ON sessions (directory, updated);
-  CREATE INDEX sessions_parent ON sessions (parent, updated) WHERE parent IS NOT NULL;
-  CREATE INDEX sessions_agent ON sessions (agent, updated) WHERE agent IS NOT NULL;
+  CREATE INDEX sessions_updated ON sessions
+    (updated, key, folded, archived, importing, project, directory, agent, parent, created);
+  CREATE INDEX sessions_created ON sessions (created, key, importing);
+  CREATE INDEX sessions_project ON sessions (project, updated, key, importing, directory, agent);
+  CREATE INDEX sessions_directory ON sessions (directory, updated, key, importing, agent);
+  CREATE INDEX sessions_parent ON sessions (parent, updated, key, importing) WHERE parent IS NOT NULL;
+  CREATE INDEX sessions_agent ON sessions (agent, updated, key, importing) WHERE agent IS NOT NULL;
   CREATE UNIQUE INDEX sessions_name ON sessions (name, ifnull(agent, 0)) WHERE name IS NOT NULL;
 
   -- What every commit touches: the session's counters and its lease. The highest version is the store's.

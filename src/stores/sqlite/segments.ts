@@ -54,7 +54,7 @@ export class Segments {
   create(input: { id: string; session: number; parent?: Head; version: number; created: number }): number {
     const parent = input.parent ? this.#lastOf(input.parent) : undefined
     const base = input.parent?.count ?? 0
-    return this.#db.run(
+    return this.#db.insert(
       "INSERT INTO segments (id, session, parent, base, version, created) VALUES (?, ?, ?, ?, ?, ?)",
       encodeID(input.id),
       input.session,
@@ -62,7 +62,7 @@ export class Segments {
       base,
       input.version,
       input.created,
-    ).lastID
+    )
   }
 
   /**

@@ -93,7 +93,7 @@ export interface InsertSession {
 /** Inserts a session without its segment, which needs the key; `pointSession` follows. */
 export function insertSession(db: Database, names: Names, input: InsertSession): number {
   const { session } = input
-  const { lastID: key } = db.run(
+  const key = db.insert(
     `INSERT INTO sessions (id, version, importing, project, directory, parent, agent, name, archived, created, updated,
                            title, folded, segment, count, open, marked, epoch, cost, tokens)
      VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, 0, 0, 0, 0, ?, '0', '[0,0]')`,

@@ -9,6 +9,7 @@ import {
 import type { Commit } from "../commit.ts"
 import { encodeCursor } from "../cursor.ts"
 import { prepareCommit, prepareItem } from "../prepare.ts"
+import { storeClosed } from "../refusals.ts"
 import type {
   Admitted,
   BlobStore,
@@ -31,7 +32,7 @@ import type {
   Watched,
 } from "../store.ts"
 import { admitItem } from "./admit.ts"
-import { applyCommit } from "./apply.ts"
+import { type Applier, applyCommit } from "./apply.ts"
 import { BlobFiles } from "./blobs.ts"
 import { newestVersion, readChanges, waitingItems } from "./changes.ts"
 import { parseStored } from "./codec.ts"
@@ -49,7 +50,7 @@ import { Tails } from "./tail.ts"
 import { Upkeep } from "./upkeep.ts"
 import { Watching } from "./watch.ts"
 import { WorkerClient } from "./worker-client.ts"
-import { closedError, Writer } from "./writer.ts"
+import { Writer } from "./writer.ts"
 
 export interface StoreParts {
   open: OpenOptions
@@ -64,9 +65,7 @@ export class SqliteStore implements Store {
   readonly blobs: BlobStore
   readonly #db: Database
   readonly #id: string
-  readonly #names: Names
-  readonly #segments: Segments
-  readonly #tails: Tails
+  readonly #applier: Applier
   readonly #clock: Clock
   readonly #holder: Holder
   readonly #readOnly: boolean
@@ -80,9 +79,10 @@ export class SqliteStore implements Store {
   constructor(db: Database, parts: StoreParts) {
     this.#db = db
     this.#id = String(db.get("SELECT value FROM meta WHERE name = 'id'")?.[0])
-    this.#names = new Names(db)
-    this.#segments = new Segments(db)
-    this.#tails = new Tails(db)
+    const names = new Names(db)
+    const segments = new Segments(db)
+    const tails = new Tails(db)
+    this.#applier = { db, names, segments, tails, clock: parts.clock }
     this.#clock = parts.clock
     this.#holder = parts.holder
     this.#readOnly = parts.open.readOnly
@@ -96,19 +96,19 @@ export class SqliteStore implements Store {
       size: (hash) => this.#files.size(hash),
     }
     this.#worker = new WorkerClient(parts.open)
-    this.#upkeep = new Upkeep(this.#worker, db.path)
+    this.#upkeep = new Upkeep(this.#worker, db)
     this.#watching = new Watching(`${db.path}-wal`, this.#newestChanges())
     this.#writer = new Writer(db, {
       pressure: () => this.#upkeep.pressure,
-      begin: () => this.#tails.begin(),
+      begin: () => tails.begin(),
       settle: () => {
-        this.#names.settle()
+        names.settle()
         this.#upkeep.wrote()
       },
       rollback: () => {
-        this.#names.forget()
-        this.#segments.forgetAll()
-        this.#tails.forgetAll()
+        names.forget()
+        segments.forgetAll()
+        tails.forgetAll()
       },
     })
   }
@@ -116,29 +116,29 @@ export class SqliteStore implements Store {
   async commit(commit: Commit): Promise<Committed> {
     this.#refuseReadOnly()
     const prepared = prepareCommit(commit)
-    const applied = await this.#writer.run((version) => applyCommit(this.#applier(), prepared, version), {
-      versioned: true,
-    })
+    const applied = await this.#writer.run((versions) =>
+      applyCommit(this.#applier, prepared, versions.take()),
+    )
     if (applied.sealed) this.#upkeep.sealed()
     this.#watching.wake()
     return { cursor: encodeCursor(this.#id, applied.version), version: applied.version, seq: applied.seq }
   }
 
   session(id: string): Promise<Session> {
-    return this.#read(() => readSession(this.#reader(), id))
+    return this.#read(() => readSession(this.#applier, id))
   }
 
   sessions(query: SessionQuery = {}): Promise<Page<Session>> {
-    return this.#read(() => readSessions(this.#reader(), query))
+    return this.#read(() => readSessions(this.#applier, query))
   }
 
   history(sessionID: string, query: HistoryQuery = {}): Promise<HistoryPage> {
-    return this.#read(() => readHistory(this.#reader(), sessionID, query))
+    return this.#read(() => readHistory(this.#applier, sessionID, query))
   }
 
   todos(sessionID: string): Promise<Todo[]> {
     return this.#read(() => {
-      const { key } = sessionHead(this.#reader(), sessionID)
+      const { key } = sessionHead(this.#applier, sessionID)
       const row = this.#db.get("SELECT data FROM todos WHERE session = ?", key)
       return row ? (parseStored(row[0], `The todos of session ${sessionID}`) as Todo[]) : []
     })
@@ -147,7 +147,7 @@ export class SqliteStore implements Store {
   permissions(query: { sessionID: string; open?: boolean }): Promise<PermissionRequest[]> {
     const { sessionID } = query
     return this.#read(() => {
-      const { key } = sessionHead(this.#reader(), sessionID)
+      const { key } = sessionHead(this.#applier, sessionID)
       const only = query.open ? "AND open = 1" : ""
       const rows = this.#db.all(`SELECT data FROM permissions WHERE session = ? ${only} ORDER BY key`, key)
       return rows.map(([data]) => {
@@ -158,15 +158,15 @@ export class SqliteStore implements Store {
   }
 
   changes(scope: Scope, since?: string, options?: { limit?: number }): Promise<Changes> {
-    return this.#read(() => readChanges(this.#reader(), this.#id, { scope, since, limit: options?.limit }))
+    return this.#read(() => readChanges(this.#applier, this.#id, { scope, since, limit: options?.limit }))
   }
 
   cursor(): Promise<string> {
-    return this.#read(() => encodeCursor(this.#id, newestVersion(this.#reader())))
+    return this.#read(() => encodeCursor(this.#id, newestVersion(this.#applier)))
   }
 
   watch(listener: (change: Watched) => void): () => void {
-    if (this.#closing) throw closedError()
+    if (this.#closing) throw storeClosed()
     return this.#watching.add(listener)
   }
 
@@ -178,20 +178,17 @@ export class SqliteStore implements Store {
   async admit(item: InboxItem): Promise<Admitted> {
     this.#refuseReadOnly()
     const prepared = prepareItem(item)
-    const admitted = await this.#writer.run(
-      (version) => {
-        const result = admitItem(this.#applier(), prepared, version)
-        return { ...result, newest: result.version ?? version - 1 }
-      },
-      { versioned: (result) => result.version !== undefined },
-    )
+    const admitted = await this.#writer.run((versions) => {
+      const { duplicate } = admitItem(this.#applier, prepared, versions)
+      return { duplicate, newest: versions.newest }
+    })
     this.#watching.wake()
     return { duplicate: admitted.duplicate, cursor: encodeCursor(this.#id, admitted.newest) }
   }
 
   inbox(sessionID: string): Promise<InboxItem[]> {
     return this.#read(() => {
-      const reader = this.#reader()
+      const reader = this.#applier
       return waitingItems(reader, sessionHead(reader, sessionID).key, sessionID)
     })
   }
@@ -199,7 +196,7 @@ export class SqliteStore implements Store {
   async claim(sessionID: string): Promise<Lease> {
     this.#refuseReadOnly()
     return await this.#writer.run(() => {
-      this.#tails.forget(sessionID)
+      this.#applier.tails.forget(sessionID)
       return claimLease(this.#db, sessionID, this.#holder, this.#clock.now())
     })
   }
@@ -207,7 +204,7 @@ export class SqliteStore implements Store {
   async renew(lease: Lease): Promise<Lease> {
     this.#refuseReadOnly()
     return await this.#writer.run(() => {
-      this.#tails.forget(lease.sessionID)
+      this.#applier.tails.forget(lease.sessionID)
       return renewLease(this.#db, lease, this.#holder, this.#clock.now())
     })
   }
@@ -215,7 +212,7 @@ export class SqliteStore implements Store {
   async release(lease: Lease): Promise<void> {
     this.#refuseReadOnly()
     await this.#writer.run(() => {
-      this.#tails.forget(lease.sessionID)
+      this.#applier.tails.forget(lease.sessionID)
       releaseLease(this.#db, lease)
     })
   }
@@ -268,20 +265,6 @@ export class SqliteStore implements Store {
     this.#db.close()
   }
 
-  #applier() {
-    return {
-      db: this.#db,
-      names: this.#names,
-      segments: this.#segments,
-      tails: this.#tails,
-      clock: this.#clock,
-    }
-  }
-
-  #reader() {
-    return { db: this.#db, names: this.#names, segments: this.#segments }
-  }
-
   /** A short read in one snapshot, tried again if a lock is in the way. */
   async #read<T>(body: () => T): Promise<T> {
     this.#refuseClosed()
@@ -299,7 +282,7 @@ export class SqliteStore implements Store {
   #newestChanges(): () => Watched | undefined {
     let seen = -1
     return () => {
-      const newest = newestVersion(this.#reader())
+      const newest = newestVersion(this.#applier)
       const before = seen
       seen = newest
       if (before < 0 || newest === before) return undefined
@@ -314,7 +297,7 @@ export class SqliteStore implements Store {
   }
 
   #refuseClosed(): void {
-    if (this.#closing) throw closedError()
+    if (this.#closing) throw storeClosed()
   }
 
   #refuseReadOnly(): void {

@@ -1,20 +1,22 @@
-import { statSync } from "node:fs"
+import type { Database } from "./database.ts"
+import { pageBytes } from "./open.ts"
 import type { WorkerClient } from "./worker-client.ts"
 
 /** Sealed text is indexed after this long, so that a burst is one batch. */
 const indexDelayMs = 200
 /** From this size on the log is written back while commits go on; from the second on they wait for it. */
-const walBytesFull = 2 * 1024 * 1024
-const walBytesHold = 4 * 1024 * 1024
+const logBytesFull = 3 * 1024 * 1024
+const logBytesHold = 6 * 1024 * 1024
 /** The log's size is looked at after so many transactions. */
-const walCheckEvery = 16
+const logCheckEvery = 32
+const frameBytes = pageBytes + 24
 /** A log that nobody writes to is emptied after this long. */
 const idleMs = 2000
 
 /** Decides when the worker indexes text and empties the log. Its timers never keep the process alive. */
 export class Upkeep {
   readonly #worker: WorkerClient
-  readonly #walPath: string
+  readonly #db: Database
   #indexTimer: NodeJS.Timeout | undefined
   #idleTimer: NodeJS.Timeout | undefined
   #lastWrite = 0
@@ -22,9 +24,9 @@ export class Upkeep {
   #emptying: Promise<void> | undefined
   #held: Promise<void> | undefined
 
-  constructor(worker: WorkerClient, path: string) {
+  constructor(worker: WorkerClient, db: Database) {
     this.#worker = worker
-    this.#walPath = `${path}-wal`
+    this.#db = db
   }
 
   /** Text was sealed, or a title changed. */
@@ -42,7 +44,7 @@ export class Upkeep {
   wrote(): void {
     this.#lastWrite = performance.now()
     this.#transactions += 1
-    if (this.#transactions % walCheckEvery === 0) this.#checkLog()
+    if (this.#transactions % logCheckEvery === 0) this.#checkLog()
     if (this.#idleTimer !== undefined) return
     this.#idleTimer = setInterval(() => this.#whenIdle(), idleMs)
     this.#idleTimer.unref()
@@ -59,22 +61,25 @@ export class Upkeep {
   }
 
   #checkLog(): void {
-    const bytes = this.#walBytes()
-    if (bytes > walBytesFull) this.#emptying ??= this.#emptyLog()
-    if (bytes > walBytesHold) this.#held ??= this.#emptying
+    const bytes = this.#logBytes()
+    if (bytes > logBytesFull) this.#emptying ??= this.#writeBack()
+    if (bytes > logBytesHold) this.#held ??= this.#emptying
   }
 
-  /** Most of the log goes while commits go on; the rest needs a moment without them. */
-  async #emptyLog(): Promise<void> {
+  /**
+   * Most of the log is written back while commits go on; the rest needs a moment without them. The next commit then
+   * begins the log anew.
+   */
+  async #writeBack(): Promise<void> {
     try {
       await this.#worker.ask("checkpoint")
-      if (this.#walBytes() > walBytesFull) {
-        const emptied = this.#worker.ask("emptyLog")
-        this.#held ??= emptied.then(
+      if (this.#logBytes() > 0) {
+        const rest = this.#worker.ask("checkpoint")
+        this.#held ??= rest.then(
           () => {},
           () => {},
         )
-        await emptied
+        await rest
       }
     } catch {
       // The next transactions try again.
@@ -88,10 +93,13 @@ export class Upkeep {
     if (performance.now() - this.#lastWrite < idleMs) return
     clearInterval(this.#idleTimer)
     this.#idleTimer = undefined
-    if (this.#walBytes() > 0) this.#worker.ask("emptyLog").catch(() => {})
+    this.#worker.ask("emptyLog").catch(() => {})
   }
 
-  #walBytes(): number {
-    return statSync(this.#walPath, { throwIfNoEntry: false })?.size ?? 0
+  /** How much of the log is in use and not all in the database yet. */
+  #logBytes(): number {
+    const row = this.#db.get("PRAGMA wal_checkpoint(NOOP)") as [number, number, number] | undefined
+    if (row === undefined || row[1] <= row[2]) return 0
+    return row[1] * frameBytes
   }
 }

@@ -24,10 +24,12 @@ export class Watching {
   }
 
   add(listener: Listener): () => void {
+    // A function of its own, so that the same listener may be added twice.
+    const call = (change: Watched) => listener({ ...change, sessions: [...change.sessions] })
     if (this.#listeners.size === 0) this.#start()
-    this.#listeners.add(listener)
+    this.#listeners.add(call)
     return () => {
-      this.#listeners.delete(listener)
+      this.#listeners.delete(call)
       if (this.#listeners.size === 0) this.close()
     }
   }

@@ -1,9 +1,9 @@
 import { Worker } from "node:worker_threads"
 import { type ErrorCode, StemmaError } from "../../protocol/index.ts"
+import { storeClosed } from "../refusals.ts"
 import type { Requests } from "./maintenance.ts"
 import type { OpenOptions } from "./open.ts"
 import type { WorkerReply, WorkerRequest } from "./worker.ts"
-import { closedError } from "./writer.ts"
 
 interface Pending {
   resolve(value: unknown): void
@@ -30,7 +30,7 @@ export class WorkerClient {
     name: Name,
     ...input: Parameters<Requests[Name]>
   ): Promise<ReturnType<Requests[Name]>> {
-    if (this.#closed) return Promise.reject(closedError())
+    if (this.#closed) return Promise.reject(storeClosed())
     const worker = this.#start()
     return new Promise((resolve, reject) => {
       const id = this.#nextID++

@@ -1,5 +1,5 @@
 import { setTimeout as sleep } from "node:timers/promises"
-import { StemmaError } from "../../protocol/index.ts"
+import { storeClosed } from "../refusals.ts"
 import { type Database, isBusy, toStemmaError } from "./database.ts"
 import { backoffMs } from "./open.ts"
 
@@ -8,15 +8,19 @@ const lockDeadlineMs = 15_000
 /** A transaction is closed after this long, so that others get their turn; the rest goes into the next one. */
 const transactionBudgetMs = 10
 
-/** What a write runs inside the transaction; `version` is the store-wide number it may use. */
-export type WriteBody<T> = (version: number) => T
+/** Store-wide numbers for commits, in the order in which they become visible. Only inside a write transaction. */
+export interface Versions {
+  readonly newest: number
+  take(): number
+}
+
+/** What a write runs inside the transaction. */
+export type WriteBody<T> = (versions: Versions) => T
 
 interface Job {
   body: WriteBody<unknown>
   resolve(value: unknown): void
   reject(error: unknown): void
-  /** Whether what it did takes a version number. */
-  versioned(value: unknown): boolean
 }
 
 export interface WriterHooks {
@@ -46,16 +50,10 @@ export class Writer {
     this.#hooks = hooks
   }
 
-  run<T>(body: WriteBody<T>, options?: { versioned: true | ((value: T) => boolean) }): Promise<T> {
-    if (this.#closed) return Promise.reject(closedError())
-    const versioned = options?.versioned ?? (() => false)
+  run<T>(body: WriteBody<T>): Promise<T> {
+    if (this.#closed) return Promise.reject(storeClosed())
     return new Promise<T>((resolve, reject) => {
-      this.#queue.push({
-        body,
-        resolve: resolve as (value: unknown) => void,
-        reject,
-        versioned: versioned === true ? () => true : (versioned as (value: unknown) => boolean),
-      })
+      this.#queue.push({ body, resolve: resolve as (value: unknown) => void, reject })
       this.#schedule()
     })
   }
@@ -122,32 +120,11 @@ export class Writer {
 
   /** Runs the jobs in the transaction that has begun, commits, and answers. */
   #transaction(jobs: Job[]): void {
-    const done: { job: Job; value: unknown; error: unknown; failed: boolean }[] = []
-    const start = performance.now()
+    let answers: (() => void)[]
     try {
       this.#hooks.begin()
-      let version = (this.#db.get("SELECT max(version) FROM tips")?.[0] ?? 0) as number
-      const single = jobs.length === 1
-      for (const [index, job] of jobs.entries()) {
-        if (index > 0 && performance.now() - start > transactionBudgetMs) {
-          this.#queue.unshift(...jobs.splice(index))
-          break
-        }
-        if (!single) this.#db.run("SAVEPOINT job")
-        try {
-          const value = job.body(version + 1)
-          if (!single) this.#db.run("RELEASE job")
-          if (job.versioned(value)) version += 1
-          done.push({ job, value, error: undefined, failed: false })
-        } catch (error) {
-          done.push({ job, value: undefined, error, failed: true })
-          // A full disk or an I/O error may have ended the transaction already: then nothing of it stands.
-          if (!this.#db.inTransaction) throw error
-          if (single) this.#db.run("ROLLBACK")
-          else this.#db.exec("ROLLBACK TO job; RELEASE job")
-          this.#hooks.rollback()
-        }
-      }
+      const counter = new VersionCounter((this.#db.get("SELECT max(version) FROM tips")?.[0] ?? 0) as number)
+      answers = jobs.length === 1 ? [this.#single(jobs[0]!, counter)] : this.#group(jobs, counter)
       if (this.#db.inTransaction) this.#db.run("COMMIT")
       this.#hooks.settle()
     } catch (error) {
@@ -160,10 +137,45 @@ export class Writer {
       this.#failAll(jobs, error)
       return
     }
-    for (const { job, value, error, failed } of done) {
-      if (failed) job.reject(toStemmaError(error, this.#db.path))
-      else job.resolve(value)
+    for (const answer of answers) answer()
+  }
+
+  #single(job: Job, counter: VersionCounter): () => void {
+    try {
+      const value = job.body(counter)
+      return () => job.resolve(value)
+    } catch (error) {
+      // A full disk or an I/O error may have ended the transaction already: then nothing of it stands.
+      if (!this.#db.inTransaction) throw error
+      this.#db.run("ROLLBACK")
+      this.#hooks.rollback()
+      return () => job.reject(toStemmaError(error, this.#db.path))
     }
+  }
+
+  #group(jobs: Job[], counter: VersionCounter): (() => void)[] {
+    const answers: (() => void)[] = []
+    const end = performance.now() + transactionBudgetMs
+    for (const [index, job] of jobs.entries()) {
+      if (index > 0 && performance.now() > end) {
+        this.#queue.unshift(...jobs.splice(index))
+        break
+      }
+      const before = counter.newest
+      this.#db.run("SAVEPOINT job")
+      try {
+        const value = job.body(counter)
+        this.#db.run("RELEASE job")
+        answers.push(() => job.resolve(value))
+      } catch (error) {
+        if (!this.#db.inTransaction) throw error
+        this.#db.exec("ROLLBACK TO job; RELEASE job")
+        this.#hooks.rollback()
+        counter.newest = before
+        answers.push(() => job.reject(toStemmaError(error, this.#db.path)))
+      }
+    }
+    return answers
   }
 
   #failAll(jobs: Job[], error: unknown): void {
@@ -171,6 +183,15 @@ export class Writer {
   }
 }
 
-export function closedError(): StemmaError {
-  return new StemmaError("unavailable", "The store is closed. Open it again.")
+class VersionCounter implements Versions {
+  newest: number
+
+  constructor(newest: number) {
+    this.newest = newest
+  }
+
+  take(): number {
+    this.newest += 1
+    return this.newest
+  }
 }
