@@ -6,6 +6,7 @@ import { openSqliteStore } from "../../src/stores/sqlite/index.ts"
 import type { Store } from "../../src/stores/store.ts"
 import type { NewFigure } from "./figure.ts"
 import { sleep } from "./measure.ts"
+import { onStop } from "./on-stop.ts"
 
 /** What a group of figures is given. */
 export interface Bench {
@@ -24,27 +25,17 @@ export interface Scratch extends AsyncDisposable {
   path(name: string): string
 }
 
-const directories = new Set<string>()
-
 /** A directory that goes when its scope ends, or when the benchmark is stopped by a signal. */
 export async function scratchDirectory(): Promise<Scratch> {
-  if (directories.size === 0) for (const signal of ["SIGINT", "SIGTERM"] as const) process.on(signal, stopped)
   const directory = await mkdtemp(join(tmpdir(), "stemma-bench-"))
-  directories.add(directory)
+  const forget = onStop(() => rmSync(directory, { recursive: true, force: true, maxRetries: 3 }))
   return {
     path: (name) => join(directory, name),
     async [Symbol.asyncDispose]() {
       await rm(directory, { recursive: true, force: true, maxRetries: 3 })
-      directories.delete(directory)
-      if (directories.size === 0)
-        for (const signal of ["SIGINT", "SIGTERM"] as const) process.off(signal, stopped)
+      forget()
     },
   }
-}
-
-function stopped(): void {
-  for (const directory of directories) rmSync(directory, { recursive: true, force: true, maxRetries: 3 })
-  process.exit(1)
 }
 
 export function openStore(path: string): Promise<Store> {

@@ -1,5 +1,6 @@
 import { spawn } from "node:child_process"
 import { fileURLToPath } from "node:url"
+import { onStop } from "./on-stop.ts"
 
 /** A process of the benchmark: it prepares, is told to go, and answers once. */
 export interface Child<Answer> extends AsyncDisposable {
@@ -15,6 +16,7 @@ export function startChild<Answer>(script: string, args: readonly string[]): Chi
     stdio: ["ignore", "inherit", "inherit", "ipc"],
     serialization: "advanced",
   })
+  const forget = onStop(() => child.kill("SIGKILL"))
   const exited = new Promise<void>((resolve) => child.once("exit", () => resolve()))
   const nextMessage = () =>
     new Promise<unknown>((resolve, reject) => {
@@ -34,6 +36,7 @@ export function startChild<Answer>(script: string, args: readonly string[]): Chi
     async [Symbol.asyncDispose]() {
       child.kill("SIGKILL")
       await exited
+      forget()
     },
   }
 }

@@ -1,3 +1,4 @@
+import { createHash } from "node:crypto"
 import { InboxItem, parseOrInvalid, StemmaError } from "../protocol/index.ts"
 import { cleanText } from "../session/clean-text.ts"
 import { Commit } from "./commit.ts"
@@ -56,6 +57,12 @@ function unstorable(what: string): StemmaError {
     "invalid",
     `The input holds ${what}, which cannot be stored. Give plain objects, lists and values.`,
   )
+}
+
+/** Names what an inbox item asks for, whenever it was asked. */
+export function payloadHash(item: InboxItem): Buffer {
+  const { time: _time, ...payload } = item
+  return createHash("sha256").update(canonicalJson(payload)).digest()
 }
 
 /** JSON with sorted keys: equal values give equal text. */

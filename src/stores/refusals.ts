@@ -266,6 +266,12 @@ export function redactWhileRunning(sessionID: string): StemmaError {
   return refusal("conflict", `Session ${sessionID} is being run. Stop the run, then redact.`, { sessionID })
 }
 
+export function readOnly(place: string): StemmaError {
+  return refusal("denied", `${place} is open for reading only. Open it without readOnly to change it.`, {
+    place,
+  })
+}
+
 export function notAPosition(value: number): StemmaError {
   return refusal("invalid", "A position must be a whole number from 0 on. Give one, or leave it out.", {
     value,

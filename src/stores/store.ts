@@ -83,7 +83,7 @@ export interface Store extends AsyncDisposable {
    */
   remove(sessionID: string): Promise<Removal>
   /** Takes content away for good, in every session that shares it: of a part, of a message, or of all messages. */
-  redact(target: { sessionID: string; messageID?: string; partID?: string }): Promise<Redaction>
+  redact(target: RedactionTarget): Promise<Redaction>
 
   readonly blobs: BlobStore
 
@@ -246,6 +246,13 @@ export interface Removal {
   /** Messages that stay because other sessions share them, and up to 20 of those sessions. */
   kept: { messages: number; sessions: string[] }
   blobs: number
+}
+
+/** A part (with its message), a message, or a whole session. */
+export interface RedactionTarget {
+  sessionID: string
+  messageID?: string
+  partID?: string
 }
 
 export interface Redaction {

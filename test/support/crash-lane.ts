@@ -44,9 +44,15 @@ export async function crashLane(
       const child: Child = next
       next = undefined
       await child.ready
+      const opened = new Promise((resolve) => child.process.once("message", resolve))
       child.process.send({ directory: stored, number, seed: seed + number } satisfies CrashGo)
       next = number + 1 < kills ? start(number + 1) : undefined
-      await delay(killAfterMs(random))
+      // Some die while they open the store, most in the middle of their work.
+      if (random() < 0.15) await delay(random() * 30)
+      else {
+        await Promise.race([opened, child.ended])
+        await delay(1 + random() * 70)
+      }
       child.process.kill("SIGKILL")
       await child.ended
       report.kills++
@@ -59,11 +65,6 @@ export async function crashLane(
   await using store = await driver.open(stored)
   await compareSessions(lane, store, [...lane.touched])
   return report
-}
-
-/** Some die while they open the store, most in the middle of their work. */
-function killAfterMs(random: () => number): number {
-  return random() < 0.15 ? random() * 25 : 30 + random() * 90
 }
 
 interface Lane {

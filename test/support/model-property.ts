@@ -17,6 +17,7 @@ export interface PropertyOptions {
   path?: string
   runs: number
   stepsMax: number
+  limitMs?: number
 }
 
 /** One random step: its kind, the numbers that it draws from, and which open store it goes to. */
@@ -52,18 +53,20 @@ export const intents = (stepsMax: number): fc.Arbitrary<Intent[]> =>
 
 /** The same for every open store, as if one process had them all: answers may depend on who asks. */
 const holder = currentHolder()
-/** A failure is made smaller for this long at most; the seed and the path stand in its message. */
-export const propertyLimits = { interruptAfterTimeLimit: 90_000, markInterruptAsFailure: true }
+/** The limits of a run: what fails is made smaller as long as there is time; its message has the seed and the path. */
+export function propertyParameters({ seed, path, runs, limitMs = 90_000 }: PropertyOptions) {
+  return { seed, path, numRuns: runs, interruptAfterTimeLimit: limitMs, markInterruptAsFailure: true }
+}
+
 const observeEvery = 8
 
 /** Random steps on memory and on a driver; fails, with the smallest list of calls, where the answers differ. */
 export async function checkAgainstMemory(driver: Driver, options: PropertyOptions): Promise<void> {
-  const { seed, path, runs: numRuns, stepsMax } = options
   await fc.assert(
-    fc.asyncProperty(intents(stepsMax), fc.integer({ min: 1, max: 2 }), (list, handles) =>
+    fc.asyncProperty(intents(options.stepsMax), fc.integer({ min: 1, max: 2 }), (list, handles) =>
       runOnce(driver, list, handles),
     ),
-    { seed, path, numRuns, ...propertyLimits },
+    propertyParameters(options),
   )
 }
 

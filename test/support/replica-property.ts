@@ -5,7 +5,7 @@ import { manualClock } from "./clock.ts"
 import { drawFrom } from "./draw.ts"
 import type { Driver } from "./drivers.ts"
 import { sampleIds } from "./ids.ts"
-import { type Intent, intents, type PropertyOptions, propertyLimits } from "./model-property.ts"
+import { type Intent, intents, type PropertyOptions, propertyParameters } from "./model-property.ts"
 import { emptyReplica, pullAll, pullSome, type Replica, replicaDifference } from "./replica.ts"
 import { allSteps } from "./steps/index.ts"
 import { temporaryDirectory } from "./temporary-directory.ts"
@@ -13,10 +13,9 @@ import { createWorld, type World } from "./world.ts"
 
 /** Random steps on a store while clients come and go; in the end each of them has what the store has. */
 export async function checkReplicas(driver: Driver, options: PropertyOptions): Promise<void> {
-  const { seed, path, runs: numRuns, stepsMax } = options
   await fc.assert(
-    fc.asyncProperty(intents(stepsMax), (list) => runOnce(driver, list)),
-    { seed, path, numRuns, ...propertyLimits },
+    fc.asyncProperty(intents(options.stepsMax), (list) => runOnce(driver, list)),
+    propertyParameters(options),
   )
 }
 

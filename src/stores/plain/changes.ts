@@ -1,6 +1,7 @@
 import type { Row } from "../../protocol/index.ts"
 import { growingField } from "../../session/grow.ts"
 import { checkLimit, decodeCursor, encodeCursor } from "../cursor.ts"
+import { changesLimit } from "../limits.ts"
 import { noSession } from "../refusals.ts"
 import type { Changes, Scope } from "../store.ts"
 import { ancestors } from "./find.ts"
@@ -32,7 +33,7 @@ export function readChanges(
   scope: Scope,
   options: { since?: string; limit?: number } = {},
 ): Changes {
-  const limit = checkLimit(options.limit, { standard: 1000, max: 10_000 })
+  const limit = checkLimit(options.limit, changesLimit)
   const since = decodeCursor(state.storeID, options.since, state.version)
   const sorted = placedRows(state, scope, since).sort(comparePlaced)
   let end = Math.min(limit, sorted.length)

@@ -1,17 +1,14 @@
+import { collectAge } from "../limits.ts"
 import type { CollectOptions } from "../store.ts"
 import type { PlainState } from "./model.ts"
 import { referencedBlobs, removeSession } from "./remove.ts"
-
-const dayMs = 24 * 60 * 60 * 1000
-const takenAgeMs = dayMs
-const tombstoneAgeMs = 30 * dayMs
 
 /** Imports that nobody will finish. */
 export function abandonedImports(
   state: PlainState,
   options: { nowMs: number; importAgeMs?: number },
 ): string[] {
-  const latest = options.nowMs - (options.importAgeMs ?? dayMs)
+  const latest = options.nowMs - (options.importAgeMs ?? collectAge.importMs)
   const old = [...state.sessions.values()].filter((session) => session.importing && session.begun <= latest)
   return old.sort((a, b) => a.serial - b.serial).map((session) => session.info.id)
 }
@@ -47,7 +44,7 @@ export function collectState(
   // Nobody ever saw these sessions: their end is no change.
   state.version = version
   const referenced = referencedBlobs(state)
-  const latestBlob = nowMs - (options.blobAgeMs ?? dayMs / 24)
+  const latestBlob = nowMs - (options.blobAgeMs ?? collectAge.blobMs)
   const blobs = [...options.blobs].filter(({ hash, time }) => time <= latestBlob && !referenced.has(hash))
   if (options.dryRun) for (const rollback of undone.reverse()) rollback()
   else forgetOld(state, nowMs)
@@ -56,11 +53,11 @@ export function collectState(
 
 function forgetOld(state: PlainState, nowMs: number): void {
   for (const [id, tombstone] of state.tombstones) {
-    if (tombstone.time <= nowMs - tombstoneAgeMs) state.tombstones.delete(id)
+    if (tombstone.time <= nowMs - collectAge.removedMs) state.tombstones.delete(id)
   }
   for (const session of state.sessions.values()) {
     for (const [id, item] of session.taken) {
-      if (item.time <= nowMs - takenAgeMs) session.taken.delete(id)
+      if (item.time <= nowMs - collectAge.takenMs) session.taken.delete(id)
     }
   }
 }

@@ -1,24 +1,17 @@
-import { createHash } from "node:crypto"
 import type { InboxItem } from "../../protocol/index.ts"
 import type { OpOf } from "../commit.ts"
-import { canonicalJson } from "../prepare.ts"
+import { payloadHash } from "../prepare.ts"
 import { itemDiffers, itemTaken, noItem } from "../refusals.ts"
 import { type Applied, applyChange, type Change } from "./change.ts"
 import { findSession, findVisible } from "./find.ts"
 import type { PlainState } from "./model.ts"
 
-/** Names what an item asks for, whenever it was asked. */
-export function payloadHash(item: InboxItem): string {
-  const { time: _time, ...payload } = item
-  return createHash("sha256").update(canonicalJson(payload)).digest("hex")
-}
-
 /** Admits a prepared item; `undefined` if it was admitted before. */
 export function admitItem(state: PlainState, item: InboxItem): Applied | undefined {
   const session = findVisible(state, item.sessionID)
   const waiting = session.inbox.find((candidate) => candidate.id === item.id)
-  const knownHash = waiting ? payloadHash(waiting) : session.taken.get(item.id)?.hash
-  if (knownHash === payloadHash(item)) return undefined
+  const knownHash = waiting ? payloadHash(waiting).toString("hex") : session.taken.get(item.id)?.hash
+  if (knownHash === payloadHash(item).toString("hex")) return undefined
   if (knownHash !== undefined) throw itemDiffers(item.sessionID, item.id)
   return applyChange(state, (change) => {
     change.touch(session).inbox = true
@@ -41,5 +34,8 @@ export function takeItem(change: Change, op: OpOf<"inbox.take">, options: { nowM
     session.inbox.filter((candidate) => candidate !== item),
   )
   change.undo.set(session, "inboxVersion", change.version)
-  change.undo.mapSet(session.taken, op.itemID, { hash: payloadHash(item), time: options.nowMs })
+  change.undo.mapSet(session.taken, op.itemID, {
+    hash: payloadHash(item).toString("hex"),
+    time: options.nowMs,
+  })
 }

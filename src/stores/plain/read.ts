@@ -1,5 +1,6 @@
 import type { HistoryItem, InboxItem, Part, PermissionRequest, Session, Todo } from "../../protocol/index.ts"
 import { checkLimit, checkPosition, checkTime, decodePage, encodePage } from "../cursor.ts"
+import { pageLimit } from "../limits.ts"
 import { noMessage } from "../refusals.ts"
 import type { HistoryPage, HistoryQuery, Page, SessionQuery } from "../store.ts"
 import { findTail, findVisible } from "./find.ts"
@@ -36,7 +37,7 @@ export function readInbox(state: PlainState, sessionID: string): InboxItem[] {
 }
 
 export function readSessions(state: PlainState, query: SessionQuery = {}): Page<Session> {
-  const limit = checkLimit(query.limit, { standard: 50, max: 1000 })
+  const limit = checkLimit(query.limit, pageLimit)
   const order = query.order ?? "updated"
   for (const bound of [query.updated?.from, query.updated?.to]) if (bound !== undefined) checkTime(bound)
   const kind = `sessions.${order}`
@@ -69,7 +70,7 @@ function matches({ info, importing }: PlainSession, query: SessionQuery): boolea
 
 export function readHistory(state: PlainState, sessionID: string, query: HistoryQuery = {}): HistoryPage {
   const session = findVisible(state, sessionID)
-  const limit = checkLimit(query.limit, { standard: 50, max: 1000 })
+  const limit = checkLimit(query.limit, pageLimit)
   const { messages, notes } = query.left === undefined ? session : findTail(session, query.left)
   let from = checkPosition(query.from) ?? 0
   let to = Math.min(checkPosition(query.to) ?? messages.length, messages.length)

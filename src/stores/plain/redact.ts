@@ -7,7 +7,7 @@ import {
   redactWhileRunning,
   redactWhileWaiting,
 } from "../refusals.ts"
-import type { Redaction } from "../store.ts"
+import type { Redaction, RedactionTarget } from "../store.ts"
 import { type Applied, applyChange, type Change } from "./change.ts"
 import { findVisible, inOrder } from "./find.ts"
 import { type Claimant, isHeldByOther } from "./lease.ts"
@@ -19,12 +19,6 @@ import {
   reachedLists,
 } from "./model.ts"
 import { messageBlobs, unreferenced } from "./remove.ts"
-
-export interface RedactionTarget {
-  sessionID: string
-  messageID?: string
-  partID?: string
-}
 
 /** A redaction that was made, and the blobs that nothing refers to any more. */
 export interface RedactionMade {

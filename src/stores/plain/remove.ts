@@ -1,5 +1,6 @@
 import type { InboxItem } from "../../protocol/index.ts"
 import { blobRefs } from "../../session/blob-refs.ts"
+import { keptSessionsMax } from "../limits.ts"
 import type { Removal } from "../store.ts"
 import { type Applied, applyChange, type Change } from "./change.ts"
 import { ancestors, findSession, inOrder } from "./find.ts"
@@ -11,8 +12,6 @@ export interface RemovalMade {
   removal: Omit<Removal, "blobs">
   freedBlobs: string[]
 }
-
-const keptSessionsMax = 20
 
 export function removeSession(state: PlainState, sessionID: string, options: { nowMs: number }): RemovalMade {
   const removed = withDescendants(state, findSession(state, sessionID))

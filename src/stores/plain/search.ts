@@ -9,6 +9,7 @@ import {
   type TextMatch,
 } from "../../session/search/index.ts"
 import { checkLimit, decodePage, encodePage } from "../cursor.ts"
+import { rankedPartsMax, searchLimit } from "../limits.ts"
 import type { SearchHit, SearchPage, SearchQuery } from "../store.ts"
 import { inOrder } from "./find.ts"
 import {
@@ -18,9 +19,6 @@ import {
   type PlainState,
   reachedLists,
 } from "./model.ts"
-
-/** Relevance is judged among this many of the newest parts that match. */
-const rankedPartsMax = 1000
 
 /** A place in the list of all hits: titles first, then by score, then newest first. */
 type Place = [rank: number, score: number, serial: number]
@@ -32,7 +30,7 @@ interface Found {
 
 /** Every search reads everything; there is no index. */
 export function searchSessions(state: PlainState, query: SearchQuery): SearchPage {
-  const limit = checkLimit(query.limit, { standard: 50, max: 200 })
+  const limit = checkLimit(query.limit, searchLimit)
   const terms = parseQuery(query.text)
   const order = query.order ?? "newest"
   const kind = `search.${order}`

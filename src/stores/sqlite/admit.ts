@@ -1,6 +1,5 @@
-import { createHash } from "node:crypto"
 import type { InboxItem } from "../../protocol/index.ts"
-import { canonicalJson } from "../prepare.ts"
+import { payloadHash } from "../prepare.ts"
 import { itemDiffers } from "../refusals.ts"
 import { type Applier, published } from "./apply.ts"
 import type { Versions } from "./writer.ts"
@@ -9,8 +8,7 @@ import type { Versions } from "./writer.ts"
 export function admitItem(applier: Applier, item: InboxItem, versions: Versions): { duplicate: boolean } {
   const { db, tails } = applier
   const tail = published(tails.get(item.sessionID))
-  const { time: _, ...payload } = item
-  const hash = createHash("sha256").update(canonicalJson(payload)).digest().subarray(0, 16)
+  const hash = payloadHash(item).subarray(0, 16)
   const known = db.get("SELECT hash FROM inbox WHERE session = ? AND id = ?", tail.key, item.id)
   if (known) {
     if (hash.equals(known[0] as Uint8Array)) return { duplicate: true }

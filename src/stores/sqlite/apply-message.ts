@@ -1,6 +1,6 @@
 import { isSettled, type MessageBody, mayFollow, type PartBody } from "../../protocol/index.ts"
 import { blobRefs } from "../../session/blob-refs.ts"
-import { growingField, grownText, withGrownText } from "../../session/grow.ts"
+import { grownText, withGrownText } from "../../session/grow.ts"
 import type { OpOf } from "../commit.ts"
 import {
   grownElsewhere,
@@ -23,7 +23,7 @@ import { touch, type Write } from "./apply.ts"
 import { decodePart, encodeMessage, encodePart, longKind, partKind } from "./codec.ts"
 import { encodeID } from "./id-codec.ts"
 import { findMessage } from "./locate.ts"
-import { completedTime, nextPieceOf, type OpenMessage, type OpenPart, type Tail } from "./tail.ts"
+import { completedTime, nextPieceOf, type OpenMessage, type OpenPart, openPart, type Tail } from "./tail.ts"
 
 /** Text longer than this stays in its pieces when it is sealed: writing it again would double what goes to disk. */
 const foldUnitsMax = 16 * 1024
@@ -67,19 +67,6 @@ function insertPart(
   )
   insertRefs(write, tail.segment, place.position, part)
   return openPart(key, part, 0)
-}
-
-function openPart(key: number, part: PartBody, pieces: number): OpenPart {
-  return {
-    key,
-    id: part.id,
-    type: part.type,
-    status: part.type === "tool" ? part.state.status : undefined,
-    growing: growingField(part) !== undefined,
-    length: grownText(part).length,
-    base: grownText(part).length,
-    pieces,
-  }
 }
 
 function insertRefs(write: Write, segment: number, position: number, part: PartBody): void {

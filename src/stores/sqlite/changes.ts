@@ -1,6 +1,7 @@
 import type { InboxItem, Part, PermissionRequest, Row, Todo } from "../../protocol/index.ts"
 import { growingField } from "../../session/grow.ts"
 import { checkLimit, decodeCursor, encodeCursor } from "../cursor.ts"
+import { changesLimit } from "../limits.ts"
 import type { Changes, Scope } from "../store.ts"
 import { decodeMessage, decodePart, parseStored } from "./codec.ts"
 import type { Tuple } from "./database.ts"
@@ -11,7 +12,6 @@ import type { Head } from "./segments.ts"
 import { decodeSession, sessionSelect } from "./session-rows.ts"
 import { firstPiece, lastPiece } from "./tail.ts"
 
-const changesLimit = { standard: 1000, max: 10_000 }
 const never = Number.MAX_SAFE_INTEGER
 
 /** Rows of one session that changed after `since`; those from version `until` on are not complete. */

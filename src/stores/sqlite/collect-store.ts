@@ -1,7 +1,8 @@
 import { rm } from "node:fs/promises"
+import { collectAge } from "../limits.ts"
 import type { Collected, CollectOptions } from "../store.ts"
 import type { BlobFiles } from "./blobs.ts"
-import { checkSignal, defaultBlobAgeMs } from "./collect.ts"
+import { checkSignal } from "./collect.ts"
 import type { WorkerClient } from "./worker-client.ts"
 
 interface Collecting {
@@ -41,7 +42,7 @@ async function collectBlobs(
   options: CollectOptions & { nowMs: number },
   collected: Collected,
 ): Promise<void> {
-  const latest = options.nowMs - (options.blobAgeMs ?? defaultBlobAgeMs)
+  const latest = options.nowMs - (options.blobAgeMs ?? collectAge.blobMs)
   let old: { hash: string | undefined; path: string; size: number }[] = []
   const flush = async () => {
     checkSignal(options.signal)

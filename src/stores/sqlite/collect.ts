@@ -1,17 +1,13 @@
 import { StemmaError } from "../../protocol/index.ts"
+import { collectAge } from "../limits.ts"
 import type { CollectOptions } from "../store.ts"
 import { enqueueGarbage, unreferencedBlobs } from "./garbage.ts"
 import { decodeID } from "./id-codec.ts"
 import type { Reader } from "./read-messages.ts"
 
-const dayMs = 24 * 60 * 60 * 1000
-export const defaultBlobAgeMs = dayMs / 24
-const takenAgeMs = dayMs
-const removedAgeMs = 30 * dayMs
-
 /** Sessions that nobody will finish importing, and children whose parent is gone: a removal was cut short. */
 export function abandonedSessions(reader: Reader, options: CollectOptions & { nowMs: number }): string[] {
-  const begun = options.nowMs - (options.importAgeMs ?? dayMs)
+  const begun = options.nowMs - (options.importAgeMs ?? collectAge.importMs)
   return reader.db
     .all(
       `SELECT s.id FROM sessions s JOIN segments g ON g.key = s.segment WHERE s.importing = 1 AND g.created <= ?
@@ -36,9 +32,12 @@ export function ownMessages(reader: Reader, sessionID: Uint8Array | string): num
 /** Forgets what was only remembered for a while. Inside a write transaction. */
 export function forgetOld(reader: Reader, nowMs: number): void {
   const { db } = reader
-  db.run("DELETE FROM inbox WHERE data IS NULL AND time <= ?", nowMs - takenAgeMs)
+  db.run("DELETE FROM inbox WHERE data IS NULL AND time <= ?", nowMs - collectAge.takenMs)
   const newest = db.get("SELECT max(version) FROM tips")?.[0] as number | null
-  for (const [session] of db.all("SELECT session FROM removed WHERE time <= ?", nowMs - removedAgeMs)) {
+  for (const [session] of db.all(
+    "SELECT session FROM removed WHERE time <= ?",
+    nowMs - collectAge.removedMs,
+  )) {
     const tip = db.get("SELECT version FROM tips WHERE session = ?", session as number)?.[0]
     // The highest version must stay known, or it would be given out again.
     if (tip === newest) continue

@@ -1,5 +1,6 @@
 import type { HistoryItem } from "../../protocol/index.ts"
 import { checkLimit, checkPosition } from "../cursor.ts"
+import { pageLimit } from "../limits.ts"
 import { noLeftTail, noSession } from "../refusals.ts"
 import type { HistoryPage, HistoryQuery } from "../store.ts"
 import { compactionKind, pruneKind } from "./codec.ts"
@@ -8,8 +9,6 @@ import { locateMessage } from "./locate.ts"
 import { type Reader, readItems } from "./read-messages.ts"
 import type { Head } from "./segments.ts"
 import { readSessionData } from "./session-rows.ts"
-
-export const pageLimit = { standard: 50, max: 1000 }
 
 /** The key, head and epoch of a session that people can see. */
 export function sessionHead(

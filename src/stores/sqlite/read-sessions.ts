@@ -1,10 +1,10 @@
 import type { Session } from "../../protocol/index.ts"
 import { checkLimit, checkTime, decodePage, encodePage } from "../cursor.ts"
+import { pageLimit } from "../limits.ts"
 import { noSession } from "../refusals.ts"
 import type { Page, SessionQuery } from "../store.ts"
 import type { Tuple, Value } from "./database.ts"
 import { encodeID } from "./id-codec.ts"
-import { pageLimit } from "./read-history.ts"
 import type { Reader } from "./read-messages.ts"
 import { decodeSession, sessionSelect } from "./session-rows.ts"
 

@@ -10,7 +10,7 @@ import {
   redactWhileRunning,
   redactWhileWaiting,
 } from "../refusals.ts"
-import type { Holder, Redaction } from "../store.ts"
+import type { Holder, Redaction, RedactionTarget } from "../store.ts"
 import { decodeMessage, encodeMessage, encodePart, longKind, parseStored, partKind } from "./codec.ts"
 import { decodeID, encodeID } from "./id-codec.ts"
 import { reindexPart } from "./index-text.ts"
@@ -19,12 +19,6 @@ import { sessionHead } from "./read-history.ts"
 import { type Reader, readSealedParts } from "./read-messages.ts"
 import { readSessionData, writeSessionData } from "./session-rows.ts"
 import { sharers } from "./sharing.ts"
-
-export interface RedactionTarget {
-  sessionID: string
-  messageID?: string
-  partID?: string
-}
 
 export interface RedactionMade {
   redaction: Redaction

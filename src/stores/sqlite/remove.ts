@@ -1,12 +1,12 @@
+import { keptSessionsMax } from "../limits.ts"
 import { noSession } from "../refusals.ts"
 import type { Removal } from "../store.ts"
 import type { Database } from "./database.ts"
 import { enqueueGarbage } from "./garbage.ts"
 import { decodeID, encodeID } from "./id-codec.ts"
 import type { Reader } from "./read-messages.ts"
+import { treeKeys } from "./scope.ts"
 import { sharers } from "./sharing.ts"
-
-const keptSessionsMax = 20
 
 /** What a removal took away from sight; the messages themselves are freed afterwards, in batches. */
 export interface Detached {
@@ -26,7 +26,7 @@ export function detachSession(reader: Reader, sessionID: string, options: Detach
   const { db } = reader
   const root = db.get("SELECT key FROM sessions WHERE id = ?", encodeID(sessionID))?.[0] as number | undefined
   if (root === undefined) throw noSession(sessionID)
-  const keys = descendants(db, root)
+  const keys = treeKeys(db, root)
   const reached: Detached["reached"] = new Map()
   const sessions: string[] = []
   const paths = keys.map((key) => ancestorIDs(db, key))
@@ -35,17 +35,6 @@ export function detachSession(reader: Reader, sessionID: string, options: Detach
     sessions.push(detachOne(reader, key, { ...options, ancestors: paths[index]! }))
   }
   return { sessions, reached }
-}
-
-function descendants(db: Database, root: number): number[] {
-  return db
-    .all(
-      `WITH RECURSIVE tree (key) AS (
-         SELECT ? UNION SELECT s.key FROM sessions s JOIN tree ON s.parent = tree.key)
-       SELECT key FROM tree`,
-      root,
-    )
-    .map(([key]) => key as number)
 }
 
 function ancestorIDs(db: Database, key: number): string[] {

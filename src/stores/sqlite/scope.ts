@@ -2,6 +2,7 @@ import type { Row } from "../../protocol/index.ts"
 import { noSession } from "../refusals.ts"
 import type { Scope } from "../store.ts"
 import { parseStored } from "./codec.ts"
+import type { Database } from "./database.ts"
 import { decodeID, encodeID } from "./id-codec.ts"
 import type { Reader } from "./read-messages.ts"
 
@@ -33,20 +34,23 @@ export function scopeFilter(reader: Reader, scope: Scope): ScopeFilter {
         session === key ? removedRow(reader, session, version, () => true) : undefined,
     }
   }
-  const tree = new Set(
-    reader.db
-      .all(
-        `WITH RECURSIVE tree (key) AS (
-           SELECT ? UNION SELECT s.key FROM sessions s JOIN tree ON s.parent = tree.key)
-         SELECT key FROM tree`,
-        key,
-      )
-      .map(([session]) => session as number),
-  )
+  const tree = new Set(treeKeys(reader.db, key))
   return {
     live: (session) => tree.has(session) && isVisible(reader, session),
     removed: (session, version) => removedRow(reader, session, version, (row) => row.path.includes(id)),
   }
+}
+
+/** The session and all its descendants, the session first. */
+export function treeKeys(db: Database, root: number): number[] {
+  return db
+    .all(
+      `WITH RECURSIVE tree (key) AS (
+         SELECT ? UNION SELECT s.key FROM sessions s JOIN tree ON s.parent = tree.key)
+       SELECT key FROM tree`,
+      root,
+    )
+    .map(([key]) => key as number)
 }
 
 /** The key of a session that is visible or was removed. */

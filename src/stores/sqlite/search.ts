@@ -11,6 +11,7 @@ import {
   type TextMatch,
 } from "../../session/search/index.ts"
 import { checkLimit, decodePage, encodePage } from "../cursor.ts"
+import { rankedPartsMax, searchLimit } from "../limits.ts"
 import type { SearchHit, SearchPage, SearchQuery } from "../store.ts"
 import { decodePart, longKind, roleOf } from "./codec.ts"
 import type { Database } from "./database.ts"
@@ -18,10 +19,6 @@ import { decodeID } from "./id-codec.ts"
 import { expressionFor } from "./prefix-terms.ts"
 import { type Reader, readSealedParts } from "./read-messages.ts"
 import { Sharing } from "./sharing.ts"
-
-const searchLimit = { standard: 50, max: 200 }
-/** Relevance is judged among this many of the newest matches. */
-const rankedMax = 1000
 
 /** Where a page ended: in the titles, in the parts by key, or in the ranked list by number. */
 type Phase = "titles" | "parts" | "ranked"
@@ -176,7 +173,7 @@ function rankedParts(search: Search): FoundPart[] {
     const { kind, text } = found
     const role = roleAt(search.reader, found)
     ranked.push({ found, score: scoreMatch(search.terms, found.match, { kind, text, role }) })
-    if (ranked.length === rankedMax) break
+    if (ranked.length === rankedPartsMax) break
   }
   ranked.sort((a, b) => b.score - a.score || b.found.key - a.found.key)
   return ranked.map(({ found }) => found)

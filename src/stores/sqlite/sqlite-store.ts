@@ -1,15 +1,8 @@
-import {
-  type Clock,
-  type InboxItem,
-  type PermissionRequest,
-  type Session,
-  StemmaError,
-  type Todo,
-} from "../../protocol/index.ts"
+import type { Clock, InboxItem, PermissionRequest, Session, Todo } from "../../protocol/index.ts"
 import type { Commit } from "../commit.ts"
 import { encodeCursor } from "../cursor.ts"
 import { prepareCommit, prepareItem } from "../prepare.ts"
-import { storeClosed } from "../refusals.ts"
+import { readOnly, storeClosed } from "../refusals.ts"
 import type {
   Admitted,
   BlobStore,
@@ -23,6 +16,7 @@ import type {
   Lease,
   Page,
   Redaction,
+  RedactionTarget,
   Removal,
   Scope,
   SearchPage,
@@ -44,7 +38,6 @@ import { Names } from "./names.ts"
 import { type OpenOptions, retryBusy } from "./open.ts"
 import { readHistory, sessionHead } from "./read-history.ts"
 import { readSession, readSessions } from "./read-sessions.ts"
-import type { RedactionTarget } from "./redact.ts"
 import { Segments } from "./segments.ts"
 import { Tails } from "./tail.ts"
 import { Upkeep } from "./upkeep.ts"
@@ -101,9 +94,9 @@ export class SqliteStore implements Store {
     this.#writer = new Writer(db, {
       pressure: () => this.#upkeep.pressure,
       begin: () => tails.begin(),
-      settle: () => {
+      settle: (writes) => {
         names.settle()
-        this.#upkeep.wrote()
+        this.#upkeep.wrote(writes)
       },
       rollback: () => {
         names.forget()
@@ -302,10 +295,6 @@ export class SqliteStore implements Store {
 
   #refuseReadOnly(): void {
     this.#refuseClosed()
-    if (!this.#readOnly) return
-    throw new StemmaError(
-      "denied",
-      `${this.#db.path} is open for reading only. Open it without readOnly to change it.`,
-    )
+    if (this.#readOnly) throw readOnly(this.#db.path)
   }
 }

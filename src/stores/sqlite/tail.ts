@@ -1,7 +1,7 @@
-import type { MessageBody, PartType, ToolStatus } from "../../protocol/index.ts"
+import type { MessageBody, PartBody, PartType, ToolStatus } from "../../protocol/index.ts"
 import { growingField, grownText } from "../../session/grow.ts"
 import { noSession } from "../refusals.ts"
-import { decodeMessage, decodePart, partTypeOf } from "./codec.ts"
+import { decodeMessage, decodePart } from "./codec.ts"
 import type { Database } from "./database.ts"
 import { encodeID } from "./id-codec.ts"
 
@@ -54,6 +54,20 @@ export function firstPiece(segment: number): number {
 
 export function lastPiece(segment: number): number {
   return segment * pieceBits + (pieceBits - 1)
+}
+
+export function openPart(key: number, part: PartBody, pieces: number): OpenPart {
+  const { length } = grownText(part)
+  return {
+    key,
+    id: part.id,
+    type: part.type,
+    status: part.type === "tool" ? part.state.status : undefined,
+    growing: growingField(part) !== undefined,
+    length,
+    base: length,
+    pieces,
+  }
 }
 
 /** The key of the next piece of a segment. */
@@ -161,16 +175,7 @@ function loadOpen(db: Database, segment: number, position: number): OpenMessage 
   )
   const parts = rows.map(([key, id, kind, data]): OpenPart => {
     const part = decodePart(id, kind as number, data, `Part ${String(key)}`)
-    return {
-      key: key as number,
-      id: part.id,
-      type: partTypeOf(kind as number),
-      status: part.type === "tool" ? part.state.status : undefined,
-      growing: growingField(part) !== undefined,
-      length: grownText(part).length,
-      base: grownText(part).length,
-      pieces: 0,
-    }
+    return openPart(key as number, part, 0)
   })
   const first = (message?.[3] ?? firstPiece(segment)) as number
   let nextPiece = first

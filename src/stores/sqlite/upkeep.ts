@@ -5,10 +5,10 @@ import type { WorkerClient } from "./worker-client.ts"
 /** Sealed text is indexed after this long, so that a burst is one batch. */
 const indexDelayMs = 200
 /** From this size on the log is written back while commits go on; from the second on they wait for it. */
-const logBytesFull = 3 * 1024 * 1024
+const logBytesFull = 4 * 1024 * 1024
 const logBytesHold = 6 * 1024 * 1024
-/** The log's size is looked at after so many transactions. */
-const logCheckEvery = 32
+/** The log's size is looked at after so many writes. */
+const logCheckEvery = 16
 const frameBytes = pageBytes + 24
 /** A log that nobody writes to is emptied after this long. */
 const idleMs = 2000
@@ -20,7 +20,7 @@ export class Upkeep {
   #indexTimer: NodeJS.Timeout | undefined
   #idleTimer: NodeJS.Timeout | undefined
   #lastWrite = 0
-  #transactions = 0
+  #writes = 0
   #emptying: Promise<void> | undefined
   #held: Promise<void> | undefined
 
@@ -40,11 +40,11 @@ export class Upkeep {
     this.#indexTimer.unref()
   }
 
-  /** A transaction was committed. */
-  wrote(): void {
+  /** A transaction with that many writes was committed. */
+  wrote(writes: number): void {
     this.#lastWrite = performance.now()
-    this.#transactions += 1
-    if (this.#transactions % logCheckEvery === 0) this.#checkLog()
+    this.#writes += writes
+    if (this.#writes >= logCheckEvery) this.#checkLog()
     if (this.#idleTimer !== undefined) return
     this.#idleTimer = setInterval(() => this.#whenIdle(), idleMs)
     this.#idleTimer.unref()
@@ -61,6 +61,7 @@ export class Upkeep {
   }
 
   #checkLog(): void {
+    this.#writes = 0
     const bytes = this.#logBytes()
     if (bytes > logBytesFull) this.#emptying ??= this.#writeBack()
     if (bytes > logBytesHold) this.#held ??= this.#emptying

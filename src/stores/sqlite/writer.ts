@@ -27,8 +27,8 @@ export interface WriterHooks {
   /** What the next transaction must wait for, if anything. */
   pressure(): Promise<void> | undefined
   begin(): void
-  /** The transaction is committed. */
-  settle(): void
+  /** A transaction with that many writes is committed. */
+  settle(writes: number): void
   /** A job failed and what it wrote was taken back; or the whole transaction was. */
   rollback(): void
 }
@@ -126,7 +126,7 @@ export class Writer {
       const counter = new VersionCounter((this.#db.get("SELECT max(version) FROM tips")?.[0] ?? 0) as number)
       answers = jobs.length === 1 ? [this.#single(jobs[0]!, counter)] : this.#group(jobs, counter)
       if (this.#db.inTransaction) this.#db.run("COMMIT")
-      this.#hooks.settle()
+      this.#hooks.settle(jobs.length)
     } catch (error) {
       try {
         if (this.#db.inTransaction) this.#db.run("ROLLBACK")
