@@ -13,13 +13,14 @@ export const idPrefix = {
 export type IDKind = keyof typeof idPrefix
 
 /** Foreign ids (`ses-1708300000000`, `msg-11`) are accepted as they stand, so that imported sessions keep their names. */
+export function idPattern(kind: IDKind): RegExp {
+  return new RegExp(`^${idPrefix[kind]}[_-][0-9A-Za-z][0-9A-Za-z_-]{0,62}$`)
+}
+
 function idSchema(kind: IDKind) {
   return z
     .string()
-    .regex(
-      new RegExp(`^${idPrefix[kind]}[_-][0-9A-Za-z][0-9A-Za-z_-]{0,62}$`),
-      `expected a ${kind} id such as ${idPrefix[kind]}_01jd0c7q5x3v9k2m4n6p8r0s1t`,
-    )
+    .regex(idPattern(kind), `expected a ${kind} id such as ${idPrefix[kind]}_01jd0c7q5x3v9k2m4n6p8r0s1t`)
 }
 
 export const SessionID = idSchema("session")
@@ -36,7 +37,20 @@ export interface Clock {
 
 export const systemClock: Clock = { now: () => Date.now() }
 
+const pool = new Uint8Array(1024)
+let unused = 0
+
+/** A number in [0, 1) from the system's secure source, asked for a thousand at a time: asking for each is slow. */
+function secureRandom(): number {
+  if (unused === 0) {
+    crypto.getRandomValues(pool)
+    unused = pool.length
+  }
+  unused -= 1
+  return pool[unused]! / 256
+}
+
 /** A new id. `random` returns a number in [0, 1); without it the system's secure source is used. */
-export function createID(kind: IDKind, nowMs: number, random?: () => number): string {
+export function createID(kind: IDKind, nowMs: number, random: () => number = secureRandom): string {
   return `${idPrefix[kind]}_${ulid(nowMs, random).toLowerCase()}`
 }

@@ -2,12 +2,15 @@ import type { PartBody } from "../protocol/index.ts"
 
 const blobUrl = /^blob:([0-9a-f]{64})$/
 
+const none: readonly string[] = []
+
 function hashOf(url: string): string | undefined {
   return blobUrl.exec(url)?.[1]
 }
 
 /** The blobs that a part names, each once: attachments, and the whole output of a tool whose shown output was cut. */
-export function blobRefs(part: PartBody): string[] {
+export function blobRefs(part: PartBody): readonly string[] {
+  if (part.type !== "file" && part.type !== "tool") return none
   const hashes = new Set<string>()
   if (part.type === "file") {
     const hash = hashOf(part.url)

@@ -2,12 +2,13 @@ import { createHash } from "node:crypto"
 import { InboxItem, parseOrInvalid, StemmaError } from "../protocol/index.ts"
 import { cleanText } from "../session/clean-text.ts"
 import { Commit } from "./commit.ts"
+import { prepareHot } from "./prepare-hot.ts"
 
 const depthMax = 200
 
 /** A commit that is well formed, shares nothing with what the caller gave, and holds no text that a store cannot keep. */
 export function prepareCommit(commit: Commit): Commit {
-  return storable(parseOrInvalid(Commit, commit, "The commit"))
+  return prepareHot(commit) ?? storable(parseOrInvalid(Commit, commit, "The commit"))
 }
 
 export function prepareItem(item: InboxItem): InboxItem {

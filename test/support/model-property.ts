@@ -10,7 +10,7 @@ import { observe, observeChanges } from "./observe.ts"
 import { sampleQueries } from "./samples.ts"
 import { allSteps } from "./steps/index.ts"
 import { temporaryDirectory } from "./temporary-directory.ts"
-import { createWorld, disagreement, type World } from "./world.ts"
+import { createWorld, disagreement, passTime, type World, withTrace } from "./world.ts"
 
 export interface PropertyOptions {
   seed: number
@@ -91,12 +91,14 @@ async function runOnce(driver: Driver, list: Intent[], handleCount: number): Pro
   try {
     for (const [index, intent] of list.entries()) {
       handle = intent.handle % handleCount
-      clock.advance((intent.numbers[0] ?? 0) % 700)
+      passTime(world, (intent.numbers[0] ?? 0) % 700)
       await allSteps[intent.step]!.run(world, drawFrom(intent.numbers.slice(1)))
       if (index % observeEvery === observeEvery - 1)
         await compareAll(world, [sampleQueries[index % sampleQueries.length]!])
     }
     await compareAll(world, sampleQueries)
+  } catch (error) {
+    throw withTrace(error, world)
   } finally {
     for (const store of handles) await store.close()
   }

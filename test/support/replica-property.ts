@@ -9,7 +9,7 @@ import { type Intent, intents, type PropertyOptions, propertyParameters } from "
 import { emptyReplica, pullAll, pullSome, type Replica, replicaDifference } from "./replica.ts"
 import { allSteps } from "./steps/index.ts"
 import { temporaryDirectory } from "./temporary-directory.ts"
-import { createWorld, type World } from "./world.ts"
+import { createWorld, passTime, type World, withTrace } from "./world.ts"
 
 /** Random steps on a store while clients come and go; in the end each of them has what the store has. */
 export async function checkReplicas(driver: Driver, options: PropertyOptions): Promise<void> {
@@ -38,7 +38,7 @@ async function runOnce(driver: Driver, list: Intent[]): Promise<void> {
   const replicas: Replica[] = [emptyReplica({ directory: "/project" })]
   try {
     for (const intent of list) {
-      clock.advance((intent.numbers[0] ?? 0) % 700)
+      passTime(world, (intent.numbers[0] ?? 0) % 700)
       await allSteps[intent.step]!.run(world, drawFrom(intent.numbers.slice(1)))
       const draw = drawFrom(intent.visit)
       if (draw.chance(15) && world.live.length > 0 && replicas.length < 6) {
@@ -52,8 +52,7 @@ async function runOnce(driver: Driver, list: Intent[]): Promise<void> {
     }
     for (const replica of replicas) await checkReplica(replica, handle.store, world)
   } catch (error) {
-    const reason = error instanceof Error ? error.message : String(error)
-    throw new Error(`${driver.name}: ${reason}\nafter:\n${world.trace.join("\n")}`, { cause: error })
+    throw withTrace(error, world)
   } finally {
     await handle.store.close()
   }

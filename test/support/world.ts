@@ -81,9 +81,13 @@ function cursorOf(value: unknown): string | undefined {
 
 export function disagreement(world: World, found: string): Error {
   const subjects = world.subjects().map((store) => store.name)
-  return new Error(
-    `${subjects} disagrees with ${world.oracle.name} at ${found}\nafter:\n${world.trace.join("\n")}`,
-  )
+  return new Error(`${subjects} disagrees with ${world.oracle.name} at ${found}`)
+}
+
+/** The same error with every call that led to it. */
+export function withTrace(error: unknown, { trace }: World): Error {
+  const reason = error instanceof Error ? error.message : String(error)
+  return new Error(`${reason}\nafter:\n${trace.join("\n")}`, { cause: error })
 }
 
 export function call<M extends Method>(
@@ -113,6 +117,12 @@ export async function fenceOf(world: World, sessionID: string): Promise<Record<s
 /** Commits operations of the session's run under its lease. */
 export async function commitRun(world: World, sessionID: string, ops: Op[]) {
   return commit(world, ops, { fences: await fenceOf(world, sessionID) })
+}
+
+export function passTime(world: World, ms: number): void {
+  if (ms === 0) return
+  world.trace.push(`clock.advance(${ms})`)
+  world.clock.advance(ms)
 }
 
 export interface Seen {

@@ -13,8 +13,9 @@ export interface AdoptionPlan {
   /** Where their lines are. */
   ranges: [from: number, to: number][]
   title: string | undefined
-  /** How far the file is accounted for then, and the last line's id. */
+  /** How far the file is accounted for then. */
   end: number
+  /** The id of the last line taken, if there are messages. */
   leaf: string | null
 }
 
@@ -59,9 +60,9 @@ export function planAdoption(lines: Line[], known: KnownFile): AdoptionPlan {
     keep,
     messages,
     ranges: messages.length === 0 ? [] : joinRanges(fresh),
-    title: titleOf(lines.filter((line) => line.from >= known.from && line.from < end)),
+    title: titleOf(lines.filter((line) => isNews(line, known) && line.from < end)),
     end,
-    leaf: (last && entryID(last)) ?? messages.at(-1)?.message.id ?? known.loaded?.book.leaf ?? null,
+    leaf: (last && entryID(last)) ?? messages.at(-1)?.message.id ?? null,
   }
 }
 
@@ -101,9 +102,14 @@ function joinRanges(lines: Line[]): [from: number, to: number][] {
   return ranges
 }
 
-/** The name that another program gave the session last. */
+/** True for what we do not know yet: in a file that is ours, our own lines are no news. */
+function isNews(line: Line, { loaded, from }: KnownFile): boolean {
+  return line.from >= from && !(loaded && line.value.seq !== undefined)
+}
+
+/** The name that the session was given last. */
 function titleOf(lines: Line[]): string | undefined {
-  const line = lines.findLast(({ value }) => value.type === "session_info" && value.seq === undefined)
+  const line = lines.findLast(({ value }) => value.type === "session_info")
   const name =
     line && isObject(line.value) && typeof line.value.name === "string" ? line.value.name.trim() : ""
   return name === "" ? undefined : name

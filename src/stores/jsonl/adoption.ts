@@ -33,10 +33,13 @@ export async function settleSession(core: Core, entry: Entry, options: SettleOpt
   if (size === entry.main) return
   if (size < entry.main) throw damaged(file, "is shorter than it was: some of it was lost")
   const parsed = await parseWhole(core, file)
-  const session = core.state.sessions.get(entry.id)
-  if (parsed.end === entry.main || !session) return
+  if (parsed.end === entry.main || !core.state.sessions.has(entry.id)) return
   const loaded = await readSession(core, entry)
-  if (openMessage(loaded.session)) return
+  if (openMessage(loaded.session)) {
+    // Ours comes next, on what was there before: the other program's lines are a branch that nobody follows.
+    if (options.now) passOver(entry, parsed, options.draft)
+    return
+  }
   install(core, entry, loaded)
   const plan = planAdoption(parsed.lines, {
     loaded,
@@ -76,6 +79,14 @@ export async function adoptFile(
   const session = core.state.sessions.get(place.id)!
   entry.book = { ...emptyBook(session, place.id), foreignEnd: plan.end }
   finish(core, entry, { applied, plan, parsed, draft: options.draft })
+}
+
+function passOver(entry: Entry, parsed: ParsedLines, draft: BatchDraft): void {
+  draft.account(entry)
+  entry.main = parsed.end
+  if (!entry.book) return
+  entry.book.unended = parsed.unended
+  for (const id of lineIDs(parsed)) entry.book.ids.add(id)
 }
 
 function adoptInto(
@@ -138,12 +149,13 @@ function finish(
 
 function keepBook(entry: Entry, plan: AdoptionPlan, parsed: ParsedLines): void {
   const book = entry.book!
-  book.leaf = plan.leaf
+  if (plan.messages.length > 0) book.leaf = plan.leaf
   book.unended = parsed.unended && plan.end === parsed.end
-  for (const line of parsed.lines) {
-    const id = entryID(line)
-    if (id !== undefined && line.value.type !== "session") book.ids.add(id)
-  }
+  for (const id of lineIDs(parsed)) book.ids.add(id)
+}
+
+function lineIDs({ lines }: ParsedLines): string[] {
+  return lines.flatMap((line) => (line.value.type === "session" ? [] : (entryID(line) ?? [])))
 }
 
 /** The whole file; a last line that somebody began and never finished is cut off. */

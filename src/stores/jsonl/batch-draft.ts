@@ -162,8 +162,19 @@ export class BatchDraft {
     this.purge = true
   }
 
-  /** Gives one of a session's files a whole new content. */
-  replaceState(entry: Entry, text: string): void {
+  /** Sessions whose state files have become long. */
+  longStates(bytesMin: number): string[] {
+    return [...this.#sessions].flatMap(([id, marked]) =>
+      marked && marked.entry.state >= bytesMin ? [id] : [],
+    )
+  }
+
+  /** Writes a session's state file from the beginning, if that makes it much shorter. */
+  shortenState(entry: Entry): void {
+    const session = this.#core.state.sessions.get(entry.id)
+    if (!session || !entry.book) return
+    const text = encodeState(session, entry.book, { store: this.#core.state.storeID })
+    if (Buffer.byteLength(text) * 2 > entry.state) return
     this.#mark(entry, { summary: false })
     this.#replace(entry, "state", text)
   }
@@ -264,7 +275,7 @@ export class BatchDraft {
       this.#sessions.set(entry.id, { entry, summary })
       this.#before.set(entry, { main, state, tokens, blobs, family })
     }
-    core.staleIndexes.add(entry.folder)
+    core.stale(entry)
   }
 
   #entryOf(session: PlainSession): Entry {

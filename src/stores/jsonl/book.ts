@@ -60,11 +60,12 @@ export function bookOf(
   }
 }
 
-/** The last line: the file is read up to what is ours or was adopted, and no further. */
-function leafOf({ main, leaves }: { main: Line[]; leaves: string[] }): string | null {
-  const last = main.at(-1)
+/** The last line that is ours or was adopted: lines of others that nobody took are beside the path. */
+function leafOf(known: { main: Line[]; adopted: Adoption[]; leaves: string[] }): string | null {
+  const adoptedEnd = Math.max(0, ...known.adopted.flatMap(({ ranges }) => ranges.map(([, to]) => to)))
+  const last = known.main.findLast((line) => isOurs(line) || line.from < adoptedEnd)
   if (!last || last.value.type === "session") return null
-  return entryID(last) ?? leaves.at(-1) ?? null
+  return entryID(last) ?? known.leaves.at(-1) ?? null
 }
 
 /** True for every line that we wrote after the header. */

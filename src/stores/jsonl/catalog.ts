@@ -98,7 +98,7 @@ function isPending(core: Core, file: string): boolean {
 async function rebuild(core: Core, one: FoundFiles, options: { locked: boolean }): Promise<void> {
   const known = core.entries.get(one.id)
   const entry = known ?? core.addEntry({ id: one.id, folder: one.folder, name: one.name })
-  core.staleIndexes.add(one.folder)
+  core.stale(entry)
   try {
     const loaded = await readFiles(core, entry, options)
     let { newest } = loaded.session

@@ -26,6 +26,7 @@ export async function findProblems(core: Core): Promise<string[]> {
 /** Files that end in the middle of a line: nobody has written them since, who would have cut it. */
 function tornFiles(core: Core): string[] {
   return [...core.entries.values()].flatMap((entry) => {
+    if (entry.problem) return []
     const file = core.mainFile(entry)
     const tail = core.files.read(file, entry.main)
     const end = tail.lastIndexOf(0x0a) + 1

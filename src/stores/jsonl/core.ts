@@ -36,6 +36,8 @@ export interface Entry {
   seen: number
   /** Why its files cannot be read. */
   problem: StemmaError | undefined
+  /** Its line in the index, as long as nothing changes. */
+  indexLine: string | undefined
 }
 
 export interface CoreOptions {
@@ -91,6 +93,7 @@ export class Core {
   become(other: Core): void {
     const before = new Map([...this.state.sessions].map(([id, { newest }]) => [id, newest]))
     const { sessions, tombstones, keys, segments } = other.state
+    this.journal.close()
     this.journal = other.journal
     this.state.version = other.state.version
     Object.assign(this.state, { sessions, tombstones, keys })
@@ -134,6 +137,7 @@ export class Core {
       pins: 0,
       seen: 0,
       problem: undefined,
+      indexLine: undefined,
     }
     this.entries.set(place.id, entry)
     return entry
@@ -167,6 +171,12 @@ export class Core {
   unload(entry: Entry): void {
     if (!this.state.sessions.has(entry.id)) return
     this.putShell(entry, this.summary(entry))
+  }
+
+  /** The session's line in the index, and the index, no longer tell what is so. */
+  stale(entry: Entry): void {
+    entry.indexLine = undefined
+    this.staleIndexes.add(entry.folder)
   }
 
   /** Forgets a session that is gone. */

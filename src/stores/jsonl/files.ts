@@ -25,6 +25,7 @@ const readLaterBytesMin = 512 * 1024
 
 export interface FileStat {
   size: number
+  /** Whole milliseconds: not every program that copies files keeps more. */
   mtimeMs: number
   ino: number
 }
@@ -48,7 +49,7 @@ export class Files {
   stat(name: string): FileStat | undefined {
     return guard(this.path(name), () => {
       const found = statSync(this.path(name), { throwIfNoEntry: false })
-      return found && { size: found.size, mtimeMs: found.mtimeMs, ino: found.ino }
+      return found && { size: found.size, mtimeMs: Math.round(found.mtimeMs), ino: found.ino }
     })
   }
 
@@ -103,6 +104,19 @@ export class Files {
         return bytes.subarray(0, bytesRead)
       } finally {
         await file.close()
+      }
+    })
+  }
+
+  /** Holds a file open, so that no other file can get its inode number. */
+  pin(name: string): { ino: number; release(): void } | undefined {
+    return guard(this.path(name), () => {
+      try {
+        const fd = openSync(this.path(name), "r")
+        return { ino: fstatSync(fd).ino, release: () => closeSync(fd) }
+      } catch (error) {
+        if (errorCode(error) === "ENOENT") return undefined
+        throw error
       }
     })
   }

@@ -45,7 +45,7 @@ function takeChange(
 ): void {
   const { folder, name, summary } = change
   const entry = core.entries.get(id) ?? core.addEntry({ id, folder, name })
-  core.staleIndexes.add(folder)
+  core.stale(entry)
   const grown = grownBy(core, entry, batch)
   entry.main = change.main
   entry.state = change.state

@@ -44,9 +44,9 @@ export async function writeIndex(core: Core, folder: string, options: { sync: bo
     if (entry.folder !== folder) continue
     const session = core.state.sessions.get(entry.id)
     if (!session) continue
-    const line = `${JSON.stringify(entry.id)}:${JSON.stringify(indexEntry(core, entry))}`
-    if (session.importing) importing.push(line)
-    else sessions.push(line)
+    entry.indexLine ??= `${JSON.stringify(entry.id)}:${JSON.stringify(indexEntry(core, entry))}`
+    if (session.importing) importing.push(entry.indexLine)
+    else sessions.push(entry.indexLine)
   }
   const text = `{"sessions":{${byLine(sessions)}},"stemma":{"format":1,"importing":{${byLine(importing)}}}}\n`
   await core.files.replace(`${folder}/${indexName}`, Buffer.from(text), options)
@@ -76,7 +76,8 @@ function indexEntry(core: Core, entry: Entry): IndexEntry {
     createdAt: info.time.created,
     lastAt: info.time.updated,
     tokenEstimate: entry.tokens,
-    stemma: { ...extra, sum: sumOf(extra) },
+    // What could not be read must be looked at again by whoever opens the store next.
+    ...(entry.problem ? {} : { stemma: { ...extra, sum: sumOf(extra) } }),
   }
 }
 

@@ -6,10 +6,8 @@ import type { Holder, Store } from "../store.ts"
 import { Core } from "./core.ts"
 import { Files } from "./files.ts"
 import { StoreLock } from "./lock.ts"
-import { adoptFound, readStoreID, reread } from "./open.ts"
+import { readStoreID, reread } from "./open.ts"
 import { JsonlStore } from "./store.ts"
-import { lookWork } from "./works.ts"
-import { Writer } from "./writer.ts"
 
 export interface JsonlStoreOptions {
   /** Where the files are; made if it is not there. */
@@ -68,9 +66,5 @@ export async function openJsonlStoreOn(
   } finally {
     lock.release()
   }
-  const { foreign, grown } = opened.unsettled
-  if (foreign.length + grown.length > 0) {
-    await new Writer(opened, lock).submit(lookWork([], (draft) => adoptFound(opened, draft)))
-  }
-  return new JsonlStore(opened, lock)
+  return new JsonlStore(opened, lock).start()
 }

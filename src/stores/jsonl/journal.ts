@@ -53,8 +53,10 @@ interface JournalHeader {
 /** The batches since the last checkpoint, as this process has read them. */
 export class Journal {
   readonly #files: Files
-  #ino = 0
+  /** The file that was read; while it is held, its inode number tells it from every other file. */
+  #pin: { ino: number; release(): void } | undefined
   #read = 0
+  #before: { size: number; n: number; version: number } | undefined
   n = 0
   version = 0
   boot = ""
@@ -81,49 +83,36 @@ export class Journal {
    */
   readNew(): Batch[] | "lost" {
     const stat = this.#files.stat(journalName)
-    if (!stat) {
-      this.#ino = 0
-      return "lost"
-    }
-    if (stat.ino === this.#ino && stat.size === this.#read) return []
-    if (stat.ino !== this.#ino || stat.size < this.#read) return this.#readAgain(stat.ino)
-    return this.#take(this.#wholeLines(this.#read))
-  }
-
-  #readAgain(ino: number): Batch[] | "lost" {
-    const lines = this.#wholeLines(0)
-    const header = lines.shift()
-    if (!header || !isHeader(header.value)) {
-      this.#ino = 0
-      return "lost"
-    }
-    const missed = header.value.n !== this.n || this.#ino === 0
-    this.#ino = ino
-    this.#read = header.to
-    this.n = header.value.n
-    this.version = header.value.version
-    this.boot = header.value.boot
-    this.last = undefined
-    if (!missed) return this.#take(lines)
-    this.#read = 0
-    this.#ino = 0
-    return "lost"
+    if (!stat || !this.#pin) return "lost"
+    if (stat.ino === this.#pin.ino && stat.size === this.#read) return []
+    if (stat.ino === this.#pin.ino && stat.size > this.#read) return this.#take(this.#wholeLines(this.#read))
+    const { n } = this
+    const batches = this.readAll()
+    // Nothing was missed if the new journal goes on where the old one was read to.
+    return batches && this.n - batches.length === n ? batches : "lost"
   }
 
   /** Everything in the journal from its beginning; `undefined` if there is none that can be read. */
   readAll(): Batch[] | undefined {
-    this.#ino = 0
-    const stat = this.#files.stat(journalName)
-    const lines = stat ? this.#wholeLines(0) : []
+    this.close()
+    this.#pin = this.#files.pin(journalName)
+    const lines = this.#pin ? this.#wholeLines(0) : []
     const header = lines.shift()
-    if (!stat || !header || !isHeader(header.value)) return undefined
-    this.#ino = stat.ino
+    if (!header || !isHeader(header.value)) {
+      this.close()
+      return undefined
+    }
     this.#read = header.to
     this.n = header.value.n
     this.version = header.value.version
     this.boot = header.value.boot
     this.last = undefined
     return this.#take(lines)
+  }
+
+  close(): void {
+    this.#pin?.release()
+    this.#pin = undefined
   }
 
   /** Whatever follows the last whole batch, in bytes: a writer died there. To be asked and cut under the lock. */
@@ -136,18 +125,23 @@ export class Journal {
   }
 
   append(batch: Batch): void {
+    const { n, version } = this
+    this.#before = { size: this.#read, n, version }
     const line = Buffer.from(`${JSON.stringify(batch)}\n`)
     this.#read = this.#files.append(journalName, line)
     this.#accept(batch)
   }
 
-  /** Takes the newest batch back: it was written, but could not be done. */
-  undo(before: { size: number; n: number; version: number }): void {
+  /** Takes back the batch that was appended last: it could not be done. */
+  undo(): void {
+    const before = this.#before
+    if (!before) return
     this.#files.truncate(journalName, before.size)
     this.#read = before.size
     this.n = before.n
     this.version = before.version
     this.last = undefined
+    this.#before = undefined
   }
 
   /** Begins the journal again, after everything in it was done. */
@@ -156,7 +150,8 @@ export class Journal {
     const header: JournalHeader = { type: "journal", format: formatVersion, n, version, boot }
     const bytes = Buffer.from(`${JSON.stringify(header)}\n`)
     await this.#files.replace(journalName, bytes, { sync: options.sync })
-    this.#ino = this.#files.stat(journalName)?.ino ?? 0
+    this.close()
+    this.#pin = this.#files.pin(journalName)
     this.#read = bytes.length
     this.n = n
     this.version = version

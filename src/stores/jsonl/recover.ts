@@ -22,11 +22,11 @@ export function doBatch(core: Core, batch: Batch): { file: string; shift: number
 
 /** Takes appended bytes away again, as far as they came; batches that did more than append cannot be taken back. */
 export function undoAppends(core: Core, batch: Batch): void {
-  for (const { file, at } of batch.appends) {
-    const size = core.files.stat(file)?.size
-    if (size === undefined) continue
+  for (const { file, at, text } of batch.appends) {
+    // If there is anything else, another program wrote it.
+    if (!core.files.read(file, at).equals(Buffer.from(text))) continue
     if (at === 0) core.files.remove(file)
-    else if (size > at) core.files.truncate(file, at)
+    else core.files.truncate(file, at)
   }
 }
 

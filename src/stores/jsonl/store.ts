@@ -85,6 +85,16 @@ export class JsonlStore implements Store {
     }
   }
 
+  /** Takes in what others wrote before the store was opened. */
+  async start(): Promise<this> {
+    const core = this.#core
+    const { foreign, grown } = core.unsettled
+    if (foreign.length + grown.length > 0) {
+      await this.#writer.submit(lookWork([], (draft) => adoptFound(core, draft)))
+    }
+    return this
+  }
+
   async commit(commit: Commit) {
     this.#open()
     const prepared = prepareCommit(commit)
@@ -191,7 +201,7 @@ export class JsonlStore implements Store {
 
   async check() {
     await this.#freshen([])
-    this.#lookedAt = 0
+    this.#lookedAt = Number.NEGATIVE_INFINITY
     await this.#look()
     return { problems: await findProblems(this.#core) }
   }
@@ -209,6 +219,7 @@ export class JsonlStore implements Store {
     clearInterval(this.#poll)
     await this.#writer.close()
     this.#core.watchers.clear()
+    this.#core.journal.close()
     if (!this.#core.readOnly) this.#lock.close()
   }
 

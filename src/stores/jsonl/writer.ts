@@ -1,11 +1,13 @@
 import { setImmediate as turnOver } from "node:timers/promises"
 import { StemmaError } from "../../protocol/index.ts"
 import { encodeCursor } from "../cursor.ts"
+import { openMessage } from "../plain/index.ts"
 import { settleSession } from "./adoption.ts"
 import { BatchDraft } from "./batch-draft.ts"
 import { checkpoint, writeIndexes } from "./checkpoint.ts"
 import type { Core } from "./core.ts"
 import { follow } from "./follow.ts"
+import type { Batch } from "./journal.ts"
 import { dropIdle, load } from "./loader.ts"
 import type { StoreLock } from "./lock.ts"
 import { reread } from "./open.ts"
@@ -13,6 +15,8 @@ import { doBatch, redo, undoAppends } from "./recover.ts"
 
 const lockTimeoutMs = 10_000
 const journalBytesMax = 256 * 1024
+/** A state file this long is looked at: most of it may be text that has been sealed since. */
+const stateBytesMax = 128 * 1024
 /** The index is written that long after a change, or later if writing it takes long. */
 const indexDelayMs = 1000
 const indexShare = 50
@@ -46,6 +50,7 @@ export class Writer {
   #indexTimer: NodeJS.Timeout | undefined
   #indexMs = 0
   #journalMax = journalBytesMax
+  readonly #shortening = new Set<string>()
 
   constructor(core: Core, lock: StoreLock) {
     this.#core = core
@@ -152,9 +157,16 @@ export class Writer {
         ),
       ]
     }
-    for (const step of draft.done) step()
+    for (const step of draft.done) {
+      try {
+        step()
+      } catch (error) {
+        // It is committed: what could not be tidied up is left to `collect`.
+        core.warn((error as Error).message)
+      }
+    }
     core.watchers.tell(encodeCursor(core.state.storeID, core.state.version), draft.touched)
-    if (!draft.isEmpty) this.#keepUp()
+    if (!draft.isEmpty) this.#keepUp(draft)
     return [
       ...answers,
       ...done.map(
@@ -180,34 +192,46 @@ export class Writer {
   /** Writes the batch: whole drafts first, then the journal, then the files. */
   async #commit(draft: BatchDraft): Promise<void> {
     const core = this.#core
-    const { journal, files } = core
     if (draft.isEmpty) return
     const batch = draft.build()
-    for (const [file, text] of draft.wholes) {
-      files.remove(draft.draftOf(file))
-      await files.create(draft.draftOf(file), Buffer.from(text), { sync: core.full })
-    }
-    const before = { size: journal.size, n: journal.n, version: journal.version }
-    journal.append(batch)
-    const forGood = Boolean(batch.renames ?? batch.deletes)
+    await this.#writeJournal(draft, batch)
     try {
-      if (core.full) await journal.sync()
-      const shifted = doBatch(core, batch)
-      for (const { file } of batch.appends) core.unsynced.add(file)
-      for (const [, file] of batch.renames ?? []) core.unsynced.add(file)
-      this.#shift(shifted)
+      this.#shift(doBatch(core, batch))
     } catch (error) {
-      if (forGood) {
-        // What the journal says is done again before the next batch.
+      if (batch.renames ?? batch.deletes) {
+        // It cannot be taken back. It is in the journal, and done again before the next batch.
         core.undone = true
         core.warn(`The newest batch is in the journal but not in the files yet: ${(error as Error).message}`)
-        return
+      } else {
+        undoAppends(core, batch)
+        core.journal.undo()
+        throw error
       }
-      undoAppends(core, batch)
-      journal.undo(before)
+    }
+    for (const { file } of batch.appends) core.unsynced.add(file)
+    for (const [, file] of batch.renames ?? []) core.unsynced.add(file)
+    if (draft.purge) await this.#checkpoint()
+  }
+
+  async #writeJournal(draft: BatchDraft, batch: Batch): Promise<void> {
+    const { journal, files, full } = this.#core
+    const drafts = [...draft.wholes].map(([file, text]) => ({ name: draft.draftOf(file), text }))
+    try {
+      for (const { name, text } of drafts) {
+        files.remove(name)
+        await files.create(name, Buffer.from(text), { sync: full })
+      }
+      journal.append(batch)
+      try {
+        if (full) await journal.sync()
+      } catch (error) {
+        journal.undo()
+        throw error
+      }
+    } catch (error) {
+      for (const { name } of drafts) files.remove(name)
       throw error
     }
-    if (draft.purge) await this.#checkpoint()
   }
 
   /** Other programs' lines came before ours: the files are longer than the journal says. */
@@ -239,8 +263,9 @@ export class Writer {
   }
 
   /** Does a little later what nobody waits for: writes the index, begins the journal again. */
-  #keepUp(): void {
+  #keepUp(draft: BatchDraft): void {
     const { journal, staleIndexes } = this.#core
+    for (const id of draft.longStates(stateBytesMax)) this.#shorten(id)
     if (journal.size > this.#journalMax) {
       // If it fails, the next try comes when the journal has grown as much again.
       this.#journalMax = journal.size + journalBytesMax
@@ -253,6 +278,25 @@ export class Writer {
       this.#later(() => this.#index())
     }, delayMs)
     this.#indexTimer.unref()
+  }
+
+  /** What was streamed is in the main file once it is sealed: the state file need not have it any longer. */
+  #shorten(id: string): void {
+    if (this.#shortening.has(id)) return
+    this.#shortening.add(id)
+    const core = this.#core
+    const work: Work<void> = {
+      sessions: () => [id],
+      run(draft) {
+        const entry = core.entries.get(id)
+        const session = core.state.sessions.get(id)
+        if (entry && session && !openMessage(session)) draft.shortenState(entry)
+      },
+    }
+    this.submit(work)
+      .catch((error: Error) => core.warn(error.message))
+      .finally(() => this.#shortening.delete(id))
+      .catch(() => undefined)
   }
 
   #later(action: () => Promise<void>): void {

@@ -23,7 +23,15 @@ import { touch, type Write } from "./apply.ts"
 import { decodePart, encodeMessage, encodePart, longKind, partKind } from "./codec.ts"
 import { encodeID } from "./id-codec.ts"
 import { findMessage } from "./locate.ts"
-import { completedTime, nextPieceOf, type OpenMessage, type OpenPart, openPart, type Tail } from "./tail.ts"
+import {
+  completedTime,
+  nextPieceOf,
+  type OpenMessage,
+  type OpenPart,
+  openPart,
+  placesOf,
+  type Tail,
+} from "./tail.ts"
 
 /** Text longer than this stays in its pieces when it is sealed: writing it again would double what goes to disk. */
 const foldUnitsMax = 16 * 1024
@@ -70,6 +78,7 @@ function insertPart(
 }
 
 function insertRefs(write: Write, segment: number, position: number, part: PartBody): void {
+  if (part.type === "text") return
   for (const hash of blobRefs(part)) {
     write.db.run(
       "INSERT OR IGNORE INTO blob_refs (segment, position, hash) VALUES (?, ?, ?)",
@@ -108,11 +117,19 @@ export function appendTo(
   const completed = completedTime(entry.message)
   const firstPiece = sealed ? 0 : nextPieceOf(write.db, tail.segment)
   insertMessage(write, tail, entry.message, { sealed, firstPiece: sealed ? null : firstPiece })
-  const open: OpenMessage = { position, id, role, completed, parts: [], firstPiece, nextPiece: firstPiece }
+  const open: OpenMessage = {
+    position,
+    id,
+    role,
+    completed,
+    parts: [],
+    places: new Map(),
+    firstPiece,
+    nextPiece: firstPiece,
+  }
   for (const part of parts) {
-    if (open.parts.some((other) => other.id === part.id)) {
-      throw partTwice(id)
-    }
+    if (open.places.has(part.id)) throw partTwice(id)
+    open.places.set(part.id, open.parts.length)
     open.parts.push(insertPart(write, tail, { position, place: open.parts.length, part }))
   }
   if (sealed) queueForIndex(write, tail.segment, position)
@@ -181,9 +198,10 @@ function updateMessage(
 export function putPart(write: Write, op: OpOf<"part.put">): void {
   const tail = touch(write, op.sessionID)
   const open = openMessage(write, tail, op.messageID)
-  const place = open.parts.findIndex((part) => part.id === op.part.id)
+  const place = open.places.get(op.part.id)
   if (op.grown === "keep" && grownText(op.part) !== "") throw growsWhileKept(op.part.id)
-  if (place < 0) {
+  if (place === undefined) {
+    open.places.set(op.part.id, open.parts.length)
     open.parts.push(
       insertPart(write, tail, { position: open.position, place: open.parts.length, part: op.part }),
     )
@@ -259,6 +277,7 @@ export function truncateParts(write: Write, op: OpOf<"part.truncate">): void {
       op.keep,
     )
     open.parts.length = op.keep
+    open.places = placesOf(open.parts)
   }
   write.db.run(
     "UPDATE messages SET version = ? WHERE segment = ? AND position = ?",
@@ -271,9 +290,9 @@ export function truncateParts(write: Write, op: OpOf<"part.truncate">): void {
 export function addPiece(write: Write, op: OpOf<"piece.add">): void {
   const tail = touch(write, op.sessionID)
   const open = openMessage(write, tail, op.messageID)
-  const place = open.parts.findIndex((part) => part.id === op.partID)
-  const part = open.parts[place]
-  if (part === undefined) {
+  const place = open.places.get(op.partID)
+  const part = place === undefined ? undefined : open.parts[place]
+  if (place === undefined || part === undefined) {
     throw noPart(op.messageID, op.partID)
   }
   if (!part.growing || fieldOf(part) !== op.field) {

@@ -80,9 +80,11 @@ function makeSession(write: Write, making: Making): Tail {
     updated: session.time.updated,
     marked: false,
     open: undefined,
+    checked: 0,
   }
   write.tails.add(tail)
-  write.touched.set(session.id, tail)
+  write.touched.push(tail)
+  write.made ??= new Set()
   write.made.add(session.id)
   return tail
 }

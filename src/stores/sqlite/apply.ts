@@ -8,15 +8,16 @@ import type { Database } from "./database.ts"
 import type { Names } from "./names.ts"
 import type { Segments } from "./segments.ts"
 import type { Tail, Tails } from "./tail.ts"
+import type { Versions } from "./writer.ts"
 
 /** What the operations of one commit work with. */
 export interface Write extends Omit<Applier, "clock"> {
   nowMs: number
   version: number
-  /** The sessions that this commit touched, by id. */
-  touched: Map<string, Tail>
+  /** The sessions that this commit touched. */
+  touched: Tail[]
   /** Those that it made. */
-  made: Set<string>
+  made: Set<string> | undefined
   /** True once something was written that the text index should hear of. */
   sealed: boolean
 }
@@ -24,7 +25,6 @@ export interface Write extends Omit<Applier, "clock"> {
 export interface Applied {
   version: number
   seq: Record<string, number>
-  sessions: string[]
   sealed: boolean
 }
 
@@ -37,46 +37,40 @@ export interface Applier {
 }
 
 /** Applies a commit inside the running write transaction. Throws before or after any write: the caller rolls back. */
-export function applyCommit(applier: Applier, commit: Commit, version: number): Applied {
+export function applyCommit(applier: Applier, commit: Commit, versions: Versions): Applied {
   const write: Write = {
     db: applier.db,
     names: applier.names,
     segments: applier.segments,
     tails: applier.tails,
     nowMs: applier.clock.now(),
-    version,
-    touched: new Map(),
-    made: new Set(),
+    version: 0,
+    touched: [],
+    made: undefined,
     sealed: false,
   }
   if (commit.fences) checkFences(write, commit.fences)
   if (commit.expectSeq) checkSeq(write, commit.expectSeq)
+  // After the checks, which have looked at the newest version on the way.
+  write.version = versions.take()
   for (const op of commit.ops) {
     if (runOps.has(op.op)) checkRun(write, op as Op & { sessionID: string }, commit.fences)
     applyOp(write, op)
   }
   const seq: Record<string, number> = {}
-  for (const tail of write.touched.values()) {
+  for (const tail of write.touched) {
     tail.seq += 1
     seq[tail.id] = tail.seq
-    write.db.run("UPDATE tips SET seq = ?, version = ? WHERE session = ?", tail.seq, version, tail.key)
+    write.db.run("UPDATE tips SET seq = ?, version = ? WHERE session = ?", tail.seq, write.version, tail.key)
   }
-  return { version, seq, sessions: visible(write), sealed: write.sealed }
+  return { version: write.version, seq, sealed: write.sealed }
 }
 
 /** The tail of a session that this commit changes. */
 export function touch(write: Write, sessionID: string): Tail {
-  const known = write.touched.get(sessionID)
-  if (known !== undefined) return known
   const tail = write.tails.get(sessionID)
-  write.touched.set(sessionID, tail)
+  if (!write.touched.includes(tail)) write.touched.push(tail)
   return tail
-}
-
-function visible(write: Write): string[] {
-  const ids: string[] = []
-  for (const tail of write.touched.values()) if (!tail.importing) ids.push(tail.id)
-  return ids
 }
 
 function checkSeq(write: Write, expected: Record<string, number>): void {
@@ -88,7 +82,8 @@ function checkSeq(write: Write, expected: Record<string, number>): void {
 }
 
 function checkFences(write: Write, fences: Record<string, number>): void {
-  for (const [sessionID, fence] of Object.entries(fences)) {
+  for (const sessionID of Object.keys(fences)) {
+    const fence = fences[sessionID]!
     const tail = write.tails.get(sessionID)
     if (tail.fence === fence && tail.expires > write.nowMs) continue
     throw leaseLost(sessionID, fence)
@@ -98,7 +93,7 @@ function checkFences(write: Write, fences: Record<string, number>): void {
 /** Promise 2: only the holder of the lease writes a run. */
 function checkRun(write: Write, op: Op & { sessionID: string }, fences: Commit["fences"]): void {
   const id = op.sessionID
-  if (fences?.[id] !== undefined || write.made.has(id)) return
+  if (fences?.[id] !== undefined || write.made?.has(id)) return
   if (write.tails.get(id).importing) return
   throw fenceMissing(id, op.op)
 }

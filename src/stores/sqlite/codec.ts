@@ -103,7 +103,13 @@ export function partTypeOf(kind: number): PartType {
 }
 
 export function encodePart(part: PartBody): string {
+  if (part.type === "text" && isPlain(part)) return `[${JSON.stringify(part.text)}]`
   return pack(part as unknown as Record<string, unknown>, fields[part.type])
+}
+
+/** Text and nothing else: what streaming puts many times a second. */
+function isPlain(part: PartBody & { type: "text" }): boolean {
+  return !(part.synthetic !== undefined || part.ignored !== undefined || part.time || part.metadata)
 }
 
 export function decodePart(id: unknown, kind: number, data: unknown, where: string): PartBody {

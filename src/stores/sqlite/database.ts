@@ -35,9 +35,6 @@ export function isBusy(error: unknown): boolean {
 /** The error that a caller sees. What is ours already passes through. */
 export function toStemmaError(error: unknown, path: string): StemmaError {
   if (StemmaError.is(error)) return error
-  if (error instanceof TypeError || error instanceof RangeError) {
-    return new StemmaError("invalid", `The input cannot be stored: ${error.message}.`, { cause: error })
-  }
   const reason = error instanceof Error ? error.message : String(error)
   const options = { cause: error, details: { path } }
   switch (primaryCode(error)) {

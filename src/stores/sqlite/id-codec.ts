@@ -10,7 +10,7 @@ const ulidLength = 26
 /** Our own ids as 16 bytes, any other as its text: what is stored and looked up. */
 export function encodeID(id: string): Uint8Array | string {
   if (id.length !== prefixLength + ulidLength || id.charCodeAt(3) !== 95) return id
-  const bytes = new Uint8Array(16)
+  const bytes = Buffer.allocUnsafe(16)
   let buffer = 0
   let bits = 0
   let at = 0

@@ -43,7 +43,7 @@ import { Tails } from "./tail.ts"
 import { Upkeep } from "./upkeep.ts"
 import { Watching } from "./watch.ts"
 import { WorkerClient } from "./worker-client.ts"
-import { Writer } from "./writer.ts"
+import { type Versions, Writer } from "./writer.ts"
 
 export interface StoreParts {
   open: OpenOptions
@@ -94,9 +94,11 @@ export class SqliteStore implements Store {
     this.#writer = new Writer(db, {
       pressure: () => this.#upkeep.pressure,
       begin: () => tails.begin(),
+      newest: () => tails.newest ?? newestVersion(this.#applier),
       settle: (writes) => {
         names.settle()
         this.#upkeep.wrote(writes)
+        this.#watching.wake()
       },
       rollback: () => {
         names.forget()
@@ -106,15 +108,21 @@ export class SqliteStore implements Store {
     })
   }
 
-  async commit(commit: Commit): Promise<Committed> {
-    this.#refuseReadOnly()
-    const prepared = prepareCommit(commit)
-    const applied = await this.#writer.run((versions) =>
-      applyCommit(this.#applier, prepared, versions.take()),
-    )
-    if (applied.sealed) this.#upkeep.sealed()
-    this.#watching.wake()
-    return { cursor: encodeCursor(this.#id, applied.version), version: applied.version, seq: applied.seq }
+  commit(commit: Commit): Promise<Committed> {
+    let prepared: Commit
+    try {
+      this.#refuseReadOnly()
+      prepared = prepareCommit(commit)
+    } catch (error) {
+      return Promise.reject(error)
+    }
+    return this.#writer.run((versions) => this.#apply(prepared, versions))
+  }
+
+  #apply(prepared: Commit, versions: Versions): Committed {
+    const { version, seq, sealed } = applyCommit(this.#applier, prepared, versions)
+    if (sealed) this.#upkeep.sealed()
+    return { cursor: encodeCursor(this.#id, version), version, seq }
   }
 
   session(id: string): Promise<Session> {
@@ -173,9 +181,8 @@ export class SqliteStore implements Store {
     const prepared = prepareItem(item)
     const admitted = await this.#writer.run((versions) => {
       const { duplicate } = admitItem(this.#applier, prepared, versions)
-      return { duplicate, newest: versions.newest }
+      return { duplicate, newest: versions.newest() }
     })
-    this.#watching.wake()
     return { duplicate: admitted.duplicate, cursor: encodeCursor(this.#id, admitted.newest) }
   }
 

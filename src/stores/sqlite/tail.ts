@@ -26,6 +26,8 @@ export interface OpenMessage {
   /** When the message says it was completed; 0 if it does not. */
   completed: number
   parts: OpenPart[]
+  /** The index of each part by its id. */
+  places: Map<string, number>
   /** The keys of the message's first piece and of the next one. */
   firstPiece: number
   nextPiece: number
@@ -44,6 +46,8 @@ export interface Tail {
   updated: number
   marked: boolean
   open: OpenMessage | undefined
+  /** The transaction in which it was compared with the store. */
+  checked: number
 }
 
 const pieceBits = 2 ** 22
@@ -84,7 +88,9 @@ export function nextPieceOf(db: Database, segment: number): number {
 export class Tails {
   readonly #db: Database
   readonly #tails = new Map<string, Tail>()
-  #checked = new Set<string>()
+  #transaction = 0
+  /** The store's newest version as the running transaction found it, if a tail was looked at. */
+  newest: number | undefined
 
   constructor(db: Database) {
     this.#db = db
@@ -92,37 +98,40 @@ export class Tails {
 
   /** A new transaction: others may have committed since the last one. */
   begin(): void {
-    if (this.#checked.size > 0) this.#checked = new Set()
+    this.#transaction += 1
+    this.newest = undefined
   }
 
   forget(id: string): void {
     this.#tails.delete(id)
-    this.#checked.delete(id)
   }
 
   forgetAll(): void {
     this.#tails.clear()
-    this.#checked.clear()
   }
 
   add(tail: Tail): void {
     if (this.#tails.size > 4096) {
-      for (const id of this.#tails.keys()) if (!this.#checked.has(id)) this.#tails.delete(id)
+      for (const [id, known] of this.#tails) if (known.checked !== this.#transaction) this.#tails.delete(id)
     }
+    tail.checked = this.#transaction
     this.#tails.set(tail.id, tail)
-    this.#checked.add(tail.id)
   }
 
   /** The tail as of now, or `not_found`. Only inside a transaction. */
   get(id: string): Tail {
     const known = this.#tails.get(id)
-    if (known !== undefined && this.#checked.has(id)) return known
+    if (known !== undefined && known.checked === this.#transaction) return known
     if (known !== undefined) {
-      const row = this.#db.get("SELECT seq, fence, expires FROM tips WHERE session = ?", known.key)
+      const row = this.#db.get(
+        "SELECT seq, fence, expires, (SELECT max(version) FROM tips) FROM tips WHERE session = ?",
+        known.key,
+      )
       if (row !== undefined && row[0] === known.seq) {
         known.fence = row[1] as number
         known.expires = row[2] as number
-        this.#checked.add(id)
+        this.newest ??= row[3] as number
+        known.checked = this.#transaction
         return known
       }
     }
@@ -152,8 +161,13 @@ export class Tails {
       updated: updated!,
       marked: marked === 1,
       open: open === 1 ? loadOpen(this.#db, segment!, count! - 1) : undefined,
+      checked: this.#transaction,
     }
   }
+}
+
+export function placesOf(parts: readonly OpenPart[]): Map<string, number> {
+  return new Map(parts.map((part, place) => [part.id, place]))
 }
 
 /** When a message says that it was completed; 0 if it does not. */
@@ -198,6 +212,7 @@ function loadOpen(db: Database, segment: number, position: number): OpenMessage 
     role: body.role,
     completed: completedTime(body),
     parts,
+    places: placesOf(parts),
     firstPiece: first,
     nextPiece,
   }

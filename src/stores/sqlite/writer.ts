@@ -10,7 +10,8 @@ const transactionBudgetMs = 10
 
 /** Store-wide numbers for commits, in the order in which they become visible. Only inside a write transaction. */
 export interface Versions {
-  readonly newest: number
+  /** The last one given out. */
+  newest(): number
   take(): number
 }
 
@@ -23,10 +24,18 @@ interface Job {
   reject(error: unknown): void
 }
 
+interface Answer {
+  job: Job
+  value: unknown
+  error: unknown
+}
+
 export interface WriterHooks {
   /** What the next transaction must wait for, if anything. */
   pressure(): Promise<void> | undefined
   begin(): void
+  /** The newest version in the store. */
+  newest(): number
   /** A transaction with that many writes is committed. */
   settle(writes: number): void
   /** A job failed and what it wrote was taken back; or the whole transaction was. */
@@ -40,6 +49,7 @@ export interface WriterHooks {
 export class Writer {
   readonly #db: Database
   readonly #hooks: WriterHooks
+  readonly #versions: VersionCounter
   #queue: Job[] = []
   #scheduled = false
   #flushing: Promise<void> | undefined
@@ -48,6 +58,7 @@ export class Writer {
   constructor(db: Database, hooks: WriterHooks) {
     this.#db = db
     this.#hooks = hooks
+    this.#versions = new VersionCounter(hooks.newest)
   }
 
   run<T>(body: WriteBody<T>): Promise<T> {
@@ -70,18 +81,20 @@ export class Writer {
   #schedule(): void {
     if (this.#scheduled || this.#flushing) return
     this.#scheduled = true
-    setImmediate(() => {
-      this.#scheduled = false
-      const pressure = this.#hooks.pressure()
-      const waiting = pressure ? pressure.then(() => this.#flush()) : this.#flush()
-      if (waiting === undefined) {
-        if (this.#queue.length > 0) this.#schedule()
-        return
-      }
-      this.#flushing = waiting.finally(() => {
-        this.#flushing = undefined
-        if (this.#queue.length > 0) this.#schedule()
-      })
+    setImmediate(this.#turn)
+  }
+
+  readonly #turn = (): void => {
+    this.#scheduled = false
+    const pressure = this.#hooks.pressure()
+    const waiting = pressure ? pressure.then(() => this.#flush()) : this.#flush()
+    if (waiting === undefined) {
+      if (this.#queue.length > 0) this.#schedule()
+      return
+    }
+    this.#flushing = waiting.finally(() => {
+      this.#flushing = undefined
+      if (this.#queue.length > 0) this.#schedule()
     })
   }
 
@@ -120,14 +133,18 @@ export class Writer {
 
   /** Runs the jobs in the transaction that has begun, commits, and answers. */
   #transaction(jobs: Job[]): void {
-    let answers: (() => void)[]
+    const single = jobs.length === 1 ? jobs[0] : undefined
+    const answers: Answer[] = []
+    let value: unknown
     try {
       this.#hooks.begin()
-      const counter = new VersionCounter((this.#db.get("SELECT max(version) FROM tips")?.[0] ?? 0) as number)
-      answers = jobs.length === 1 ? [this.#single(jobs[0]!, counter)] : this.#group(jobs, counter)
-      if (this.#db.inTransaction) this.#db.run("COMMIT")
+      this.#versions.begin()
+      if (single) value = single.body(this.#versions)
+      else this.#group(jobs, answers)
+      this.#db.run("COMMIT")
       this.#hooks.settle(jobs.length)
     } catch (error) {
+      // A full disk or an I/O error may have ended the transaction already: nothing of it stands in any case.
       try {
         if (this.#db.inTransaction) this.#db.run("ROLLBACK")
       } catch {
@@ -137,45 +154,37 @@ export class Writer {
       this.#failAll(jobs, error)
       return
     }
-    for (const answer of answers) answer()
-  }
-
-  #single(job: Job, counter: VersionCounter): () => void {
-    try {
-      const value = job.body(counter)
-      return () => job.resolve(value)
-    } catch (error) {
-      // A full disk or an I/O error may have ended the transaction already: then nothing of it stands.
-      if (!this.#db.inTransaction) throw error
-      this.#db.run("ROLLBACK")
-      this.#hooks.rollback()
-      return () => job.reject(toStemmaError(error, this.#db.path))
+    if (single) {
+      single.resolve(value)
+      return
+    }
+    for (const { job, value, error } of answers) {
+      if (error === undefined) job.resolve(value)
+      else job.reject(toStemmaError(error, this.#db.path))
     }
   }
 
-  #group(jobs: Job[], counter: VersionCounter): (() => void)[] {
-    const answers: (() => void)[] = []
+  #group(jobs: Job[], answers: Answer[]): void {
     const end = performance.now() + transactionBudgetMs
     for (const [index, job] of jobs.entries()) {
       if (index > 0 && performance.now() > end) {
         this.#queue.unshift(...jobs.splice(index))
         break
       }
-      const before = counter.newest
+      const before = this.#versions.newest()
       this.#db.run("SAVEPOINT job")
       try {
-        const value = job.body(counter)
+        const value = job.body(this.#versions)
         this.#db.run("RELEASE job")
-        answers.push(() => job.resolve(value))
+        answers.push({ job, value, error: undefined })
       } catch (error) {
         if (!this.#db.inTransaction) throw error
         this.#db.exec("ROLLBACK TO job; RELEASE job")
         this.#hooks.rollback()
-        counter.newest = before
-        answers.push(() => job.reject(toStemmaError(error, this.#db.path)))
+        this.#versions.reset(before)
+        answers.push({ job, value: undefined, error })
       }
     }
-    return answers
   }
 
   #failAll(jobs: Job[], error: unknown): void {
@@ -184,14 +193,29 @@ export class Writer {
 }
 
 class VersionCounter implements Versions {
-  newest: number
+  readonly #read: () => number
+  #newest: number | undefined
 
-  constructor(newest: number) {
-    this.newest = newest
+  constructor(read: () => number) {
+    this.#read = read
+  }
+
+  newest(): number {
+    this.#newest ??= this.#read()
+    return this.#newest
   }
 
   take(): number {
-    this.newest += 1
-    return this.newest
+    this.#newest = this.newest() + 1
+    return this.#newest
+  }
+
+  /** A new transaction: others may have taken some. */
+  begin(): void {
+    this.#newest = undefined
+  }
+
+  reset(newest: number): void {
+    this.#newest = newest
   }
 }

@@ -2,7 +2,7 @@ import type { Op } from "../../../src/stores/commit.ts"
 import { answerOf } from "../answers.ts"
 import type { Draw } from "../draw.ts"
 import { sampleQueries, sampleSession, sampleText } from "../samples.ts"
-import { ask, call, commit, drawSession, type World } from "../world.ts"
+import { ask, call, commit, drawSession, passTime, type World } from "../world.ts"
 import { sealedTurn, sessionSteps } from "./session-steps.ts"
 import type { Step, Steps } from "./step.ts"
 
@@ -110,9 +110,7 @@ const blob: Step = {
 const wait: Step = {
   weight: 3,
   async run(world, draw) {
-    const ms = draw.one([1, 400, 2500, 11_000, 2 * 3_600_000, 2 * dayMs, 31 * dayMs])
-    world.trace.push(`clock.advance(${ms})`)
-    world.clock.advance(ms)
+    passTime(world, draw.one([1, 400, 2500, 11_000, 2 * 3_600_000, 2 * dayMs, 31 * dayMs]))
   },
 }
 

@@ -1,0 +1,286 @@
+import { randomBytes } from "node:crypto"
+import { existsSync, readdirSync, renameSync, rmSync, statSync, utimesSync, writeFileSync } from "node:fs"
+import { describe, expect, it } from "vitest"
+import { claimed, createOp, JsonlScene, sayOp, sessionID, texts } from "./jsonl-scene.ts"
+
+async function closedScene(): Promise<JsonlScene> {
+  const scene = await JsonlScene.begin()
+  const store = await scene.open()
+  await store.commit({ ops: [createOp(), sayOp("first"), sayOp("second")] })
+  await store.commit({ ops: [createOp("ses_two", { title: "Two" }), sayOp("other", "other", "ses_two")] })
+  await store.close()
+  return scene
+}
+
+const index = "agents/main/sessions/sessions.json"
+
+describe("a line that was cut off at the end", () => {
+  const torn = '{"type":"message","id":"msg_cut","mess'
+
+  it("is cut from the main file and told, and writing goes on", async () => {
+    await using scene = await closedScene()
+    const before = scene.text(scene.main())
+    scene.append(scene.main(), torn)
+    const store = await scene.open()
+    expect(scene.warnings).toEqual([
+      expect.stringMatching(/ses_one\.jsonl ended in the middle of a line; 38 bytes/),
+    ])
+    expect(scene.text(scene.main())).toBe(before)
+    const commit = await claimed(store)
+    await commit(sayOp("third"))
+    await store.close()
+    const again = await scene.open()
+    expect(await texts(again)).toEqual(["first", "second", "third"])
+    expect((await again.check()).problems).toEqual([])
+  })
+
+  it("is cut from the state file too", async () => {
+    await using scene = await closedScene()
+    const state = scene.main().replace(".jsonl", ".state.jsonl")
+    const before = scene.text(state)
+    scene.append(state, '{"type":"commit","v":9')
+    const store = await scene.open()
+    expect(await texts(store)).toEqual(["first", "second"])
+    expect(scene.warnings).toEqual([expect.stringMatching(/ses_one\.state\.jsonl ended in the middle/)])
+    expect(scene.text(state)).toBe(before)
+  })
+
+  it("appears while the store is open: it is cut before anything is appended", async () => {
+    await using scene = await closedScene()
+    const store = await scene.open()
+    const commit = await claimed(store)
+    scene.append(scene.main(), torn)
+    await commit(sayOp("third"))
+    expect(await texts(store)).toEqual(["first", "second", "third"])
+    await store.close()
+    expect(await texts(await scene.open())).toEqual(["first", "second", "third"])
+  })
+
+  it("is told by check and left alone where nothing may be written", async () => {
+    await using scene = await closedScene()
+    scene.append(scene.main(), torn)
+    const store = await scene.open({ readOnly: true })
+    expect(await texts(store)).toEqual(["first", "second"])
+    expect((await store.check()).problems).toEqual([
+      expect.stringMatching(/ses_one\.jsonl ends in the middle/),
+    ])
+    expect(scene.text(scene.main()).endsWith(torn)).toBe(true)
+  })
+})
+
+describe("a bad line inside a file", () => {
+  it("is an error that names file and line, of that session alone", async () => {
+    await using scene = await closedScene()
+    const lines = scene.text(scene.main()).split("\n")
+    writeFileSync(scene.main(), lines.with(2, "{broken").join("\n"))
+    const store = await scene.open()
+    const refused = {
+      code: "internal",
+      message: expect.stringMatching(/^Line 3 of agents\/main\/sessions\/ses_one\.jsonl /),
+    }
+    await expect(store.history(sessionID)).rejects.toMatchObject(refused)
+    await expect(store.claim(sessionID)).rejects.toMatchObject(refused)
+    await expect(store.commit({ ops: [{ op: "todos.put", sessionID, todos: [] }] })).rejects.toMatchObject(
+      refused,
+    )
+    expect((await store.sessions({ order: "created" })).items.map(({ title }) => title)).toEqual([
+      "Two",
+      "A title",
+    ])
+    expect(await texts(store, "ses_two")).toEqual(["other"])
+    expect((await store.search({ text: "other" })).hits).toHaveLength(1)
+    expect((await store.check()).problems).toEqual([expect.stringContaining("Line 3 of")])
+    await store.close()
+
+    const again = await scene.open()
+    await expect(again.history(sessionID)).rejects.toMatchObject(refused)
+    writeFileSync(scene.main(), lines.join("\n"))
+    await again.close()
+    expect(await texts(await scene.open())).toEqual(["first", "second"])
+  })
+
+  it("does not stop the session from being listed when the index is gone, or from being removed", async () => {
+    await using scene = await closedScene()
+    rmSync(scene.path(index))
+    writeFileSync(scene.main(), scene.text(scene.main()).replace('"msg_first"', "msg_first"))
+    const store = await scene.open()
+    expect((await store.sessions()).items.map(({ title }) => title).sort()).toEqual(["A title", "Two"])
+    await store.remove(sessionID)
+    expect(existsSync(scene.main())).toBe(false)
+    expect((await store.sessions()).items).toHaveLength(1)
+  })
+
+  it("of bytes that are no text is found too", async () => {
+    await using scene = await closedScene()
+    const bytes = Buffer.concat([randomBytes(500), Buffer.from([0, 0xff, 0x0a]), randomBytes(100)])
+    scene.write(scene.main("ses_noise"), "")
+    writeFileSync(scene.main("ses_noise"), bytes)
+    const store = await scene.open()
+    await expect(store.session("ses_noise")).rejects.toMatchObject({ code: "internal" })
+    expect((await store.sessions()).items).toHaveLength(2)
+    expect((await store.check()).problems).toHaveLength(1)
+  })
+
+  it("that is JSON but no message of ours is found, and so is a message that is missing", async () => {
+    await using scene = await closedScene()
+    const text = scene.text(scene.main())
+    const lines = text.split("\n")
+    writeFileSync(scene.main(), text.replace('"role":"user"', '"role":"nobody"'))
+    await expect((await scene.open()).history(sessionID)).rejects.toMatchObject({
+      code: "internal",
+      message: expect.stringMatching(/^Line 2 of .* is not a message that can be read/),
+    })
+    writeFileSync(scene.main(), lines.toSpliced(1, 1).join("\n"))
+    await expect((await scene.open()).history(sessionID)).rejects.toMatchObject({
+      code: "internal",
+      message: expect.stringMatching(/follows a message that is missing/),
+    })
+  })
+})
+
+describe("the index", () => {
+  it("has what other programs read of each session", async () => {
+    await using scene = await closedScene()
+    const { sessions } = JSON.parse(scene.text(scene.path(index))) as { sessions: Record<string, object> }
+    expect(sessions[sessionID]).toMatchObject({
+      id: sessionID,
+      agentId: "main",
+      filePath: "ses_one.jsonl",
+      title: "A title",
+      messageCount: 2,
+      createdAt: 1_700_000_000_000,
+      lastAt: 1_700_000_000_000,
+      tokenEstimate: 4,
+    })
+    expect(Object.keys(sessions)).toEqual([sessionID, "ses_two"])
+  })
+
+  const damages: [what: string, damage: (scene: JsonlScene) => void][] = [
+    ["is missing", (scene) => rmSync(scene.path(index))],
+    ["is no JSON", (scene) => writeFileSync(scene.path(index), '{"sessions":{"ses_one":{')],
+    ["is of another shape", (scene) => writeFileSync(scene.path(index), '{"sessions":[1,2]}')],
+    [
+      "was edited by hand",
+      (scene) =>
+        writeFileSync(scene.path(index), scene.text(scene.path(index)).replaceAll("A title", "Forged")),
+    ],
+    [
+      "tells of sessions that are gone",
+      (scene) =>
+        writeFileSync(scene.path(index), scene.text(scene.path(index)).replaceAll("ses_two", "ses_three")),
+    ],
+    [
+      "is older than the files",
+      (scene) => {
+        const old = scene.text(scene.path(index))
+        utimesSync(scene.main(), 1, 1)
+        writeFileSync(scene.path(index), old)
+      },
+    ],
+    [
+      "is gone with the journal",
+      (scene) => {
+        rmSync(scene.path("journal.jsonl"))
+        rmSync(scene.path(index))
+      },
+    ],
+  ]
+  it.each(damages)("is made again from the files if it %s", async (_what, damage) => {
+    await using scene = await closedScene()
+    const reading = await scene.open()
+    const before = (await reading.sessions()).items
+    const cursor = await reading.cursor()
+    await reading.close()
+    damage(scene)
+    const store = await scene.open()
+    expect((await store.sessions()).items).toEqual(before)
+    expect(await texts(store)).toEqual(["first", "second"])
+    const committed = await store.commit({ ops: [{ op: "todos.put", sessionID, todos: [] }] })
+    expect(committed.version).toBe(3)
+    expect((await store.changes({ sessionID }, cursor)).rows.map((row) => row.type)).toEqual(["todos"])
+    await store.close()
+    const { sessions } = JSON.parse(scene.text(scene.path(index))) as { sessions: Record<string, object> }
+    expect(Object.keys(sessions).sort()).toEqual([sessionID, "ses_two"])
+  })
+
+  it("spares reading the sessions when the store is opened", async () => {
+    await using scene = await closedScene()
+    // A file that cannot be read would be noticed if it was read; its time and size are those the index knows.
+    const { mtime } = statSync(scene.main())
+    writeFileSync(scene.main(), scene.text(scene.main()).replaceAll("{", "!"))
+    utimesSync(scene.main(), mtime, mtime)
+    const store = await scene.open()
+    expect(scene.warnings).toEqual([])
+    expect((await store.sessions()).items).toHaveLength(2)
+    await expect(store.history(sessionID)).rejects.toMatchObject({ code: "internal" })
+  })
+
+  it("follows commits within a few seconds while the store is open", async () => {
+    await using scene = await closedScene()
+    const store = await scene.open()
+    await store.commit({ ops: [{ op: "session.patch", sessionID, set: { title: "Fresh" } }] })
+    await expect.poll(() => scene.text(scene.path(index)), { timeout: 10_000 }).toContain('"title":"Fresh"')
+  })
+})
+
+describe("a store", () => {
+  it("of a newer version is refused and left as it is", async () => {
+    await using scene = await closedScene()
+    writeFileSync(scene.path("store.json"), '{"format":99,"id":"abc"}\n')
+    await expect(scene.open()).rejects.toMatchObject({ code: "unsupported" })
+    await expect(scene.open({ readOnly: true })).rejects.toMatchObject({ code: "unsupported" })
+    expect(scene.text(scene.path("store.json"))).toBe('{"format":99,"id":"abc"}\n')
+  })
+
+  it("whose name is damaged says so", async () => {
+    await using scene = await closedScene()
+    writeFileSync(scene.path("store.json"), "?")
+    await expect(scene.open()).rejects.toMatchObject({
+      code: "internal",
+      message: expect.stringContaining("store.json"),
+    })
+  })
+
+  it("opened for reading only changes nothing and refuses to write", async () => {
+    await using scene = await closedScene()
+    scene.write(
+      scene.main("ses-hand", "main"),
+      '{"type":"message","message":{"role":"user","content":"by hand"}}\n',
+    )
+    const names = () => readdirSync(scene.directory.path, { recursive: true }).sort()
+    const before = names()
+    const store = await scene.open({ readOnly: true })
+    expect(await texts(store)).toEqual(["first", "second"])
+    expect(await texts(store, "ses-hand")).toEqual(["by hand"])
+    const denied = { code: "denied" }
+    await expect(store.commit({ ops: [createOp("ses_new")] })).rejects.toMatchObject(denied)
+    await expect(store.claim(sessionID)).rejects.toMatchObject(denied)
+    await expect(store.remove(sessionID)).rejects.toMatchObject(denied)
+    await expect(store.blobs.put(new Uint8Array(1))).rejects.toMatchObject(denied)
+    expect(names()).toEqual(before)
+
+    const writer = await scene.open()
+    const commit = await claimed(writer)
+    await commit(sayOp("third"))
+    expect(await texts(store)).toEqual(["first", "second", "third"])
+    scene.append(scene.main(), '{"type":"message","message":{"role":"user","content":"more"}}\n')
+    expect(await texts(store)).toEqual(["first", "second", "third", "more"])
+  })
+
+  it("that is not there cannot be opened for reading", async () => {
+    await using scene = await JsonlScene.begin()
+    await expect(scene.open({ directory: scene.path("nowhere"), readOnly: true })).rejects.toMatchObject({
+      code: "not_found",
+    })
+  })
+
+  it("forgets a session whose file was taken away, and knows it again when it comes back", async () => {
+    await using scene = await closedScene()
+    renameSync(scene.main(), scene.path("aside"))
+    const store = await scene.open()
+    expect((await store.sessions()).items.map(({ id }) => id)).toEqual(["ses_two"])
+    await store.close()
+    renameSync(scene.path("aside"), scene.main())
+    expect(await texts(await scene.open())).toEqual(["first", "second"])
+  })
+})
