@@ -89,7 +89,10 @@ export class Journal {
     const { n } = this
     const batches = this.readAll()
     // Nothing was missed if the new journal goes on where the old one was read to.
-    return batches && this.n - batches.length === n ? batches : "lost"
+    if (batches && this.n - batches.length === n) return batches
+    // Until everything was read again, it stays lost.
+    this.close()
+    return "lost"
   }
 
   /** Everything in the journal from its beginning; `undefined` if there is none that can be read. */

@@ -43,7 +43,7 @@ export function removeSession(state: PlainState, sessionID: string, options: { n
   }
 }
 
-/** The session and its children, and theirs. */
+/** The session and its children, and theirs, in order of creation. */
 function withDescendants(state: PlainState, root: PlainSession): PlainSession[] {
   const found = new Set([root])
   for (const session of found) {
@@ -51,7 +51,7 @@ function withDescendants(state: PlainState, root: PlainSession): PlainSession[] 
       if (candidate.info.parentID === session.info.id) found.add(candidate)
     }
   }
-  return [...found]
+  return [...found].sort((a, b) => a.serial - b.serial)
 }
 
 /** Every message that the sessions reach, once. */

@@ -10,9 +10,19 @@ export function putNote(write: Write, op: OpOf<"note.put">): void {
   if (tail.open?.position === position) {
     throw noteOnOpen(op.messageID)
   }
+  // A fork that was made since still shows the note that this one replaces.
+  if (!write.db.get("SELECT 1 FROM segments WHERE parent = ? LIMIT 1", tail.segment)) {
+    write.db.run(
+      "DELETE FROM notes WHERE segment = ? AND position = ? AND name = ? AND at = ?",
+      tail.segment,
+      position,
+      op.key,
+      tail.count,
+    )
+  }
   write.db.run(
     `INSERT INTO notes (segment, position, name, at, version, value) VALUES (?, ?, ?, ?, ?, ?)
-       ON CONFLICT DO UPDATE SET version = excluded.version, value = excluded.value`,
+       ON CONFLICT DO UPDATE SET value = excluded.value`,
     tail.segment,
     position,
     op.key,

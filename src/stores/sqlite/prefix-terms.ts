@@ -1,7 +1,7 @@
 import { type CandidateToken, ftsExpression } from "../../session/search/index.ts"
 import type { Database } from "./database.ts"
 
-/** A prefix with more terms than this is left to FTS5, which then reads all their rows before it gives the first. */
+/** A prefix with more terms than this is broad. */
 const termsMax = 300
 
 /** The terms of an index as a table, visible to this connection only. */
@@ -9,6 +9,15 @@ export function createTermTables(db: Database): void {
   db.exec(`
     CREATE VIRTUAL TABLE IF NOT EXISTS temp.text_terms USING fts5vocab (main, text_index, row);
     CREATE VIRTUAL TABLE IF NOT EXISTS temp.title_terms USING fts5vocab (main, title_index, row);`)
+}
+
+export interface Expression {
+  text: string
+  /**
+   * Holds a prefix of so many terms that FTS5 must read all their rows before it gives the newest. What is that common
+   * is found sooner by reading the newest parts themselves.
+   */
+  broad: boolean
 }
 
 /**
@@ -19,20 +28,25 @@ export function expressionFor(
   db: Database,
   table: "text_terms" | "title_terms",
   tokens: readonly CandidateToken[],
-): string {
-  return tokens
-    .map((token) => (token.prefix ? expandPrefix(db, table, token) : ftsExpression([token])))
-    .join(" AND ")
+): Expression {
+  let broad = false
+  const parts = tokens.map((token) => {
+    const terms = token.prefix ? termsOf(db, table, token.token) : []
+    if (terms.length > termsMax) broad = true
+    if (terms.length === 0 || terms.length > termsMax) return ftsExpression([token])
+    return `(${terms.map((term) => ftsExpression([{ token: term, prefix: false }])).join(" OR ")})`
+  })
+  return { text: parts.join(" AND "), broad }
 }
 
-function expandPrefix(db: Database, table: "text_terms" | "title_terms", prefix: CandidateToken): string {
-  const terms = db.all(
-    `SELECT term FROM temp.${table} WHERE term >= ? AND term < ? LIMIT ?`,
-    prefix.token,
-    `${prefix.token}\u{10ffff}`,
-    termsMax + 1,
-  ) as [string][]
-  if (terms.length === 0 || terms.length > termsMax) return ftsExpression([prefix])
-  const alternatives = terms.map(([token]) => ftsExpression([{ token, prefix: false }]))
-  return `(${alternatives.join(" OR ")})`
+/** The terms that begin so, up to one more than count as few. */
+function termsOf(db: Database, table: "text_terms" | "title_terms", prefix: string): string[] {
+  return db
+    .all(
+      `SELECT term FROM temp.${table} WHERE term >= ? AND term < ? LIMIT ?`,
+      prefix,
+      `${prefix}\u{10ffff}`,
+      termsMax + 1,
+    )
+    .map(([term]) => term as string)
 }

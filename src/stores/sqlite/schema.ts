@@ -131,7 +131,7 @@ export const migrations: readonly string[] = [
     name TEXT NOT NULL,
     version INTEGER NOT NULL,
     value TEXT NOT NULL,
-    PRIMARY KEY (segment, position, name, at)
+    PRIMARY KEY (segment, position, name, at, version)
   ) WITHOUT ROWID, STRICT;
   CREATE INDEX notes_version ON notes (segment, version);
 

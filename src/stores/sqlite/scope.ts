@@ -41,13 +41,13 @@ export function scopeFilter(reader: Reader, scope: Scope): ScopeFilter {
   }
 }
 
-/** The session and all its descendants, the session first. */
+/** The session and all its descendants in order of creation, so the session first. */
 export function treeKeys(db: Database, root: number): number[] {
   return db
     .all(
       `WITH RECURSIVE tree (key) AS (
          SELECT ? UNION SELECT s.key FROM sessions s JOIN tree ON s.parent = tree.key)
-       SELECT key FROM tree`,
+       SELECT key FROM tree ORDER BY key`,
       root,
     )
     .map(([key]) => key as number)

@@ -20,6 +20,9 @@ import { expressionFor } from "./prefix-terms.ts"
 import { type Reader, readSealedParts } from "./read-messages.ts"
 import { Sharing } from "./sharing.ts"
 
+/** For a prefix that nearly everything has, so many of the newest parts are read before the index is asked. */
+const broadPartsMax = 5000
+
 /** Where a page ended: in the titles, in the parts by key, or in the ranked list by number. */
 type Phase = "titles" | "parts" | "ranked"
 
@@ -88,7 +91,7 @@ function* titleHits(search: Search, before: number): Generator<{ key: number; hi
   const { reader, terms } = search
   for (const [key] of reader.db.all(
     "SELECT rowid FROM title_index WHERE title_index MATCH ? AND rowid < ? ORDER BY rowid DESC",
-    expressionFor(reader.db, "title_terms", search.tokens),
+    expressionFor(reader.db, "title_terms", search.tokens).text,
     before,
   ) as [number][]) {
     const row = reader.db.get("SELECT id, title FROM sessions WHERE key = ? AND importing = 0", key)
@@ -157,11 +160,32 @@ function wholePart(db: Database, row: PartRow): PartBody {
 function* candidates(search: Search, before: number): Generator<number> {
   const { db } = search.reader
   const { from, to } = search.sharing.keys()
+  const { text, broad } = expressionFor(db, "text_terms", search.tokens)
+  let end = Math.min(before, to)
+  if (broad) {
+    for (const key of newestParts(db, from, end)) {
+      yield key
+      end = key
+    }
+  }
   for (const [key] of db.each(
     "SELECT rowid FROM text_index WHERE text_index MATCH ? AND rowid >= ? AND rowid < ? ORDER BY rowid DESC",
-    expressionFor(db, "text_terms", search.tokens),
+    text,
     from,
-    Math.min(before, to),
+    end,
+  )) {
+    yield key as number
+  }
+}
+
+/** The newest sealed parts, as many as are quickly read. */
+function* newestParts(db: Database, from: number, end: number): Generator<number> {
+  for (const [key] of db.each(
+    `SELECT p.key FROM parts p JOIN messages m ON m.segment = p.segment AND m.position = p.position
+      WHERE p.key >= ? AND p.key < ? AND m.sealed = 1 ORDER BY p.key DESC LIMIT ?`,
+    from,
+    end,
+    broadPartsMax,
   )) {
     yield key as number
   }

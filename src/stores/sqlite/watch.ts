@@ -3,7 +3,7 @@ import type { Watched } from "../store.ts"
 
 type Listener = (change: Watched) => void
 
-const pollMs = 40
+const pollMs = 80
 
 /**
  * Tells listeners of commits of this and of other processes. The write-ahead log's file is watched, since every commit
