@@ -14,13 +14,19 @@ export async function writeIndexes(core: Core, options: { sync: boolean } = { sy
 /** Makes sure that everything is in the files for good, then begins the journal again. To be called under the lock. */
 export async function checkpoint(core: Core): Promise<void> {
   await writeIndexes(core, { sync: true })
-  const folders = new Set<string>()
-  for (const file of core.unsynced) {
-    folders.add(dirname(file))
-    if (core.files.stat(file)) await core.files.sync(file)
-  }
-  for (const folder of folders) if (core.files.stat(folder)) await core.files.syncDirectory(folder)
+  const files = [...core.unsynced].filter((file) => core.files.stat(file))
+  await syncAll(core, files)
+  await syncAll(core, [...new Set(files.map((file) => dirname(file)))])
   core.unsynced.clear()
   const { n } = core.journal
   await core.journal.restart({ n, version: core.state.version, boot: currentHolder().bootID, sync: true })
+}
+
+/** Several at once: the file system does them together. */
+async function syncAll(core: Core, names: string[]): Promise<void> {
+  const rest = names.values()
+  const worker = async () => {
+    for (const name of rest) await core.files.sync(name)
+  }
+  await Promise.all([worker(), worker(), worker(), worker()])
 }

@@ -70,16 +70,21 @@ function imageOf(part: { mime: string; url: string }): (Block & { type: "image" 
 
 /** What a settled call gave, as its own line says it. */
 export interface CallResult {
+  toolCallId: string
+  toolName: string
   text: string
   isError: boolean
+  endMs: number
 }
 
 /** The result of a call that has a line of its own; `undefined` for every other part. */
 export function resultOf(part: PartBody, role: Role): CallResult | undefined {
   if (part.type !== "tool" || role === "user") return undefined
-  if (part.state.status === "completed") return { text: part.state.output, isError: false }
-  if (part.state.status === "error") return { text: part.state.error, isError: true }
-  return undefined
+  const { callID: toolCallId, tool: toolName, state } = part
+  if (state.status !== "completed" && state.status !== "error") return undefined
+  const isError = state.status === "error"
+  const text = state.status === "error" ? state.error : state.output
+  return { toolCallId, toolName, text, isError, endMs: state.time.end }
 }
 
 /** Puts parts together again, or `undefined` if blocks or results are missing. */

@@ -11,7 +11,7 @@ export interface EntryBase {
   seq: number
   /** ISO time. */
   timestamp: string
-  stemma?: unknown
+  [field: string]: unknown
 }
 
 /** What other programs have no place for, on the first line of a message. */
@@ -57,60 +57,48 @@ export interface EntryPlace {
 export function encodeMessage(message: PlainMessage, place: EntryPlace): EncodedMessage {
   const parts = message.parts.map((part) => part.body)
   const { role } = message.body
-  const first = place.freeID(message.body.id)
+  const id = place.freeID(message.body.id)
+  const common = { seq: message.version, timestamp: isoTime(message.body.time.created) }
   const { content, stored } = toContent(parts, role)
   const sole = content.length === 0 ? soleCompaction(parts) : undefined
-  const base = { seq: message.version, timestamp: isoTime(message.body.time.created) }
-  const extra = messageExtra(message, { ...place, entryID: first, stored })
-
-  const lines: EntryBase[] = []
-  if (sole) {
-    const { index, part } = sole
-    extra.parts[index] = compactionRest(part)
-    const own = { id: first, parentId: place.parentId, ...base }
-    lines.push({
-      type: "compaction",
-      ...own,
-      ...compactionFields(part, first),
-      stemma: { ...extra, role },
-    } as EntryBase)
-  } else {
-    const own = { id: first, parentId: place.parentId, ...base }
-    lines.push({
-      type: "message",
-      ...own,
-      message: agentMessage(message.body, content),
-      stemma: extra,
-    } as EntryBase)
-  }
   for (const [index, part] of parts.entries()) {
-    const further: FurtherExtra = { of: first, part: index }
-    const result = resultOf(part, role)
-    const place_ = { parentId: lines.at(-1)!.id, ...base }
-    if (result && part.type === "tool") {
-      const content = [{ type: "text", text: result.text }]
-      const { callID: toolCallId, tool: toolName } = part
-      const timestamp = "time" in part.state && "end" in part.state.time ? part.state.time.end : 0
-      lines.push({
-        type: "message",
-        id: place.freeID(part.id),
-        ...place_,
-        message: { role: "toolResult", toolCallId, toolName, content, isError: result.isError, timestamp },
-        stemma: further,
-      } as EntryBase)
-    } else if (part.type === "compaction" && part.summary !== undefined && !sole) {
-      extra.parts[index] = compactionRest(part)
-      const id = place.freeID(part.id)
-      lines.push({
-        type: "compaction",
-        id,
-        ...place_,
-        ...compactionFields(part, id),
-        stemma: further,
-      } as EntryBase)
-    }
+    if (isCompaction(part)) stored[index] = compactionRest(part)
+  }
+  const extra = messageExtra(message, { ...place, entryID: id, stored })
+  const own = { id, parentId: place.parentId, ...common }
+  const lines: EntryBase[] = [
+    sole
+      ? { type: "compaction", ...own, ...compactionFields(sole, id), stemma: { ...extra, role } }
+      : { type: "message", ...own, message: agentMessage(message.body, content), stemma: extra },
+  ]
+  for (const [index, part] of parts.entries()) {
+    if (part === sole) continue
+    const stemma: FurtherExtra = { of: id, part: index }
+    const line = furtherLine(part, { role, freeID: place.freeID, parentId: lines.at(-1)!.id, common })
+    if (line) lines.push({ ...line, stemma })
   }
   return { lines, leaf: lines.at(-1)!.id }
+}
+
+/** The line that a part has for itself: the result of a call, or a compaction beside other parts. */
+function furtherLine(
+  part: PartBody,
+  place: Pick<EntryPlace, "freeID" | "parentId"> & {
+    role: MessageBody["role"]
+    common: Pick<EntryBase, "seq" | "timestamp">
+  },
+): EntryBase | undefined {
+  const { parentId, common } = place
+  if (isCompaction(part)) {
+    const id = place.freeID(part.id)
+    return { type: "compaction", id, parentId, ...common, ...compactionFields(part, id) }
+  }
+  const result = resultOf(part, place.role)
+  if (!result) return undefined
+  const { toolCallId, toolName, isError, endMs } = result
+  const content = [{ type: "text", text: result.text }]
+  const message = { role: "toolResult", toolCallId, toolName, content, isError, timestamp: endMs }
+  return { type: "message", id: place.freeID(part.id), parentId, ...common, message }
 }
 
 function messageExtra(
@@ -131,13 +119,16 @@ function messageExtra(
   }
 }
 
-type Compaction = PartBody & { type: "compaction" }
+type Compaction = PartBody & { type: "compaction"; summary: string }
+
+/** True for a compaction that is done; one that is only asked for has no summary. */
+function isCompaction(part: PartBody): part is Compaction {
+  return part.type === "compaction" && part.summary !== undefined
+}
 
 /** The compaction of a message that says nothing else to other programs. */
-function soleCompaction(parts: PartBody[]): { index: number; part: Compaction } | undefined {
-  const found = parts.flatMap((part, index) =>
-    part.type === "compaction" && part.summary !== undefined ? [{ index, part }] : [],
-  )
+function soleCompaction(parts: PartBody[]): Compaction | undefined {
+  const found = parts.filter(isCompaction)
   return found.length === 1 ? found[0] : undefined
 }
 
@@ -156,7 +147,7 @@ function compactionFields(part: Compaction, entryID: string): object {
 
 function compactionRest(part: Compaction): StoredPart {
   const { summary, ledger, ...rest } = part
-  return { ...rest, summaryLength: summary!.length, ...(ledger === undefined ? {} : { ledger: true }) }
+  return { ...rest, summaryLength: summary.length, ...(ledger === undefined ? {} : { ledger: true }) }
 }
 
 /** The part that `compactionRest` and the line's summary were made of. */
@@ -222,7 +213,7 @@ export function moveEntry(
     seq: version,
     timestamp: isoTime(options.nowMs),
     customType: moveType,
-  } as EntryBase
+  }
 }
 
 export function titleEntry(
@@ -236,5 +227,5 @@ export function titleEntry(
     seq: place.version,
     timestamp: isoTime(place.nowMs),
     name: title,
-  } as EntryBase
+  }
 }

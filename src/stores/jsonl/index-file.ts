@@ -5,6 +5,7 @@ import { isObject } from "./lines.ts"
 import type { Summary } from "./summary.ts"
 
 export const indexName = "sessions.json"
+const sliceMs = 8
 
 /** A session in the index: what other programs read, and what spares us reading the session's files. */
 export interface IndexEntry {
@@ -40,7 +41,12 @@ export interface FoundIndex {
 export async function writeIndex(core: Core, folder: string, options: { sync: boolean }): Promise<void> {
   const sessions: string[] = []
   const importing: string[] = []
-  for (const entry of core.entries.values()) {
+  let began = performance.now()
+  for (const entry of [...core.entries.values()]) {
+    if (performance.now() - began > sliceMs) {
+      await new Promise((resolve) => setImmediate(resolve))
+      began = performance.now()
+    }
     if (entry.folder !== folder) continue
     const session = core.state.sessions.get(entry.id)
     if (!session) continue

@@ -2,9 +2,7 @@ import { type InboxItem, StemmaError } from "../../protocol/index.ts"
 import type { Commit } from "../commit.ts"
 import { decodeCursor, encodeCursor } from "../cursor.ts"
 import {
-  ancestors,
   findVisible,
-  type PlainSession,
   readChanges,
   readHistory,
   readInbox,
@@ -37,6 +35,7 @@ import { follow } from "./follow.ts"
 import { dropIdle, withLoaded } from "./loader.ts"
 import type { StoreLock } from "./lock.ts"
 import { adoptFound, lookAround, reread } from "./open.ts"
+import { hasGrown, isNear, searched } from "./selection.ts"
 import {
   admitWork,
   claimWork,
@@ -315,37 +314,4 @@ export class JsonlStore implements Store {
     )
     return hash
   }
-}
-
-/** True if the main file is longer than what is accounted for, and nobody has looked at it since it grew. */
-function hasGrown(core: Core, entry: Entry): boolean {
-  const size = core.files.stat(core.mainFile(entry))?.size
-  if (size === undefined || size === entry.main || size === entry.seen) return false
-  entry.seen = size
-  return true
-}
-
-/** True if a session may be in scope. */
-function isNear(core: Core, session: PlainSession, scope: Scope): boolean {
-  const { id, directory } = session.info
-  if ("sessionID" in scope) return id === scope.sessionID
-  if ("directory" in scope) return directory === scope.directory
-  return id === scope.treeID || ancestors(core.state, session).includes(scope.treeID)
-}
-
-/** The sessions that a search must read: those that it names, and all that may share messages with them. */
-function searched(core: Core, query: SearchQuery): string[] {
-  const { sessionID, projectID, directory } = query
-  const families = new Set<string>()
-  for (const entry of core.entries.values()) {
-    const info = core.state.sessions.get(entry.id)?.info
-    if (!info || entry.problem) continue
-    if (sessionID !== undefined && info.id !== sessionID) continue
-    if (projectID !== undefined && info.projectID !== projectID) continue
-    if (directory !== undefined && info.directory !== directory) continue
-    families.add(entry.family)
-  }
-  return [...core.entries.values()]
-    .filter((entry) => families.has(entry.family) && !entry.problem)
-    .map((entry) => entry.id)
 }

@@ -14,7 +14,7 @@ import { reread } from "./open.ts"
 import { doBatch, redo, undoAppends } from "./recover.ts"
 
 const lockTimeoutMs = 10_000
-const journalBytesMax = 256 * 1024
+const journalBytesMax = 512 * 1024
 /** A state file this long is looked at: most of it may be text that has been sealed since. */
 const stateBytesMax = 128 * 1024
 /** The index is written that long after a change, or later if writing it takes long. */

@@ -89,11 +89,14 @@ function wants(search: Search, kind: SearchKind): boolean {
 function* titleHits(search: Search, before: number): Generator<{ key: number; hit: SearchHit }> {
   if (!wants(search, "title")) return
   const { reader, terms } = search
-  for (const [key] of reader.db.all(
-    "SELECT rowid FROM title_index WHERE title_index MATCH ? AND rowid < ? ORDER BY rowid DESC",
+  const indexed = reader.db.all(
+    "SELECT rowid FROM title_index WHERE title_index MATCH ? AND rowid < ?",
     expressionFor(reader.db, "title_terms", search.tokens).text,
     before,
-  ) as [number][]) {
+  )
+  const waiting = reader.db.all("SELECT session FROM untitled WHERE session < ?", before)
+  const keys = new Set([...indexed, ...waiting].map(([key]) => key as number))
+  for (const key of [...keys].sort((a, b) => b - a)) {
     const row = reader.db.get("SELECT id, title FROM sessions WHERE key = ? AND importing = 0", key)
     if (row === undefined || !search.sharing.selects(key)) continue
     const title = row[1] as string
@@ -168,14 +171,29 @@ function* candidates(search: Search, before: number): Generator<number> {
       end = key
     }
   }
+  const waiting = waitingParts(db, from, end)
   for (const [key] of db.each(
     "SELECT rowid FROM text_index WHERE text_index MATCH ? AND rowid >= ? AND rowid < ? ORDER BY rowid DESC",
     text,
     from,
     end,
   )) {
+    while (waiting.length > 0 && waiting.at(-1)! > (key as number)) yield waiting.pop()!
     yield key as number
   }
+  yield* waiting.reverse()
+}
+
+/** Parts that are not indexed yet, the oldest first: only a store that is open for reading has any by now. */
+function waitingParts(db: Database, from: number, end: number): number[] {
+  return db
+    .all(
+      `SELECT p.key FROM unindexed u JOIN parts p ON p.segment = u.segment AND p.position = u.position
+        WHERE p.key >= ? AND p.key < ? ORDER BY p.key`,
+      from,
+      end,
+    )
+    .map(([key]) => key as number)
 }
 
 /** The newest sealed parts, as many as are quickly read. */
