@@ -228,6 +228,48 @@ describe("files for other programs", () => {
   })
 })
 
+describe("the rules", () => {
+  const header = {
+    type: "session",
+    version: 3,
+    id: "s1",
+    timestamp: "2026-01-01T00:00:00.000Z",
+    cwd: "/project",
+  }
+  const said = { type: "message", id: "e1", parentId: null, timestamp: "2026-01-01T00:00:00.000Z" }
+  const message = { role: "user", content: "hello", timestamp: 1 }
+  const problemsOf = (...values: object[]) =>
+    readAsOthersDo(values.map((value) => `${JSON.stringify(value)}\n`).join("")).problems
+
+  it("let a good file pass", () => {
+    expect(problemsOf(header, { ...said, message })).toEqual([])
+  })
+
+  it("tell what other programs refuse, the seed's own lines among it", () => {
+    const seed = { type: "session", version: 3, agentId: "a", createdAt: 1 }
+    expect(
+      problemsOf(seed, { type: "message", message: { role: "user", content: "hello" }, timestamp: 1 }),
+    ).not.toEqual([])
+    expect(problemsOf({ ...header, version: 2 })).not.toEqual([])
+    expect(problemsOf(header, { ...said, parentId: "nobody", message })).not.toEqual([])
+    expect(problemsOf(header, { ...said, message }, { ...said, message })).not.toEqual([])
+    expect(
+      problemsOf(header, { ...said, message: { ...message, role: "assistant", content: [] } }),
+    ).not.toEqual([])
+    const result = {
+      role: "toolResult",
+      toolCallId: "c",
+      toolName: "t",
+      content: [],
+      isError: false,
+      timestamp: 1,
+    }
+    expect(problemsOf(header, { ...said, message: result })).not.toEqual([])
+    const compaction = { ...said, type: "compaction", summary: "s", firstKeptEntryId: "e9", tokensBefore: 1 }
+    expect(problemsOf(header, compaction)).not.toEqual([])
+  })
+})
+
 describe("a main file", () => {
   it("gives back every kind of part exactly as it was", async () => {
     await using scene = await JsonlScene.begin()

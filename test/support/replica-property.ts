@@ -70,16 +70,18 @@ async function checkReplica(replica: Replica, store: Store, world: World): Promi
   }
   for (const [id, view] of replica.views) {
     const isGone = view.removed || view.session === undefined
-    if (!inScope.includes(id) && !isGone && !isForgotten(replica, world)) {
+    if (!inScope.includes(id) && !isGone && !isForgotten(id, world)) {
       throw new Error(`the replica still has ${id}, which is gone`)
     }
   }
 }
 
-/** The root of the scope was removed so long ago that its tombstone may be collected. */
-function isForgotten({ scope }: Replica, world: World): boolean {
-  const root = "treeID" in scope ? scope.treeID : "sessionID" in scope ? scope.sessionID : undefined
-  return root !== undefined && world.removed.includes(root)
+const tombstoneMs = 30 * 86_400_000
+
+/** It was removed so long ago that its tombstone may be collected: then nothing tells of the removal any more. */
+function isForgotten(id: string, world: World): boolean {
+  const removedAt = world.removedAt.get(id)
+  return removedAt !== undefined && world.clock.now() - removedAt >= tombstoneMs
 }
 
 async function sessionsInScope({ scope }: Replica, store: Store, live: readonly string[]): Promise<string[]> {

@@ -23,6 +23,8 @@ export interface World {
   /** Sessions that can be seen. */
   live: string[]
   removed: string[]
+  /** When each of them was removed. */
+  readonly removedAt: Map<string, number>
   importing: string[]
   /** The newest lease of each session; it may have run out. */
   readonly leases: Map<string, Lease>
@@ -45,6 +47,7 @@ export function createWorld(
     },
     live: [],
     removed: [],
+    removedAt: new Map(),
     importing: [],
     leases: new Map(),
     admitted: [],

@@ -1,7 +1,7 @@
 import type { InboxItem } from "../../protocol/index.ts"
 import { payloadHash } from "../prepare.ts"
 import { itemDiffers } from "../refusals.ts"
-import { type Applier, published } from "./apply.ts"
+import { type Applier, published } from "./write.ts"
 import type { Versions } from "./writer.ts"
 
 /** Puts an item into the inbox inside the running transaction. */

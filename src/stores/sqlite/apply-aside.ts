@@ -1,8 +1,8 @@
 import type { OpOf } from "../commit.ts"
 import { itemTaken, noItem, noteOnOpen } from "../refusals.ts"
-import { touch, type Write } from "./apply.ts"
 import { encodeID } from "./id-codec.ts"
 import { locateMessage } from "./locate.ts"
+import { touch, type Write } from "./write.ts"
 
 export function putNote(write: Write, op: OpOf<"note.put">): void {
   const tail = touch(write, op.sessionID)

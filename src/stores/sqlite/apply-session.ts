@@ -12,7 +12,6 @@ import {
   segmentTaken,
   sessionTaken,
 } from "../refusals.ts"
-import { published, touch, type Write } from "./apply.ts"
 import { appendTo } from "./apply-message.ts"
 import { packTokens, parseStored, unpackTokens } from "./codec.ts"
 import type { Value } from "./database.ts"
@@ -28,6 +27,7 @@ import {
   writeSessionData,
 } from "./session-rows.ts"
 import type { Tail } from "./tail.ts"
+import { published, touch, type Write } from "./write.ts"
 
 interface Making {
   session: NewSession

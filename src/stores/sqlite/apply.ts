@@ -1,39 +1,16 @@
-import type { Clock } from "../../protocol/index.ts"
 import { type Commit, type Op, type OpOf, runOps } from "../commit.ts"
-import { fenceMissing, leaseLost, noSession, seqMoved } from "../refusals.ts"
+import { fenceMissing, leaseLost, seqMoved } from "../refusals.ts"
 import { putNote, putPermission, putTodos, takeItem } from "./apply-aside.ts"
-import { addPiece, appendMessage, putMessage, putPart, sealMessage, truncateParts } from "./apply-message.ts"
+import { appendMessage, putMessage, sealMessage } from "./apply-message.ts"
+import { addPiece, putPart, truncateParts } from "./apply-part.ts"
 import { createSession, forkSession, moveHistory, patchSession, publishSession } from "./apply-session.ts"
-import type { Database } from "./database.ts"
-import type { Names } from "./names.ts"
-import type { Segments } from "./segments.ts"
-import type { Tail, Tails } from "./tail.ts"
+import type { Applier, Write } from "./write.ts"
 import type { Versions } from "./writer.ts"
-
-/** What the operations of one commit work with. */
-export interface Write extends Omit<Applier, "clock"> {
-  nowMs: number
-  version: number
-  /** The sessions that this commit touched. */
-  touched: Tail[]
-  /** Those that it made. */
-  made: Set<string> | undefined
-  /** True once something was written that the text index should hear of. */
-  sealed: boolean
-}
 
 export interface Applied {
   version: number
   seq: Record<string, number>
   sealed: boolean
-}
-
-export interface Applier {
-  db: Database
-  names: Names
-  segments: Segments
-  tails: Tails
-  clock: Clock
 }
 
 /** Applies a commit inside the running write transaction. Throws before or after any write: the caller rolls back. */
@@ -64,13 +41,6 @@ export function applyCommit(applier: Applier, commit: Commit, versions: Versions
     write.db.run("UPDATE tips SET seq = ?, version = ? WHERE session = ?", tail.seq, write.version, tail.key)
   }
   return { version: write.version, seq, sealed: write.sealed }
-}
-
-/** The tail of a session that this commit changes. */
-export function touch(write: Write, sessionID: string): Tail {
-  const tail = write.tails.get(sessionID)
-  if (!write.touched.includes(tail)) write.touched.push(tail)
-  return tail
 }
 
 function checkSeq(write: Write, expected: Record<string, number>): void {
@@ -120,10 +90,4 @@ const handlers: Handlers = {
 
 function applyOp<Name extends Op["op"]>(write: Write, op: OpOf<Name>): void {
   handlers[op.op as Name](write, op)
-}
-
-/** Refuses what is still being imported, unless this commit is part of the import. */
-export function published(tail: Tail): Tail {
-  if (tail.importing) throw noSession(tail.id)
-  return tail
 }

@@ -26,9 +26,10 @@ import type {
   Watched,
 } from "../store.ts"
 import { admitItem } from "./admit.ts"
-import { type Applier, applyCommit } from "./apply.ts"
+import { applyCommit } from "./apply.ts"
 import { BlobFiles } from "./blobs.ts"
-import { newestVersion, readChanges, waitingItems } from "./changes.ts"
+import { waitingItems } from "./changed-rows.ts"
+import { newestVersion, readChanges } from "./changes.ts"
 import { parseStored } from "./codec.ts"
 import { collectStore } from "./collect-store.ts"
 import { type Database, toStemmaError } from "./database.ts"
@@ -43,6 +44,7 @@ import { Tails } from "./tail.ts"
 import { Upkeep } from "./upkeep.ts"
 import { Watching } from "./watch.ts"
 import { WorkerClient } from "./worker-client.ts"
+import type { Applier } from "./write.ts"
 import { type Versions, Writer } from "./writer.ts"
 
 export interface StoreParts {

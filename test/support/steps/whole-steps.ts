@@ -16,6 +16,7 @@ const remove: Step = {
     if (!("value" in answer)) return
     world.live = world.live.filter((id) => !answer.value.sessions.includes(id))
     world.removed.push(...answer.value.sessions)
+    for (const id of answer.value.sessions) world.removedAt.set(id, world.clock.now())
     await forgetBlobs(world)
   },
 }
