@@ -1,32 +1,39 @@
-import { describe, expect, it } from "vitest"
-import { type ErrorCode, StemmaError } from "../../src/protocol/index.ts"
+import { afterAll, beforeAll, describe, expect, it } from "vitest"
+import { StemmaError } from "../../src/protocol/index.ts"
+import type { Store } from "../../src/stores/store.ts"
 import { comparable } from "../support/answers.ts"
 import { badCalls } from "../support/bad-calls.ts"
-import { makeFixture } from "../support/bad-input-fixture.ts"
+import { type Fixture, makeFixture } from "../support/bad-input-fixture.ts"
 import { manualClock } from "../support/clock.ts"
 import { drivers } from "../support/drivers.ts"
 import { observe } from "../support/observe.ts"
 import { expectHelpful, rejection } from "../support/rejection.ts"
-import { temporaryDirectory } from "../support/temporary-directory.ts"
+import { type TemporaryDirectory, temporaryDirectory } from "../support/temporary-directory.ts"
 
 describe.each(drivers)("$name", (driver) => {
+  // One store for all bad calls: each of them leaves it as it was.
+  let directory: TemporaryDirectory
+  let store: Store
+  let fixture: Fixture
+  const clock = manualClock()
+  beforeAll(async () => {
+    directory = await temporaryDirectory()
+    store = await driver.open(directory.path, { clock })
+    fixture = await makeFixture(store)
+  })
+  afterAll(async () => {
+    await store.close()
+    await directory[Symbol.asyncDispose]()
+  })
+
   it.each(badCalls)(
     "refuses, changes nothing and says what to do when %s (%s)",
     async (_what, code, call) => {
-      await using directory = await temporaryDirectory()
-      const clock = manualClock()
-      await using store = await driver.open(directory.path, { clock })
-      const fixture = await makeFixture(store)
-      const look = () =>
-        observe(store, {
-          sessionIDs: [fixture.calm, fixture.busy],
-          blobs: [],
-          nowMs: clock.now(),
-          queries: ["prompt"],
-        })
+      const sessionIDs = [fixture.calm, fixture.busy]
+      const look = () => observe(store, { sessionIDs, blobs: [], nowMs: clock.now(), queries: ["prompt"] })
       const before = comparable(await look())
       const cursor = await store.cursor()
-      expectHelpful(await rejection(call(store, fixture)), code satisfies ErrorCode)
+      expectHelpful(await rejection(call(store, fixture)), code)
       expect(comparable(await look())).toEqual(before)
       expect(await store.cursor()).toBe(cursor)
       const changes = await store.changes({ directory: "/project" }, cursor)

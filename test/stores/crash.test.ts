@@ -14,6 +14,6 @@ it.concurrent.each(durableDrivers)(
     const report = await crashLane(driver, { directory: directory.path, kills: 100, seed })
     process.stdout.write(`${driver.name}: ${JSON.stringify(report)}\n`)
     expect(report.kills).toBe(100)
-    expect(report.acknowledged).toBeGreaterThan(300)
+    expect(report.acknowledged).toBeGreaterThan(1000)
   },
 )

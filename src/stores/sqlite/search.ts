@@ -16,7 +16,7 @@ import type { SearchHit, SearchPage, SearchQuery } from "../store.ts"
 import { decodePart, longKind, roleOf } from "./codec.ts"
 import type { Database } from "./database.ts"
 import { decodeID } from "./id-codec.ts"
-import { expressionFor } from "./prefix-terms.ts"
+import { type Expression, expressionFor } from "./prefix-terms.ts"
 import { type Reader, readSealedParts } from "./read-messages.ts"
 import { Sharing } from "./sharing.ts"
 
@@ -162,9 +162,25 @@ function wholePart(db: Database, row: PartRow): PartBody {
 /** The keys of parts that may match, newest first. */
 function* candidates(search: Search, before: number): Generator<number> {
   const { db } = search.reader
-  const { from, to } = search.sharing.keys()
+  const ranges = search.sharing.ranges()
+  const first = ranges.at(-1)?.from ?? 0
+  const last = Math.min(before, ranges[0]?.to ?? 0)
   const { text, broad } = expressionFor(db, "text_terms", search.tokens)
-  let end = Math.min(before, to)
+  let range = 0
+  for (const key of newestFirst(db, { text, broad, from: first, to: last })) {
+    while (range < ranges.length && ranges[range]!.from > key) range += 1
+    if (range < ranges.length && key < ranges[range]!.to) yield key
+  }
+}
+
+interface Stretch extends Expression {
+  from: number
+  to: number
+}
+
+/** What the index proposes, and what it cannot know of yet, newest first. */
+function* newestFirst(db: Database, { text, broad, from, to }: Stretch): Generator<number> {
+  let end = to
   if (broad) {
     for (const key of newestParts(db, from, end)) {
       yield key
@@ -188,7 +204,7 @@ function* candidates(search: Search, before: number): Generator<number> {
 function waitingParts(db: Database, from: number, end: number): number[] {
   return db
     .all(
-      `SELECT p.key FROM unindexed u JOIN parts p ON p.segment = u.segment AND p.position = u.position
+      `SELECT p.key FROM unindexed u CROSS JOIN parts p ON p.segment = u.segment AND p.position = u.position
         WHERE p.key >= ? AND p.key < ? ORDER BY p.key`,
       from,
       end,

@@ -21,31 +21,27 @@ export function sharers(db: Database, segment: number, position: number): number
     .map(([key]) => key as number)
 }
 
+/** A filter that selects more sessions than this has matches nearly everywhere: looking at each candidate is cheaper. */
+const selectedMax = 2000
+
+/** Keys of parts, from (inclusive) to (exclusive). */
+export interface KeyRange {
+  from: number
+  to: number
+}
+
 /** Which sessions a search selects, and which of them reach a message. */
 export class Sharing {
   readonly #reader: Reader
   readonly #selected = new Map<number, boolean>()
-  /** By segment: whether a selected session reaches anything of it. */
-  readonly #reaching = new Map<number, boolean>()
-  readonly #filter: ((row: { id: unknown; project: number; directory: number }) => boolean) | undefined
-  /** For a search within one session: its segments and how far each counts. */
+  readonly #filter: { sql: string; values: number[] } | undefined
+  /** The segments that selected sessions reach, and how far each counts; undefined if that is too many. */
   readonly #within: Map<number, number> | undefined
 
   constructor(reader: Reader, query: SearchQuery) {
     this.#reader = reader
-    const { sessionID, projectID, directory } = query
-    if (sessionID === undefined && projectID === undefined && directory === undefined) return
-    const project = projectID === undefined ? undefined : (reader.names.find(projectID) ?? -1)
-    const folder = directory === undefined ? undefined : (reader.names.find(directory) ?? -1)
-    const session =
-      sessionID === undefined
-        ? undefined
-        : ((reader.db.get("SELECT key FROM sessions WHERE id = ?", encodeID(sessionID))?.[0] ?? -1) as number)
-    this.#filter = (row) =>
-      (session === undefined || row.id === session) &&
-      (project === undefined || row.project === project) &&
-      (folder === undefined || row.directory === folder)
-    if (session !== undefined) this.#within = this.#reachOf(session)
+    this.#filter = filterOf(reader, query)
+    if (this.#filter) this.#within = this.#reach(this.#filter)
   }
 
   /** Whether the query's filters select a session. */
@@ -53,9 +49,9 @@ export class Sharing {
     if (this.#filter === undefined) return true
     let selected = this.#selected.get(key)
     if (selected === undefined) {
-      const row = this.#reader.db.get("SELECT project, directory FROM sessions WHERE key = ?", key)
+      const { sql, values } = this.#filter
       selected =
-        row !== undefined && this.#filter({ id: key, project: row[0] as number, directory: row[1] as number })
+        this.#reader.db.get(`SELECT 1 FROM sessions WHERE key = ? AND ${sql}`, key, ...values) !== undefined
       this.#selected.set(key, selected)
     }
     return selected
@@ -63,38 +59,34 @@ export class Sharing {
 
   /** False if certainly no selected session reaches the message: cheap, to be asked first. */
   mayReach(segment: number, position: number): boolean {
-    if (this.#within !== undefined) return position < (this.#within.get(segment) ?? 0)
-    if (this.#filter === undefined) return true
-    let reaches = this.#reaching.get(segment)
-    if (reaches === undefined) {
-      reaches = sharers(this.#reader.db, segment, -1).some((key) => this.selects(key))
-      this.#reaching.set(segment, reaches)
-    }
-    return reaches
+    return this.#within === undefined || position < (this.#within.get(segment) ?? 0)
   }
 
-  /** Between which keys the parts lie that a search within one session can find. */
-  keys(): { from: number; to: number } {
-    if (this.#within === undefined) return { from: 0, to: Number.MAX_SAFE_INTEGER }
-    let from = Number.MAX_SAFE_INTEGER
-    let to = 0
-    for (const segment of this.#within.keys()) {
-      const [least, most] = this.#keysOf(segment, this.#within.get(segment)!)
-      from = Math.min(from, least)
-      to = Math.max(to, most + 1)
+  /** Where the parts lie that the search can find, the newest first and none overlapping. */
+  ranges(): KeyRange[] {
+    if (this.#within === undefined) return [{ from: 0, to: Number.MAX_SAFE_INTEGER }]
+    const ranges = [...this.#within].flatMap(([segment, below]) => this.#keysOf(segment, below))
+    ranges.sort((a, b) => b.to - a.to)
+    const merged: KeyRange[] = []
+    for (const range of ranges) {
+      const last = merged.at(-1)
+      if (last && range.to >= last.from) last.from = Math.min(last.from, range.from)
+      else merged.push(range)
     }
-    return { from, to }
+    return merged
   }
 
   /** Parts are made in order of position within a segment, so its first and last tell the range. */
-  #keysOf(segment: number, below: number): [number, number] {
+  #keysOf(segment: number, below: number): KeyRange[] {
     const find = (order: string) =>
       this.#reader.db.get(
         `SELECT key FROM parts WHERE segment = ? AND position < ? ORDER BY position ${order}, place ${order} LIMIT 1`,
         segment,
         below,
       )?.[0] as number | undefined
-    return [find("ASC") ?? Number.MAX_SAFE_INTEGER, find("DESC") ?? -1]
+    const first = find("ASC")
+    const last = find("DESC")
+    return first === undefined || last === undefined ? [] : [{ from: first, to: last + 1 }]
   }
 
   /** The session to name for a message and how many sessions have it, if a selected one does. */
@@ -116,20 +108,39 @@ export class Sharing {
     return this.#reader.segments.includes({ segment: head, count }, segment, position)
   }
 
-  #reachOf(session: number): Map<number, number> {
+  #reach({ sql, values }: { sql: string; values: number[] }): Map<number, number> | undefined {
+    const { db, segments } = this.#reader
+    const sessions = db.all(`SELECT key FROM sessions WHERE ${sql} LIMIT ?`, ...values, selectedMax + 1)
+    if (sessions.length > selectedMax) return undefined
     const reach = new Map<number, number>()
-    for (const [own] of this.#reader.db.all("SELECT key FROM segments WHERE session = ?", session) as [
-      number,
-    ][]) {
-      let segment: number | undefined = own
-      let upper = Number.MAX_SAFE_INTEGER
-      while (segment !== undefined) {
-        reach.set(segment, Math.max(reach.get(segment) ?? 0, upper))
-        const link = this.#reader.segments.link(segment)
-        upper = link.base
-        segment = link.parent
+    for (const [session] of sessions as [number][]) {
+      for (const [own] of db.all("SELECT key FROM segments WHERE session = ?", session) as [number][]) {
+        let segment: number | undefined = own
+        let upper = Number.MAX_SAFE_INTEGER
+        while (segment !== undefined && (reach.get(segment) ?? 0) < upper) {
+          reach.set(segment, upper)
+          const link = segments.link(segment)
+          upper = link.base
+          segment = link.parent
+        }
       }
     }
     return reach
   }
+}
+
+/** The query's filters as SQL over `sessions`, or undefined if it has none. */
+function filterOf(reader: Reader, query: SearchQuery): { sql: string; values: number[] } | undefined {
+  const conditions: [string, number][] = []
+  if (query.projectID !== undefined)
+    conditions.push(["project = ?", reader.names.find(query.projectID) ?? -1])
+  if (query.directory !== undefined)
+    conditions.push(["directory = ?", reader.names.find(query.directory) ?? -1])
+  if (query.sessionID !== undefined) {
+    const row = reader.db.get("SELECT key FROM sessions WHERE id = ?", encodeID(query.sessionID))
+    conditions.push(["key = ?", (row?.[0] ?? -1) as number])
+  }
+  if (conditions.length === 0) return undefined
+  const sql = ["importing = 0", ...conditions.map(([condition]) => condition)].join(" AND ")
+  return { sql, values: conditions.map(([, value]) => value) }
 }

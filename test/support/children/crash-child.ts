@@ -30,7 +30,6 @@ const messagesMax = 24
 
 async function work(go: CrashGo, name: string): Promise<void> {
   const store = await driverNamed(name).open(go.directory)
-  process.send!("open")
   const random = randomFrom(go.seed)
   let count = 0
   const id = (kind: "session" | "message" | "part" | "segment") => plainId(kind, count++, go.number)
