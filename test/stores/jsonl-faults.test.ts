@@ -75,6 +75,32 @@ describe("a file system that refuses", () => {
   })
 })
 
+describe("a batch that one process could not finish", () => {
+  it("is read right by others, and finished by the next one that writes", async () => {
+    await using scene = await JsonlScene.begin()
+    const other = await scene.open()
+    const files = new FaultyFiles(scene.directory.path)
+    await using store = await openJsonlStoreOn(files, {})
+    await store.commit({ ops: [createOp(), sayOp("first", "a secret"), sayOp("second")] })
+    files.fault = ({ method, name }) =>
+      method === "rename" && name.endsWith(".state.jsonl") ? fileError({ code: "EIO" }, name) : "pass"
+    await store.redact({ sessionID, messageID: "msg_first" })
+    for (const one of [store, other]) {
+      expect(await texts(one)).toEqual(["[redacted]", "second"])
+      expect((await one.session(sessionID)).history.epoch).toBe(1)
+    }
+    const commit = await claimed(other)
+    await commit(sayOp("third"))
+    expect(await texts(store)).toEqual(["[redacted]", "second", "third"])
+    await other.close()
+    const again = await scene.open()
+    expect(await texts(again)).toEqual(["[redacted]", "second", "third"])
+    expect((await again.session(sessionID)).history.epoch).toBe(1)
+    expect((await again.check()).problems).toEqual([])
+    expect(scene.text(scene.path("journal.jsonl"))).not.toContain("a secret")
+  })
+})
+
 describe("another program that writes at the same moment", () => {
   it("harms neither its own line nor ours", async () => {
     await using scene = await JsonlScene.begin()

@@ -147,14 +147,14 @@ function checkBlocks(content: unknown, allowed: string[]): string[] {
 }
 
 function pathOf(entries: Fields[]): Fields[] {
-  const byID = new Map(entries.map((entry) => [entry.id, entry]))
-  const path: Fields[] = []
+  const byID = new Map(entries.flatMap((entry) => (typeof entry.id === "string" ? [[entry.id, entry]] : [])))
+  const path = new Set<Fields>()
   let entry = entries.at(-1)
-  while (entry) {
-    path.unshift(entry)
-    entry = byID.get(entry.parentId)
+  while (entry && !path.has(entry)) {
+    path.add(entry)
+    entry = byID.get(String(entry.parentId))
   }
-  return path
+  return [...path].reverse()
 }
 
 function messageOf(entry: Fields): Fields | undefined {

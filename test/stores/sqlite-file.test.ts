@@ -118,6 +118,23 @@ test("a title that changes and comes back is found each time", async () => {
   expect(await scene.store.check()).toEqual({ problems: [] })
 })
 
+test("a title that loses words and then goes leaves the index whole", async () => {
+  await using directory = await temporaryDirectory()
+  await using scene = await sceneIn(join(directory.path, "stemma.db"))
+  const run = await scene.session({ title: "alpha 100% of 3.14" })
+  const keep = await scene.session({ title: "gamma" })
+  const find = async (text: string) => (await scene.store.search({ text })).hits.map((hit) => hit.sessionID)
+  await find("alpha")
+  for (const title of ["100% of 3.14", "of", "!!", "of 3.14", "!!"]) {
+    await scene.store.commit({ ops: [{ op: "session.patch", sessionID: run.id, set: { title } }] })
+    expect(await find("alpha")).toEqual([])
+  }
+  await scene.store.remove(run.id)
+  expect(await find("of")).toEqual([])
+  expect(await find("gamma")).toEqual([keep.id])
+  expect(await scene.store.check()).toEqual({ problems: [] })
+})
+
 test("the log stays bounded while commits come as fast as they can", async () => {
   await using directory = await temporaryDirectory()
   const path = join(directory.path, "stemma.db")

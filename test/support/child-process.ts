@@ -10,6 +10,8 @@ export interface ChildOptions {
   /** Put before the program: `["strace", "-f"]`. */
   wrapper?: string[]
   env?: Record<string, string>
+  /** It is killed after this long, whatever it does. */
+  limitMs?: number
 }
 
 /** One of the scripts in `children/`, running. Ends with its scope. */
@@ -24,10 +26,8 @@ export interface Child extends AsyncDisposable {
   errors(): string
 }
 
-export function startChild(
-  script: string,
-  { output, args = [], wrapper = [], env = {} }: ChildOptions,
-): Child {
+export function startChild(script: string, options: ChildOptions): Child {
+  const { output, args = [], wrapper = [], env = {}, limitMs = 120_000 } = options
   const path = fileURLToPath(new URL(`./children/${script}`, import.meta.url))
   const [command, ...rest] = [...wrapper, process.execPath, path, ...args] as [string, ...string[]]
   const out = openSync(output, "a")
@@ -38,10 +38,14 @@ export function startChild(
   })
   closeSync(out)
   closeSync(errors)
+  const limit = setTimeout(() => child.kill("SIGKILL"), limitMs)
   const errorText = () => readFileSync(`${output}.errors`, "utf8")
   const ended = new Promise<{ code: number | null; signal: string | null }>((resolve, reject) => {
     child.once("error", reject)
-    child.once("exit", (code, signal) => resolve({ code, signal }))
+    child.once("exit", (code, signal) => {
+      clearTimeout(limit)
+      resolve({ code, signal })
+    })
   })
   const ready = new Promise<void>((resolve, reject) => {
     child.once("message", () => resolve())
@@ -60,6 +64,8 @@ export function startChild(
         .map((line) => JSON.parse(line)),
     errors: errorText,
     async [Symbol.asyncDispose]() {
+      // A program under a wrapper is not reached by the signal, but notices that the channel is closed.
+      if (child.connected) child.disconnect()
       child.kill("SIGKILL")
       await ended
     },

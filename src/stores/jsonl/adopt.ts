@@ -20,7 +20,7 @@ export interface AdoptionPlan {
 }
 
 /** What is known of a file whose new lines are to be adopted. */
-export interface KnownFile {
+interface KnownFile {
   /** Nothing for a file that we never saw. */
   loaded?: LoadedSession
   folder: string

@@ -19,7 +19,7 @@ const patienceMs = 10 * 60 * 1000
 /** A line that is still torn after this was never finished. */
 const tornMs = 20
 
-export interface SettleOptions {
+interface SettleOptions {
   draft: BatchDraft
   /** True if the session is going to be written: then nothing can wait for another program any longer. */
   now: boolean
@@ -160,13 +160,14 @@ function lineIDs({ lines }: ParsedLines): string[] {
 
 /** The whole file; a last line that somebody began and never finished is cut off. */
 async function parseWhole(core: Core, file: string): Promise<ParsedLines> {
-  const parsed = await parseLines(await core.files.readLater(file), { file })
-  const size = core.files.stat(file)?.size ?? 0
-  if (parsed.end === size || core.readOnly) return parsed
+  const bytes = await core.files.readLater(file)
+  const parsed = await parseLines(bytes, { file })
+  const torn = bytes.length - parsed.end
+  if (torn === 0 || core.readOnly) return parsed
   await sleep(tornMs)
-  if (core.files.stat(file)?.size !== size) return parsed
+  if (core.files.stat(file)?.size !== bytes.length) return parsed
   core.files.truncate(file, parsed.end)
-  core.warn(`${file} ended in the middle of a line; ${size - parsed.end} bytes were cut off.`)
+  core.warn(`${file} ended in the middle of a line; ${torn} bytes were cut off.`)
   return parsed
 }
 

@@ -38,6 +38,8 @@ export class BatchDraft {
   readonly done: (() => void)[] = []
   /** True if what the journal says must not stay there: it holds content that was redacted. */
   purge = false
+  /** Why the batch cannot be written: a change was made that could not be turned into lines. */
+  failure: unknown
 
   constructor(core: Core) {
     this.#core = core
@@ -65,28 +67,36 @@ export class BatchDraft {
     entry[kind] += Buffer.byteLength(lines)
   }
 
-  /** Notes that a session changed in a way that lists show. */
-  summarize(entry: Entry): void {
-    this.#mark(entry, { summary: true })
-  }
-
   /** Something to be done when everything is taken back. */
   onUndo(step: () => void): void {
     this.#undo.push(step)
   }
 
+  /** True if the batch changes the session: then its files are not what memory says. */
+  has(entry: Entry): boolean {
+    return this.#sessions.has(entry.id)
+  }
+
   /** Takes in a change of the plain state: all that it touched becomes lines. */
   take(applied: Applied): void {
-    const { version } = applied
     this.onUndo(() => applied.rollback())
-    for (const [id, touched] of applied.touched) {
-      if (applied.removed.includes(id)) continue
-      if (touched.created) this.#create(touched, version)
-      else if (touched.redacted) this.#rewrite(touched)
-      else this.#change(touched, { version })
-      if (!touched.session.importing) this.touched.add(id)
+    try {
+      this.#takeTouched(applied)
+    } catch (error) {
+      this.failure = error
+      throw error
     }
-    for (const id of applied.removed) this.#remove(id)
+  }
+
+  #takeTouched({ version, touched, removed }: Applied): void {
+    for (const [id, one] of touched) {
+      if (removed.includes(id)) continue
+      if (one.created) this.#create(one, version)
+      else if (one.redacted) this.#rewrite(one)
+      else this.#change(one, { version })
+      if (!one.session.importing) this.touched.add(id)
+    }
+    for (const id of removed) this.#remove(id)
   }
 
   /** Takes in what another program wrote into a session's main file: only the state file has to say so. */
@@ -291,13 +301,8 @@ export class BatchDraft {
 
   #recount(entry: Entry, touched: Touched): void {
     const { session } = touched
-    const refs = [...touched.parts].flatMap((place) => {
-      const [position, index] = place.split("/").map(Number) as [number, number]
-      const part = session.messages[position]?.parts[index]
-      return part ? blobRefs(part.body) : []
-    })
     const rows = touched.parts.size > 0 || touched.messages.size > 0 || touched.inbox || touched.moved
-    if (refs.length > 0 || (rows && (entry.blobs.size > 0 || touched.inbox))) {
+    if (rows && (entry.blobs.size > 0 || namesBlobs(touched))) {
       const blobs = sessionBlobs(session)
       const same = blobs.size === entry.blobs.size && blobs.isSubsetOf(entry.blobs)
       entry.blobs = blobs
@@ -308,6 +313,17 @@ export class BatchDraft {
     if (touched.moved || !simple) entry.tokens = estimateSession(session)
     else for (const message of sealed) if (message) entry.tokens += messageTokens(message)
   }
+}
+
+/** True if a part that changed, or an item that waits, names a blob. */
+function namesBlobs({ session, parts, inbox }: Touched): boolean {
+  const named = [...parts].some((place) => {
+    const [position, index] = place.split("/").map(Number) as [number, number]
+    const part = session.messages[position]?.parts[index]
+    return part !== undefined && blobRefs(part.body).length > 0
+  })
+  const waiting = inbox ? session.inbox.flatMap((item) => (item.type === "prompt" ? item.parts : [])) : []
+  return named || waiting.some((part) => blobRefs(part).length > 0)
 }
 
 /** True if a file of that name would be in the way of a new session. */

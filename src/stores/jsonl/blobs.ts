@@ -81,6 +81,18 @@ export function listBlobs(core: Core): KnownBlob[] {
   return found
 }
 
+/** Removes what a process that died while putting a blob left behind. */
+export function removeBlobDrafts(core: Core, latestMs: number): void {
+  for (const { name, directory } of core.files.list(folder)) {
+    if (!directory) continue
+    for (const item of core.files.list(`${folder}/${name}`)) {
+      const draft = `${folder}/${name}/${item.name}`
+      const stat = item.name.endsWith(".tmp") ? core.files.stat(draft) : undefined
+      if (stat && stat.mtimeMs <= latestMs) core.files.remove(draft)
+    }
+  }
+}
+
 /** Those of the blobs that no session names and that are there. */
 export function unnamedBlobs(core: Core, hashes: Iterable<string>): string[] {
   const entries = [...core.entries.values()]

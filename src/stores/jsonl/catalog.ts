@@ -4,11 +4,11 @@ import { type Core, damaged, type Entry } from "./core.ts"
 import { takeBatch } from "./follow.ts"
 import { type FoundIndex, readIndex } from "./index-file.ts"
 import type { Batch } from "./journal.ts"
-import { type Line, parseLines } from "./lines.ts"
-import { type LoadedSession, loadSession } from "./load.ts"
-import { install } from "./loader.ts"
+import { parseLines } from "./lines.ts"
+import { type LoadedSession, loadSession, loadState } from "./load.ts"
+import { asStemmaError, install } from "./loader.ts"
 import { type FoundFiles, scanFiles } from "./scan.ts"
-import type { CommitLine, SnapshotLine, StateLine } from "./state-line.ts"
+import { summarize } from "./summary.ts"
 import { readTombstones } from "./tombstones.ts"
 
 /** What could not be settled by looking alone. */
@@ -109,8 +109,8 @@ async function rebuild(core: Core, one: FoundFiles, options: { locked: boolean }
     // It was read to know its summary; its messages are read when somebody asks for them.
     core.unload(entry)
   } catch (error) {
-    entry.problem = error as Entry["problem"]
-    core.warn((error as Error).message)
+    entry.problem = asStemmaError(error)
+    core.warn(entry.problem.message)
     if (!core.state.sessions.has(one.id)) await putWhatIsKnown(core, entry)
   }
 }
@@ -126,9 +126,11 @@ async function readFiles(core: Core, entry: Entry, options: { locked: boolean })
     core.files.truncate(stateFile, state.end)
     core.warn(`${stateFile} ended in the middle of a line; ${torn} bytes were cut off.`)
   }
-  const ours = main.lines.filter((line) => isAccounted(line, state.lines))
-  entry.main = ours.at(-1)?.to ?? 0
-  if (ours.length === 0 && main.lines.length > 0) throw damaged(mainFile, "is not the file of this session")
+  const { adopted } = loadState(state.lines, stateFile)
+  const known = main.lines.findLast((line) => line.value.type === "session" || isOurs(line))
+  entry.main = Math.max(known?.to ?? 0, ...adopted.flatMap(({ ranges }) => ranges.map(([, to]) => to)))
+  if (entry.main > main.end) throw damaged(mainFile, "is shorter than it was: some of it was lost")
+  if (entry.main === 0) throw damaged(mainFile, "is not the file of this session")
   return loadSession({
     folder: entry.folder,
     mainFile,
@@ -139,47 +141,14 @@ async function readFiles(core: Core, entry: Entry, options: { locked: boolean })
   })
 }
 
-/** True for the header, for our lines and for those that were adopted. */
-function isAccounted(line: Line, state: Line[]): boolean {
-  if (line.value.type === "session" || isOurs(line)) return true
-  return adoptedRanges(state).some(([from, to]) => line.from >= from && line.from < to)
-}
-
-const rangesOf = new WeakMap<Line[], [from: number, to: number][]>()
-
-function adoptedRanges(state: Line[]): [from: number, to: number][] {
-  let ranges = rangesOf.get(state)
-  if (!ranges) {
-    ranges = state.flatMap((line) => {
-      const value = line.value as unknown as StateLine
-      if (value.type === "snapshot") return value.adopted.flatMap((adoption) => adoption.ranges)
-      return value.type === "commit" ? (value.adopt?.ranges ?? []) : []
-    })
-    rangesOf.set(state, ranges)
-  }
-  return ranges
-}
-
 /** A session whose main file is damaged is still listed with what its state file says. */
 async function putWhatIsKnown(core: Core, entry: Entry): Promise<void> {
   try {
     const file = core.stateFile(entry)
     const { lines } = await parseLines(await core.files.readLater(file), { file })
-    const snapshot = lines[0]!.value as unknown as SnapshotLine
-    const commits = lines
-      .map((line) => line.value as unknown as CommitLine)
-      .filter((line) => line.type === "commit")
-    const chain = [...snapshot.chain, ...commits.flatMap((line) => line.chain ?? [])]
-    core.putShell(entry, {
-      ...snapshot,
-      ...commits.at(-1),
-      info: Object.assign({}, snapshot.info, ...commits.map((line) => line.info?.set ?? {})),
-      newest: commits.at(-1)?.v ?? snapshot.newest,
-      seq: commits.at(-1)?.seq ?? snapshot.seq,
-      chain: chain.map((link) => ({ ...link, count: 0 })),
-      blobs: [],
-      tokens: 0,
-    })
+    const { session, snapshot, chain } = loadState(lines, file)
+    const summary = summarize(session, { family: snapshot.family, tokens: 0, blobs: [] })
+    core.putShell(entry, { ...summary, chain: chain.map((link) => ({ ...link, count: 0 })) })
   } catch {
     // Neither file can be read: the session is known by its problem only.
   }

@@ -1,7 +1,7 @@
 import { abandonedImports, removeSession } from "../plain/index.ts"
 import type { Collected, CollectOptions } from "../store.ts"
 import type { BatchDraft } from "./batch-draft.ts"
-import { listBlobs, removeBlobs } from "./blobs.ts"
+import { listBlobs, removeBlobDrafts, removeBlobs } from "./blobs.ts"
 import type { Core } from "./core.ts"
 import { formatLines } from "./lines.ts"
 import { load } from "./loader.ts"
@@ -43,6 +43,7 @@ export function collectWork(core: Core, options: CollectOptions): Work<Collected
       for (const step of undo) step()
       if (!options.dryRun) {
         forgetTombstones(core, draft, nowMs)
+        draft.done.push(() => removeBlobDrafts(core, Date.now() - hourMs))
         draft.done.push(() =>
           removeBlobs(
             core,

@@ -69,7 +69,7 @@ function imageOf(part: { mime: string; url: string }): (Block & { type: "image" 
 }
 
 /** What a settled call gave, as its own line says it. */
-export interface CallResult {
+interface CallResult {
   toolCallId: string
   toolName: string
   text: string

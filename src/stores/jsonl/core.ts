@@ -40,7 +40,7 @@ export interface Entry {
   indexLine: string | undefined
 }
 
-export interface CoreOptions {
+interface CoreOptions {
   files: Files
   storeID: string
   clock: Clock
@@ -67,6 +67,8 @@ export class Core {
   readonly unsynced = new Set<string>()
   /** True if the newest batch may not be in the files: then it is done again before the next one. */
   undone = false
+  /** When sessions that nobody asks for were last dropped from memory. */
+  droppedAt = 0
   /** True if foreign lines were adopted in memory only, since nothing may be written. */
   provisional = false
   /** Files that others wrote, found and not yet taken in. */

@@ -36,14 +36,14 @@ export interface FurtherExtra {
   part: number
 }
 
-export interface EncodedMessage {
+interface EncodedMessage {
   lines: EntryBase[]
   /** The id of its last line, on which the next message follows. */
   leaf: string
 }
 
 /** Where a message goes in the file. */
-export interface EntryPlace {
+interface EntryPlace {
   at: [chain: number, position: number]
   parentId: string | null
   /** The segment and the session that it would come from if it was written here. */

@@ -275,7 +275,7 @@ export function isTime(value: unknown): value is number {
 }
 
 /** A foreign id as one of ours, always the same. */
-export function asMessageID(id: string): string {
+function asMessageID(id: string): string {
   if (MessageID.safeParse(id).success) return id
   return MessageID.safeParse(`msg-${id}`).success ? `msg-${id}` : `msg-${shortHash(id)}`
 }

@@ -8,7 +8,7 @@ export const indexName = "sessions.json"
 const sliceMs = 8
 
 /** A session in the index: what other programs read, and what spares us reading the session's files. */
-export interface IndexEntry {
+interface IndexEntry {
   id: string
   agentId: string
   filePath: string

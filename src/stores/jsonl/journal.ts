@@ -3,7 +3,7 @@ import type { Files } from "./files.ts"
 import { isObject, type Line, parseGoodLines } from "./lines.ts"
 import type { Summary } from "./summary.ts"
 
-export const journalName = "journal.jsonl"
+const journalName = "journal.jsonl"
 const formatVersion = 1
 
 /** What a batch did to one session: how long its files are now and, if people would see it in a list, how it looks. */

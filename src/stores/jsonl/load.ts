@@ -5,11 +5,11 @@ import { decodeMessage, entryID, groupMessages, type MessageLines } from "./deco
 import { decodeForeign, type ForeignContext } from "./foreign.ts"
 import { checkHeader, foreignContext } from "./header.ts"
 import { badLine, type Line } from "./lines.ts"
-import { Replay } from "./replay.ts"
+import { type OpenTrack, Replay } from "./replay.ts"
 import type { Adoption, ChainLink, CommitLine, SnapshotLine, StateLine } from "./state-line.ts"
 import { stateFormat } from "./state-line.ts"
 
-export interface SessionLines {
+interface SessionLines {
   folder: string
   mainFile: string
   stateFile: string
@@ -39,33 +39,11 @@ interface History {
 /** Puts a session together from the lines of its two files. */
 export function loadSession(lines: SessionLines): LoadedSession {
   checkHeader(lines.main[0]?.value, lines.mainFile)
-  const snapshot = checkSnapshot(lines)
-  const commits = lines.state.map((line) => line.value as unknown as StateLine)
-  const made = commits.filter((line): line is CommitLine => line.type === "commit")
-  const chain = [...snapshot.chain, ...made.flatMap((line) => line.chain ?? [])]
-  const adopted = [
-    ...snapshot.adopted,
-    ...made.flatMap((line) => (line.adopt ? [{ ...line.adopt, version: line.v }] : [])),
-  ]
-  const notes: PlainNote[][] = chain.map(() => [])
-  for (const { chain: at, ...note } of snapshot.notes) notes[at]?.push(note)
-
-  const session = startSession(snapshot)
-  const replay = new Replay(session, {
-    open: openTrack(snapshot),
-    addNote: (note, at) => notes[at]?.push(note),
-  })
-  for (const line of commits) replay.take(line)
-
-  const histories = buildHistories(lines, {
-    sessionID: session.info.id,
-    foreignEnd: snapshot.foreignEnd,
-    chain,
-    adopted,
-    notes,
-  })
+  const { session, chain, adopted, notes, open, snapshot } = loadState(lines.state, lines.stateFile)
+  const { family, foreignEnd } = snapshot
+  const structure = { sessionID: session.info.id, foreignEnd, chain, adopted, notes }
+  const histories = buildHistories(lines, structure)
   const present = histories.at(-1)!
-  session.segment = chain.at(-1)!.segment
   session.messages = present.messages
   session.notes = present.notes
   session.left = histories.slice(0, -1).map(({ messages, notes }, index) => ({
@@ -75,18 +53,49 @@ export function loadSession(lines: SessionLines): LoadedSession {
     notes,
   }))
   const written = present.messages.length
-  const { open } = replay
   if (open && open.chain === chain.length - 1 && open.position === written) {
     open.message.origin = `${session.segment}/${open.position}`
     session.messages.push(open.message)
   }
   session.positions = new Map(session.messages.map((message, position) => [message.body.id, position]))
-  const { family, foreignEnd } = snapshot
   const book = bookOf(session, { ...lines, family, foreignEnd, adopted, leaves: present.leaves, written })
   return { session, book, ends: present.ends }
 }
 
-function checkSnapshot({ state, stateFile }: SessionLines): SnapshotLine {
+/** What the state file alone tells of a session. */
+interface LoadedState {
+  /** Without messages, notes and left tails. */
+  session: PlainSession
+  snapshot: SnapshotLine
+  chain: ChainLink[]
+  adopted: Adoption[]
+  /** By segment of the chain. */
+  notes: PlainNote[][]
+  open: OpenTrack | undefined
+}
+
+export function loadState(state: Line[], stateFile: string): LoadedState {
+  const snapshot = checkSnapshot(state, stateFile)
+  const lines = state.map((line) => line.value as unknown as StateLine)
+  const commits = lines.filter((line): line is CommitLine => line.type === "commit")
+  const chain = [...snapshot.chain, ...commits.flatMap((line) => line.chain ?? [])]
+  const adopted = [
+    ...snapshot.adopted,
+    ...commits.flatMap((line) => (line.adopt ? [{ ...line.adopt, version: line.v }] : [])),
+  ]
+  const notes: PlainNote[][] = chain.map(() => [])
+  for (const { chain: at, ...note } of snapshot.notes) notes[at]?.push(note)
+  const session = startSession(snapshot)
+  const replay = new Replay(session, {
+    open: openTrack(snapshot),
+    addNote: (note, at) => notes[at]?.push(note),
+  })
+  for (const line of lines) replay.take(line)
+  session.segment = chain.at(-1)!.segment
+  return { session, snapshot, chain, adopted, notes, open: replay.open }
+}
+
+function checkSnapshot(state: Line[], stateFile: string): SnapshotLine {
   const first = state[0]?.value as unknown as SnapshotLine | undefined
   if (first?.type !== "snapshot" || !Array.isArray(first.chain) || first.chain.length === 0) {
     throw badLine(stateFile, state[0]?.number ?? 1, "is not the beginning of a session's state")
@@ -127,7 +136,7 @@ function startSession(snapshot: SnapshotLine): PlainSession {
   }
 }
 
-function openTrack({ open, sessionID }: SnapshotLine) {
+function openTrack({ open, sessionID }: SnapshotLine): OpenTrack | undefined {
   if (!open) return undefined
   const { at, body, version, parts } = open
   const message: PlainMessage = { origin: "", writer: sessionID, body, version, sealed: false, parts }

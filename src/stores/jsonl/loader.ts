@@ -8,6 +8,7 @@ import { estimateSession, sessionBlobs } from "./summary.ts"
 const retriesMax = 5
 const loadedMax = 64
 const idleMs = 2000
+const dropEveryMs = 250
 
 /**
  * Reads sessions into memory that are not there, and keeps them there while `use` runs. Ids that nobody has are left to
@@ -123,10 +124,12 @@ async function readKnown(core: Core, file: string, size: number): Promise<Buffer
 
 /** Drops sessions that nobody has asked for lately, if there are many. */
 export function dropIdle(core: Core): void {
-  if (core.provisional) return
+  const now = performance.now()
+  if (core.provisional || now - core.droppedAt < dropEveryMs) return
+  core.droppedAt = now
   const loaded = [...core.entries.values()].filter((entry) => entry.book && entry.pins === 0)
   if (loaded.length <= loadedMax) return
-  const latest = performance.now() - idleMs
+  const latest = now - idleMs
   loaded.sort((a, b) => a.usedAt - b.usedAt)
   for (const entry of loaded.slice(0, loaded.length - loadedMax)) {
     if (entry.usedAt <= latest) core.unload(entry)

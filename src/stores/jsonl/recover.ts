@@ -20,6 +20,16 @@ export function doBatch(core: Core, batch: Batch): { file: string; shift: number
   return shifted
 }
 
+/** False if a file shows that the batch is not done: whoever wrote it into the journal could not go on. */
+export function looksDone(core: Core, batch: Batch): boolean {
+  const size = (file: string) => core.files.stat(file)?.size
+  return (
+    batch.appends.every(({ file, at, text }) => (size(file) ?? 0) >= at + Buffer.byteLength(text)) &&
+    (batch.renames ?? []).every(([draft]) => size(draft) === undefined) &&
+    (batch.deletes ?? []).every((file) => size(file) === undefined)
+  )
+}
+
 /** Takes appended bytes away again, as far as they came; batches that did more than append cannot be taken back. */
 export function undoAppends(core: Core, batch: Batch): void {
   for (const { file, at, text } of batch.appends) {

@@ -16,7 +16,7 @@ export interface FoundFiles {
 const sliceMs = 8
 
 /** All folders that have, or may have, sessions. */
-export function sessionFolders(core: Core): string[] {
+function sessionFolders(core: Core): string[] {
   const agents = core.files.list("agents").filter((item) => item.directory)
   return agents.map(({ name }) => `agents/${name}/sessions`)
 }

@@ -29,9 +29,9 @@ export interface ChainLink {
 }
 
 /** A note and the how-manieth segment it was written in. */
-export type StoredNote = PlainNote & { chain: number }
+type StoredNote = PlainNote & { chain: number }
 
-export interface OpenMessage {
+interface OpenMessage {
   at: [chain: number, position: number]
   body: MessageBody
   version: number
@@ -104,7 +104,7 @@ export interface LeaseLine {
 }
 
 /** Taken items that need not be remembered any longer. */
-export interface ForgetLine {
+interface ForgetLine {
   type: "forget"
   taken: string[]
 }

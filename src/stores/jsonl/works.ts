@@ -21,7 +21,7 @@ import { formatLines } from "./lines.ts"
 import type { LeaseLine } from "./state-line.ts"
 import type { Work } from "./writer.ts"
 
-export function claimant(core: Core): Claimant {
+function claimant(core: Core): Claimant {
   return { holder: core.holder, nowMs: core.clock.now() }
 }
 

@@ -11,7 +11,7 @@ import type { Batch } from "./journal.ts"
 import { dropIdle, load } from "./loader.ts"
 import type { StoreLock } from "./lock.ts"
 import { reread } from "./open.ts"
-import { doBatch, redo, undoAppends } from "./recover.ts"
+import { doBatch, looksDone, redo, undoAppends } from "./recover.ts"
 
 const lockTimeoutMs = 10_000
 const journalBytesMax = 512 * 1024
@@ -51,6 +51,8 @@ export class Writer {
   #indexMs = 0
   #journalMax = journalBytesMax
   readonly #shortening = new Set<string>()
+  /** The newest batch that is certainly in the files. */
+  #done: Batch | undefined
 
   constructor(core: Core, lock: StoreLock) {
     this.#core = core
@@ -116,9 +118,11 @@ export class Writer {
   async #catchUp({ takenOver }: { takenOver: boolean }): Promise<void> {
     const core = this.#core
     if (!follow(core)) await reread(core, { locked: true })
-    const { last } = core.journal
     if (core.journal.tornBytes() > 0) core.journal.cutTorn()
-    if (last && (takenOver || core.undone)) redo(core, [last])
+    const { last } = core.journal
+    const doubtful = takenOver || core.undone || (last !== this.#done && last && !looksDone(core, last))
+    if (last && doubtful) redo(core, [last])
+    this.#done = last
     core.undone = false
     if (takenOver) this.#lock.sweep()
   }
@@ -184,7 +188,7 @@ export class Writer {
       const entry = core.entries.get(id)
       if (!entry) continue
       if (entry.problem) throw entry.problem
-      await settleSession(core, entry, { draft, now: work.writes ?? false })
+      if (!draft.has(entry)) await settleSession(core, entry, { draft, now: work.writes ?? false })
       await load(core, entry)
     }
   }
@@ -192,11 +196,13 @@ export class Writer {
   /** Writes the batch: whole drafts first, then the journal, then the files. */
   async #commit(draft: BatchDraft): Promise<void> {
     const core = this.#core
+    if (draft.failure !== undefined) throw draft.failure
     if (draft.isEmpty) return
     const batch = draft.build()
     await this.#writeJournal(draft, batch)
     try {
       this.#shift(doBatch(core, batch))
+      this.#done = core.journal.last
     } catch (error) {
       if (batch.renames ?? batch.deletes) {
         // It cannot be taken back. It is in the journal, and done again before the next batch.
@@ -210,7 +216,10 @@ export class Writer {
     }
     for (const { file } of batch.appends) core.unsynced.add(file)
     for (const [, file] of batch.renames ?? []) core.unsynced.add(file)
-    if (draft.purge) await this.#checkpoint()
+    if (!draft.purge) return
+    // Should it not work now, the next batch tries again.
+    this.#journalMax = 0
+    if (!core.undone) await this.#checkpoint()
   }
 
   async #writeJournal(draft: BatchDraft, batch: Batch): Promise<void> {
@@ -266,9 +275,9 @@ export class Writer {
   #keepUp(draft: BatchDraft): void {
     const { journal, staleIndexes } = this.#core
     for (const id of draft.longStates(stateBytesMax)) this.#shorten(id)
-    if (journal.size > this.#journalMax) {
+    if (journal.size > this.#journalMax && !this.#core.undone) {
       // If it fails, the next try comes when the journal has grown as much again.
-      this.#journalMax = journal.size + journalBytesMax
+      if (this.#journalMax > 0) this.#journalMax = journal.size + journalBytesMax
       this.#later(() => this.#checkpoint())
     }
     if (this.#indexTimer || staleIndexes.size === 0) return

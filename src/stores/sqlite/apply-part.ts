@@ -102,6 +102,7 @@ export function putPart(write: Write, op: OpOf<"part.put">): void {
     }
   }
   open.parts[place] = after
+  if (part.type === "file" || part.type === "tool") settleRefs(write, tail.segment, open)
 }
 
 /** The growing text that stands in the part's own row. */
@@ -146,6 +147,7 @@ export function truncateParts(write: Write, op: OpOf<"part.truncate">): void {
     )
     open.parts.length = op.keep
     open.places = placesOf(open.parts)
+    settleRefs(write, tail.segment, open)
   }
   write.db.run(
     "UPDATE messages SET version = ? WHERE segment = ? AND position = ?",

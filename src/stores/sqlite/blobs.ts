@@ -85,10 +85,22 @@ export class BlobFiles implements BlobStore {
     throw noBlob(hash)
   }
 
-  async remove(hash: string): Promise<number> {
-    const size = await this.size(hash).catch(() => 0)
-    await rm(this.#path(hash), { force: true })
-    return size
+  /** True if there was such a blob. */
+  async remove(hash: string): Promise<boolean> {
+    try {
+      await rm(this.#path(hash))
+      return true
+    } catch (error) {
+      if ((error as NodeJS.ErrnoException).code === "ENOENT") return false
+      throw error
+    }
+  }
+
+  /** Removes several; gives how many there were. */
+  async removeAll(hashes: readonly string[]): Promise<number> {
+    let removed = 0
+    for (const hash of hashes) if (await this.remove(hash)) removed += 1
+    return removed
   }
 
   /** Every blob, and what a crash left of one, with its age. */

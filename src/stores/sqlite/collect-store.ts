@@ -25,13 +25,13 @@ export async function collectStore(
     collected.messages += messages
     if (dryRun) continue
     const { freed } = await worker.ask("remove", { sessionID: id, nowMs, collecting: true })
-    for (const hash of freed) await files.remove(hash)
+    await files.removeAll(freed)
   }
   checkSignal(signal)
   if (!dryRun) {
     const { messages, freed } = await worker.ask("forget", { nowMs })
     collected.messages += messages
-    for (const hash of freed) await files.remove(hash)
+    await files.removeAll(freed)
   }
   await collectBlobs({ worker, files }, options, collected)
   return collected

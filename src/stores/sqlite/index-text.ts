@@ -110,10 +110,14 @@ function replaceTokens(
   const kept = new Set(row.before).intersection(new Set(row.after))
   const gone = row.before.filter((token) => !kept.has(token))
   const added = row.after.filter((token) => !kept.has(token))
-  if (row.before.length > 0 && (gone.length > 0 || row.after.length === 0)) {
+  if (gone.length === 0 && added.length === 0) return
+  // FTS5 counts its rows by deletes and inserts, so a row that stays gets one of each, though it may be empty.
+  if (row.before.length > 0) {
     db.run(`INSERT INTO ${table} (${table}, rowid, tokens) VALUES ('delete', ?, ?)`, row.key, gone.join(" "))
   }
-  if (added.length > 0) db.run(`INSERT INTO ${table} (rowid, tokens) VALUES (?, ?)`, row.key, added.join(" "))
+  if (row.after.length > 0) {
+    db.run(`INSERT INTO ${table} (rowid, tokens) VALUES (?, ?)`, row.key, added.join(" "))
+  }
 }
 
 /** After a part of an indexed message was replaced. Inside a write transaction. */

@@ -24,7 +24,7 @@ export interface Requests {
   index(): { indexed: number }
   search(query: SearchQuery): SearchPage
   remove(input: { sessionID: string; nowMs: number; collecting: boolean }): {
-    removal: Removal
+    removal: Omit<Removal, "blobs">
     freed: string[]
   }
   redact(input: { target: RedactionTarget; nowMs: number; holder: Holder }): {
@@ -75,7 +75,7 @@ export function createMaintenance(db: Database, options: { readOnly: boolean }):
         reader.segments.forgetAll()
         indexWaiting(db, pause)
         const freed = unreferencedBlobs(db, blobs)
-        return { removal: summarize(reader, detached, freed.length), freed }
+        return { removal: summarize(reader, detached), freed }
       })
     },
     redact({ target, nowMs, holder }) {

@@ -106,7 +106,7 @@ function detachOne(reader: Reader, key: number, options: DetachOptions & { ances
 }
 
 /** After the garbage was freed: what of the reached messages is still there, and for whom. */
-export function summarize(reader: Reader, detached: Detached, blobs: number): Removal {
+export function summarize(reader: Reader, detached: Detached): Omit<Removal, "blobs"> {
   const { db } = reader
   let gone = 0
   let kept = 0
@@ -126,5 +126,5 @@ export function summarize(reader: Reader, detached: Detached, blobs: number): Re
     .sort((a, b) => a - b)
     .slice(0, keptSessionsMax)
     .map((key) => decodeID("session", db.get("SELECT id FROM sessions WHERE key = ?", key)?.[0]))
-  return { sessions: detached.sessions, messages: gone, kept: { messages: kept, sessions }, blobs }
+  return { sessions: detached.sessions, messages: gone, kept: { messages: kept, sessions } }
 }

@@ -223,16 +223,16 @@ export class SqliteStore implements Store {
     this.#refuseReadOnly()
     const input = { sessionID, nowMs: this.#clock.now(), collecting: false }
     const { removal, freed } = await this.#worker.ask("remove", input)
-    for (const hash of freed) await this.#files.remove(hash)
+    const blobs = await this.#files.removeAll(freed)
     this.#watching.wake()
-    return removal
+    return { ...removal, blobs }
   }
 
   async redact(target: RedactionTarget): Promise<Redaction> {
     this.#refuseReadOnly()
     const input = { target, nowMs: this.#clock.now(), holder: this.#holder }
     const { redaction, freed } = await this.#worker.ask("redact", input)
-    for (const hash of freed) await this.#files.remove(hash)
+    await this.#files.removeAll(freed)
     this.#watching.wake()
     return redaction
   }

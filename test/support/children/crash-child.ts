@@ -11,6 +11,7 @@ import { driverNamed } from "../drivers.ts"
 import { plainId } from "../ids.ts"
 import { sampleAssistant, sampleUser } from "../samples.ts"
 import { randomFrom } from "../seed.ts"
+import { dieWithParent } from "./lifeline.ts"
 
 export interface CrashGo {
   directory: string
@@ -185,6 +186,7 @@ function print(line: CrashLine): void {
 }
 
 const name = process.argv[2]!
+dieWithParent()
 await driverNamed(name).load()
 // A killed process writes no cache; the next ones start faster with it.
 flushCompileCache()

@@ -10,6 +10,7 @@ import { driverNamed } from "../drivers.ts"
 import { plainId } from "../ids.ts"
 import { sampleUser } from "../samples.ts"
 import { randomFrom } from "../seed.ts"
+import { dieWithParent } from "./lifeline.ts"
 
 export interface InboxGo {
   directory: string
@@ -105,6 +106,7 @@ function print(line: InboxLine): void {
 let stopped = false
 
 async function main(name: string): Promise<void> {
+  dieWithParent()
   const driver = driverNamed(name)
   await driver.load()
   // A killed process writes no cache; the next ones start faster with it.

@@ -9,6 +9,7 @@ import type { Store } from "../../../src/stores/store.ts"
 import { newSession } from "../bad-input-fixture.ts"
 import { driverNamed } from "../drivers.ts"
 import { plainId } from "../ids.ts"
+import { dieWithParent } from "./lifeline.ts"
 
 export interface Refused {
   /** The session ids whose commits were acknowledged. */
@@ -81,4 +82,6 @@ function describe(error: unknown): Refused["error"] {
   return { isOurs: StemmaError.is(error), code: String(code), message: String(message) }
 }
 
+dieWithParent()
 writeSync(1, `${JSON.stringify(await run())}\n`)
+process.disconnect()

@@ -4,9 +4,11 @@ import type { Op } from "../../../src/stores/commit.ts"
 import { driverNamed } from "../drivers.ts"
 import { plainId } from "../ids.ts"
 import { sampleAssistant, sampleUser } from "../samples.ts"
+import { dieWithParent } from "./lifeline.ts"
 
 const [name, durability, directory] = process.argv.slice(2) as [string, "normal" | "full", string]
-await using store = await driverNamed(name).open(directory, { durability })
+dieWithParent()
+const store = await driverNamed(name).open(directory, { durability })
 
 async function marked(what: string, call: () => Promise<unknown>): Promise<void> {
   writeSync(1, `request ${what}\n`)
@@ -52,3 +54,5 @@ await marked("pieces of one turn", () =>
 await marked("seal", () => store.commit({ ops: [{ op: "message.seal", sessionID, messageID }], fences }))
 await marked("admit", () => store.admit({ id: "abort:1", sessionID, time: 1, type: "abort" }))
 await marked("blob", () => store.blobs.put(new TextEncoder().encode("attachment")))
+await store.close()
+process.disconnect()

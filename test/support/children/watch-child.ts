@@ -4,6 +4,7 @@
  */
 import { writeSync } from "node:fs"
 import { driverNamed } from "../drivers.ts"
+import { dieWithParent } from "./lifeline.ts"
 
 export interface WatchGo {
   directory: string
@@ -50,6 +51,7 @@ async function watchAndWrite(go: WatchGo, name: string): Promise<void> {
 }
 
 const name = process.argv[2]!
+dieWithParent()
 await driverNamed(name).load()
 process.once("message", async (go: WatchGo) => {
   try {
