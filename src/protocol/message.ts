@@ -4,6 +4,9 @@ import { MessageID, SessionID } from "./id.ts"
 import { MessageError } from "./message-error.ts"
 import { ModelRef, Tokens } from "./usage.ts"
 
+/** Whole milliseconds since 1970, within what a Date can hold. */
+const timeMs = z.number().int().nonnegative().max(8.64e15)
+
 export const UserSummary = z.object({
   title: z.string().optional(),
   body: z.string().optional(),
@@ -14,7 +17,7 @@ export type UserSummary = z.infer<typeof UserSummary>
 export const UserBody = z.object({
   id: MessageID,
   role: z.literal("user"),
-  time: z.object({ created: z.number() }),
+  time: z.object({ created: timeMs }),
   agent: z.string(),
   model: ModelRef,
   /** Joins the system prompt for this message only. */
@@ -29,7 +32,7 @@ export type UserBody = z.infer<typeof UserBody>
 export const AssistantBody = z.object({
   id: MessageID,
   role: z.literal("assistant"),
-  time: z.object({ created: z.number(), completed: z.number().optional() }),
+  time: z.object({ created: timeMs, completed: timeMs.optional() }),
   error: MessageError.optional(),
   /** The user message that it answers. */
   parentID: MessageID,

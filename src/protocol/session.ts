@@ -4,7 +4,7 @@ import { MessageID, PartID, SegmentID, SessionID } from "./id.ts"
 import { Ruleset } from "./permission.ts"
 import { ModelRef, Tokens } from "./usage.ts"
 
-const timeMs = z.number().int().nonnegative()
+const timeMs = z.number().int().nonnegative().max(8.64e15)
 
 /** The mark of a revert that is not yet real: what is hidden, and the files as they were before it. */
 export const Revert = z.object({

@@ -28,6 +28,7 @@ import {
 import { prepareCommit, prepareItem } from "./prepare.ts"
 import { noBlob, storeClosed } from "./refusals.ts"
 import type { BlobStore, Capabilities, CollectOptions, Holder, Lease, Store, Watched } from "./store.ts"
+import { Watchers } from "./watchers.ts"
 
 export interface MemoryStoreOptions {
   clock?: Clock
@@ -192,7 +193,7 @@ class MemoryStore implements Store {
     const cursor = encodeCursor(this.#state.storeID, version)
     const visible = [...touched.values()].filter(({ session }) => !session.importing)
     const known = removed.filter((id) => this.#state.tombstones.has(id))
-    this.#watchers.tell({ cursor, sessions: [...visible.map(({ session }) => session.info.id), ...known] })
+    this.#watchers.tell(cursor, [...visible.map(({ session }) => session.info.id), ...known])
     return cursor
   }
 
@@ -213,40 +214,5 @@ class MemoryStore implements Store {
   /** Drops blobs and says how many there were. */
   #dropBlobs(hashes: string[]): number {
     return hashes.filter((hash) => this.#blobs.delete(hash)).length
-  }
-}
-
-/** Calls listeners back after the turn of the event loop, once for all that happened in it. */
-class Watchers {
-  readonly #listeners = new Set<(change: Watched) => void>()
-  #waiting: Watched | undefined
-
-  add(listener: (change: Watched) => void): () => void {
-    // A function of its own, so that the same listener may be added twice.
-    const call = (change: Watched) => listener(change)
-    this.#listeners.add(call)
-    return () => {
-      this.#listeners.delete(call)
-    }
-  }
-
-  tell(change: Watched): void {
-    if (change.sessions.length === 0) return
-    if (!this.#waiting) setImmediate(() => this.#call())
-    const sessions = new Set([...(this.#waiting?.sessions ?? []), ...change.sessions])
-    this.#waiting = { cursor: change.cursor, sessions: [...sessions] }
-  }
-
-  clear(): void {
-    this.#listeners.clear()
-  }
-
-  #call(): void {
-    const change = this.#waiting
-    this.#waiting = undefined
-    if (!change) return
-    for (const listener of [...this.#listeners]) {
-      listener({ cursor: change.cursor, sessions: [...change.sessions] })
-    }
   }
 }

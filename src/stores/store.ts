@@ -51,7 +51,7 @@ export interface Store extends AsyncDisposable {
   cursor(): Promise<string>
   /**
    * Calls back soon (within 100 ms for another process's commit) after commits became visible, with the ids of the
-   * sessions they touched. Calls may be merged; none is lost. The function returned ends it. A listener must not throw.
+   * sessions they touched. Calls may be merged; none is lost. The function returned ends it. A listener that throws is reported as a warning.
    */
   watch(listener: (change: Watched) => void): () => void
 

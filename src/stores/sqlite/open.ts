@@ -67,7 +67,7 @@ function setPragmas(db: Database, options: OpenOptions): void {
   db.exec(`PRAGMA synchronous = ${options.durability === "full" ? "FULL" : "NORMAL"}`)
   // Checkpoints are the worker's: in the writing thread they would stop the event loop.
   db.exec("PRAGMA wal_autocheckpoint = 0; PRAGMA journal_size_limit = 1048576")
-  db.exec("PRAGMA cache_size = -16000; PRAGMA temp_store = MEMORY; PRAGMA foreign_keys = OFF")
+  db.exec("PRAGMA cache_size = -32000; PRAGMA temp_store = MEMORY; PRAGMA foreign_keys = OFF")
   db.exec("PRAGMA secure_delete = FAST")
 }
 

@@ -71,22 +71,18 @@ function conditions(reader: Reader, query: SessionQuery): Condition[] | undefine
 }
 
 /**
- * The narrowest index that also gives the order: SQLite would otherwise guess from no statistics. The one over all
- * sessions covers every filter, so that a scan of it reads no rows.
+ * The narrowest index that also gives the order: SQLite would otherwise guess from no statistics. Those over all
+ * sessions cover every filter, so that a scan of them reads no rows.
  */
 function indexFor(query: SessionQuery, order: "updated" | "created"): string {
   if (query.key !== undefined) return "INDEXED BY sessions_name"
   if (typeof query.parentID === "string") return "INDEXED BY sessions_parent"
-  const scans = query.title !== undefined || query.archived !== undefined || query.parentID === null
-  if (order === "created")
-    return scans || filtersByName(query) ? "INDEXED BY sessions_updated" : "INDEXED BY sessions_created"
-  if (scans) return "INDEXED BY sessions_updated"
+  if (order === "created") return "INDEXED BY sessions_created"
+  if (query.title !== undefined || query.archived !== undefined || query.parentID === null) {
+    return "INDEXED BY sessions_updated"
+  }
   if (query.projectID !== undefined) return "INDEXED BY sessions_project"
   if (query.directory !== undefined) return "INDEXED BY sessions_directory"
   if (query.agent !== undefined) return "INDEXED BY sessions_agent"
   return "INDEXED BY sessions_updated"
-}
-
-function filtersByName(query: SessionQuery): boolean {
-  return query.projectID !== undefined || query.directory !== undefined || query.agent !== undefined
 }

@@ -86,14 +86,14 @@ function detachOne(reader: Reader, key: number, options: DetachOptions & { ances
       options.nowMs,
     )
   }
-  // An import that `collect` gives up was never seen: its end is no change.
-  if (importing === 0 || !options.collecting) {
-    db.run(
-      "UPDATE tips SET version = ?, seq = seq + 1, fence = fence + 1, expires = 0, holder = NULL WHERE session = ?",
-      options.version,
-      key,
-    )
-  }
+  // An import that `collect` gives up was never seen: its end is no change. Its writer must notice all the same.
+  const visible = importing === 0 || !options.collecting
+  db.run(
+    `UPDATE tips SET version = ifnull(?, version), seq = seq + 1, fence = fence + 1, expires = 0, holder = NULL
+      WHERE session = ?`,
+    visible ? options.version : null,
+    key,
+  )
   for (const [segment] of db.all("SELECT key FROM segments WHERE session = ?", key))
     enqueueGarbage(db, segment as number)
   db.run("UPDATE segments SET session = NULL WHERE session = ?", key)

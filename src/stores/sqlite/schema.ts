@@ -38,7 +38,8 @@ export const migrations: readonly string[] = [
   CREATE TABLE session_data (session INTEGER PRIMARY KEY, data TEXT NOT NULL) STRICT;
   CREATE INDEX sessions_updated ON sessions
     (updated, key, folded, archived, importing, project, directory, agent, parent, created);
-  CREATE INDEX sessions_created ON sessions (created, key, importing);
+  CREATE INDEX sessions_created ON sessions
+    (created, key, folded, archived, importing, project, directory, agent, parent);
   CREATE INDEX sessions_project ON sessions (project, updated, key, importing, directory, agent);
   CREATE INDEX sessions_directory ON sessions (directory, updated, key, importing, agent);
   CREATE INDEX sessions_parent ON sessions (parent, updated, key, importing) WHERE parent IS NOT NULL;

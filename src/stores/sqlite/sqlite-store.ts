@@ -77,8 +77,9 @@ export class SqliteStore implements Store {
     const names = new Names(db)
     const segments = new Segments(db)
     const tails = new Tails(db)
-    this.#applier = { db, names, segments, tails, clock: parts.clock }
-    this.#clock = parts.clock
+    // Times are stored as integers, whatever the clock counts in.
+    this.#clock = { now: () => Math.floor(parts.clock.now()) }
+    this.#applier = { db, names, segments, tails, clock: this.#clock }
     this.#holder = parts.holder
     this.#readOnly = parts.open.readOnly
     this.#files = new BlobFiles(`${db.path}-blobs`, parts.clock)

@@ -1,5 +1,6 @@
 import { type FSWatcher, watch } from "node:fs"
 import type { Watched } from "../store.ts"
+import { tellAll } from "../watchers.ts"
 
 type Listener = (change: Watched) => void
 
@@ -25,7 +26,7 @@ export class Watching {
 
   add(listener: Listener): () => void {
     // A function of its own, so that the same listener may be added twice.
-    const call = (change: Watched) => listener({ ...change, sessions: [...change.sessions] })
+    const call = (change: Watched) => listener(change)
     if (this.#listeners.size === 0) this.#start()
     this.#listeners.add(call)
     return () => {
@@ -68,6 +69,6 @@ export class Watching {
     if (this.#listeners.size === 0) return
     const change = this.#read()
     if (change === undefined) return
-    for (const listener of [...this.#listeners]) listener(change)
+    tellAll(this.#listeners, change)
   }
 }

@@ -1,4 +1,15 @@
-import type { Watched } from "../store.ts"
+import type { Watched } from "./store.ts"
+
+/** Calls every listener with a copy of its own; one that throws is reported as a warning and harms no other. */
+export function tellAll(listeners: Iterable<(change: Watched) => void>, change: Watched): void {
+  for (const listener of [...listeners]) {
+    try {
+      listener({ ...change, sessions: [...change.sessions] })
+    } catch (error) {
+      process.emitWarning(error instanceof Error ? error : new Error(String(error)))
+    }
+  }
+}
 
 /** Calls listeners back after the turn of the event loop, once for all that happened in it. */
 export class Watchers {
@@ -37,6 +48,6 @@ export class Watchers {
     this.#cursor = undefined
     this.#sessions.clear()
     if (cursor === undefined) return
-    for (const listener of [...this.#listeners]) listener({ cursor, sessions: [...sessions] })
+    tellAll(this.#listeners, { cursor, sessions })
   }
 }
