@@ -16,7 +16,7 @@ export type OpenStoreOptions =
 
 /** Opens a store, SQLite unless another driver is named. Only the driver that is asked for is loaded. */
 export async function openStore(options: OpenStoreOptions): Promise<Store> {
-  switch (options.driver) {
+  switch (options?.driver) {
     case undefined:
     case "sqlite":
       return (await import("./stores/sqlite/index.ts")).openSqliteStore(options)

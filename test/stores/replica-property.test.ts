@@ -6,7 +6,7 @@ import { testSeed } from "../support/seed.ts"
 const replay = testSeed("replica-property")
 
 describe.each(drivers)("$name", (driver) => {
-  it("gives replicas with gaps and reconnects its own state", { timeout: 120_000 }, () =>
+  it("gives replicas with gaps and reconnects its own state", { timeout: 270_000 }, () =>
     checkReplicas(driver, { ...replay, runs: 60, stepsMax: 60 }),
   )
 })

@@ -1,4 +1,4 @@
-import { type Clock, systemClock } from "../../protocol/index.ts"
+import { type Clock, StemmaError, systemClock } from "../../protocol/index.ts"
 import { currentHolder } from "../holder.ts"
 import type { Holder, Store } from "../store.ts"
 import { connect, type Durability, migrate } from "./open.ts"
@@ -20,6 +20,7 @@ export interface SqliteStoreOptions {
 
 /** Opens, or makes, a store in an SQLite file. Several processes may have it open. */
 export async function openSqliteStore(options: SqliteStoreOptions): Promise<Store> {
+  checkOptions(options)
   const open = {
     path: options.path,
     durability: options.durability ?? "normal",
@@ -37,6 +38,18 @@ export async function openSqliteStore(options: SqliteStoreOptions): Promise<Stor
     db.close()
     throw error
   }
+}
+
+function checkOptions(options: SqliteStoreOptions): void {
+  if (typeof options?.path !== "string" || options.path === "") {
+    throw new StemmaError("invalid", "The store needs a path: give the name of its database file.")
+  }
+  const { durability } = options
+  if (durability === undefined || durability === "normal" || durability === "full") return
+  throw new StemmaError(
+    "invalid",
+    `There is no durability "${String(durability)}". Choose "normal" or "full".`,
+  )
 }
 
 export type { Durability } from "./open.ts"

@@ -35,6 +35,8 @@ export interface Requests {
   forget(input: { nowMs: number }): { messages: number; freed: string[] }
   unreferenced(hashes: string[]): string[]
   check(): string[]
+  /** The blobs that messages name, after the given one, some at a time. */
+  namedBlobs(after: string): string[]
   /** Writes the log into the database while others go on; true if nothing of it is left. */
   checkpoint(): boolean
   /** Empties the log; false if others did not let it. */
@@ -102,6 +104,13 @@ export function createMaintenance(db: Database, options: { readOnly: boolean }):
     },
     unreferenced: (hashes) => unreferencedBlobs(db, hashes),
     check: () => db.snapshot(() => findProblems(reader)),
+    namedBlobs: (after) =>
+      db
+        .all(
+          "SELECT DISTINCT hash FROM blob_refs WHERE hash > ? ORDER BY hash LIMIT 1000",
+          Buffer.from(after, "hex"),
+        )
+        .map(([hash]) => Buffer.from(hash as Uint8Array).toString("hex")),
     checkpoint() {
       const row = db.get("PRAGMA wal_checkpoint(PASSIVE)")
       return row?.[1] === row?.[2]

@@ -1,5 +1,5 @@
 import { randomBytes } from "node:crypto"
-import { existsSync, mkdirSync } from "node:fs"
+import { existsSync, mkdirSync, realpathSync } from "node:fs"
 import { dirname, resolve } from "node:path"
 import { setTimeout as sleep } from "node:timers/promises"
 import { StemmaError } from "../../protocol/index.ts"
@@ -12,6 +12,8 @@ export interface OpenOptions {
   path: string
   durability: Durability
   readOnly: boolean
+  /** The file must be there: a second connection never makes one. */
+  existing?: boolean
 }
 
 /** Small pages: a streaming commit writes whole pages to the log, and most of what it changes is a few bytes. */
@@ -21,7 +23,7 @@ const openDeadlineMs = 10_000
 
 /** Opens a connection with explicit pragmas. `node:sqlite` is loaded here, when it is first needed. */
 export async function connect(options: OpenOptions): Promise<Database> {
-  const path = resolve(options.path)
+  const path = realPath(options.path)
   try {
     const { DatabaseSync } = await import("node:sqlite")
     if (options.readOnly && !existsSync(path)) {
@@ -47,6 +49,16 @@ export async function connect(options: OpenOptions): Promise<Database> {
       )
     }
     throw toStemmaError(error, path)
+  }
+}
+
+/** The file itself, whatever links lead to it: its log and its blobs stand beside it. */
+function realPath(path: string): string {
+  const absolute = resolve(path)
+  try {
+    return realpathSync(absolute)
+  } catch {
+    return absolute
   }
 }
 

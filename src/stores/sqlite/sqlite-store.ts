@@ -248,7 +248,15 @@ export class SqliteStore implements Store {
 
   async check(): Promise<{ problems: string[] }> {
     this.#refuseClosed()
-    return { problems: await this.#worker.ask("check") }
+    const problems = await this.#worker.ask("check")
+    for (let hashes = await this.#worker.ask("namedBlobs", ""); hashes.length > 0; ) {
+      for (const hash of hashes) {
+        const found = await this.#files.size(hash).catch(() => undefined)
+        if (found === undefined) problems.push(`a message names blob ${hash}, which is missing`)
+      }
+      hashes = await this.#worker.ask("namedBlobs", hashes.at(-1)!)
+    }
+    return { problems }
   }
 
   close(): Promise<void> {

@@ -53,7 +53,10 @@ export class WorkerClient {
   #start(): Worker {
     if (this.#worker) return this.#worker
     const file = import.meta.url.endsWith(".ts") ? "./worker.ts" : "./worker.js"
-    const worker = new Worker(new URL(file, import.meta.url), { workerData: this.#options, execArgv: [] })
+    const worker = new Worker(new URL(file, import.meta.url), {
+      workerData: { ...this.#options, existing: true },
+      execArgv: [],
+    })
     worker.on("message", (reply: WorkerReply) => this.#settle(worker, reply))
     worker.on("error", (error) => this.#fail(worker, error))
     worker.on("exit", () => this.#fail(worker, new Error("it ended")))
