@@ -1,4 +1,5 @@
 import { rm } from "node:fs/promises"
+import { StemmaError } from "../../protocol/index.ts"
 import { collectAge } from "../limits.ts"
 import type { Collected, CollectOptions } from "../store.ts"
 import type { BlobFiles } from "./blobs.ts"
@@ -24,8 +25,13 @@ export async function collectStore(
     collected.sessions += 1
     collected.messages += messages
     if (dryRun) continue
-    const { freed } = await worker.ask("remove", { sessionID: id, nowMs, collecting: true })
-    await files.removeAll(freed)
+    try {
+      const { freed } = await worker.ask("remove", { sessionID: id, nowMs, collecting: true })
+      await files.removeAll(freed)
+    } catch (error) {
+      // Somebody else was faster: it is gone, as it should be.
+      if (!StemmaError.is(error, "not_found")) throw error
+    }
   }
   checkSignal(signal)
   if (!dryRun) {

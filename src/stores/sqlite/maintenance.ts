@@ -1,3 +1,4 @@
+import { randomBytes } from "node:crypto"
 import { statSync } from "node:fs"
 import type { Holder, Redaction, RedactionTarget, Removal, SearchPage, SearchQuery } from "../store.ts"
 import { abandonedSessions, findProblems, forgetOld, ownMessages } from "./collect.ts"
@@ -15,6 +16,7 @@ import { Segments } from "./segments.ts"
 
 /** Free pages are overwritten in pieces of this many bytes. */
 const scrubBytes = 1024 * 1024
+const scrubPrefix = "scrub_"
 
 /** How long this thread waits for a lock: nothing else runs in it. */
 export const workerBusyMs = 10_000
@@ -75,7 +77,7 @@ export function createMaintenance(db: Database, options: { readOnly: boolean }):
         )
         const { blobs } = freeGarbage(db, pause)
         reader.segments.forgetAll()
-        indexWaiting(db, pause)
+        attempt(() => indexWaiting(db, pause))
         const freed = unreferencedBlobs(db, blobs)
         return { removal: summarize(reader, detached), freed }
       })
@@ -83,9 +85,11 @@ export function createMaintenance(db: Database, options: { readOnly: boolean }):
     redact({ target, nowMs, holder }) {
       return erase(() => {
         const made = versioned((version) => redactContent(reader, target, { version, nowMs, holder }))
-        indexWaiting(db, pause)
-        scrubFreePages(db)
-        emptyLog(db, 100)
+        attempt(() => {
+          indexWaiting(db, pause)
+          scrubFreePages(db)
+          emptyLog(db, 100)
+        })
         return { redaction: made.redaction, freed: unreferencedBlobs(db, made.blobs) }
       })
     },
@@ -98,6 +102,7 @@ export function createMaintenance(db: Database, options: { readOnly: boolean }):
     forget({ nowMs }) {
       return erase(() => {
         db.write(() => forgetOld(reader, nowMs))
+        dropOldScrubs(db)
         const { messages, blobs } = freeGarbage(db, pause)
         return { messages, freed: unreferencedBlobs(db, blobs) }
       })
@@ -151,17 +156,47 @@ function walBytes(path: string): number {
   }
 }
 
-/** Text that streamed in pieces left copies in pages that are free now: they are taken, filled with zeros, given back. */
+/**
+ * Text that streamed in pieces left copies in pages that are free now: they are taken, filled with zeros, given back.
+ * The table is this call's own, since other processes may be doing the same.
+ */
 function scrubFreePages(db: Database): void {
   const pageBytes = db.get("PRAGMA page_size")?.[0] as number
   let bytes = (db.get("PRAGMA freelist_count")?.[0] as number) * pageBytes
   if (bytes === 0) return
-  db.write(() => db.exec("CREATE TABLE IF NOT EXISTS scrub (zeros BLOB) STRICT"))
+  const table = `${scrubPrefix}${randomBytes(6).toString("hex")}`
+  db.write(() => db.exec(`CREATE TABLE ${table} (zeros BLOB) STRICT`))
+  let rows = 0
   for (; bytes > 0; bytes -= scrubBytes) {
-    db.write(() => db.run("INSERT INTO scrub (zeros) VALUES (zeroblob(?))", Math.min(bytes, scrubBytes)))
+    rows += 1
+    db.write(() => db.exec(`INSERT INTO ${table} (zeros) VALUES (zeroblob(${Math.min(bytes, scrubBytes)}))`))
     pause()
   }
-  while (db.write(() => db.change("DELETE FROM scrub WHERE rowid IN (SELECT rowid FROM scrub LIMIT 1)")) > 0)
+  dropScrub(db, table, rows)
+}
+
+function dropScrub(db: Database, table: string, rows: number): void {
+  for (let row = 0; row < rows; row++) {
+    db.write(() => db.exec(`DELETE FROM ${table} WHERE rowid IN (SELECT rowid FROM ${table} LIMIT 1)`))
     pause()
-  db.write(() => db.exec("DROP TABLE scrub"))
+  }
+  db.write(() => db.exec(`DROP TABLE IF EXISTS ${table}`))
+}
+
+/** Takes away what a process left that died while it filled free pages. */
+function dropOldScrubs(db: Database): void {
+  const tables = db.all(
+    "SELECT name FROM sqlite_schema WHERE type = 'table' AND name GLOB ?",
+    `${scrubPrefix}*`,
+  )
+  for (const [name] of tables) attempt(() => dropScrub(db, name as string, 0))
+}
+
+/** Tidying after a change that stands already: its failure must not look like the change's. */
+function attempt(tidy: () => void): void {
+  try {
+    tidy()
+  } catch {
+    // The next redaction or collection tidies up again.
+  }
 }
