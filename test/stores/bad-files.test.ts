@@ -185,6 +185,18 @@ describe.each(durableDrivers)("$name", (driver) => {
     expectHelpful(await rejection(driver.open(join(directory.path, "file", "store"))), "denied")
   })
 
+  it("keeps what it acknowledged when a file may not grow any more, and says so", async () => {
+    await using directory = await temporaryDirectory()
+    const refused = await runRefused(driver, directory, {
+      wrapper: ["sh", "-c", 'ulimit -f 2000 && exec "$@"', "sh"],
+      args: [join(directory.path, "store"), "0"],
+    })
+    expect(refused.error).toMatchObject({ isOurs: true, code: "unavailable" })
+    expectSentence(refused.error!.message)
+    expect(refused.listed?.toSorted()).toEqual(refused.done.toSorted())
+    expect(refused.problems).toEqual([])
+  })
+
   it("keeps what it acknowledged when the disk is full, says so, and goes on when there is space", async (context) => {
     if (!mountsPrivately) {
       const reason = "a small disk needs the right to mount one (root)"

@@ -1,4 +1,4 @@
-import { readFile, stat, writeFile } from "node:fs/promises"
+import { readFile, rm, stat, symlink, writeFile } from "node:fs/promises"
 import { join } from "node:path"
 import { DatabaseSync } from "node:sqlite"
 import { expect, test } from "vitest"
@@ -167,6 +167,36 @@ test("a database of another program is refused and not touched", async () => {
   await expect(openSqliteStore({ path: join(directory.path, "text.db") })).rejects.toMatchObject({
     code: "internal",
   })
+})
+
+test("closing finishes what was handed in", async () => {
+  await using directory = await temporaryDirectory()
+  await using scene = await sceneIn(join(directory.path, "stemma.db"))
+  const run = await scene.session()
+  const handedIn = [
+    run.say("last words"),
+    scene.store.collect(),
+    scene.store.check(),
+    scene.store.blobs.put(new Uint8Array([1])),
+    scene.store.search({ text: "words" }),
+  ]
+  await scene.store.close()
+  expect((await Promise.allSettled(handedIn)).map(({ status }) => status)).toEqual(
+    handedIn.map(() => "fulfilled"),
+  )
+  await expect(scene.store.session(run.id)).rejects.toMatchObject({ code: "unavailable" })
+})
+
+test("a link to the database leads to the same blobs, and a file that is gone is not made anew", async () => {
+  await using directory = await temporaryDirectory()
+  const path = join(directory.path, "stemma.db")
+  await using scene = await sceneIn(path)
+  await symlink(path, join(directory.path, "link.db"))
+  await using linked = await openSqliteStore({ path: join(directory.path, "link.db") })
+  const hash = await scene.store.blobs.put(new Uint8Array([1, 2, 3]))
+  expect(await linked.blobs.get(hash)).toEqual(new Uint8Array([1, 2, 3]))
+  await rm(path)
+  await expect(scene.store.search({ text: "words" })).rejects.toMatchObject({ code: "unavailable" })
 })
 
 test("opening for reading sees commits and refuses to write", async () => {

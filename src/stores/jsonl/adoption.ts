@@ -1,4 +1,3 @@
-import { setTimeout as sleep } from "node:timers/promises"
 import { createID } from "../../protocol/index.ts"
 import { type Applied, applyChange, type Change, openMessage, type PlainSession } from "../plain/index.ts"
 import { addMessage } from "../plain/message-ops.ts"
@@ -13,11 +12,10 @@ import { foreignFields } from "./foreign-session.ts"
 import { checkHeader } from "./header.ts"
 import { type ParsedLines, parseLines } from "./lines.ts"
 import { install, readSession } from "./loader.ts"
+import { warnUnfinished } from "./torn.ts"
 
 /** Another program may be at work on a call that long; after that it is taken for dead. */
 const patienceMs = 10 * 60 * 1000
-/** A line that is still torn after this was never finished. */
-const tornMs = 20
 
 interface SettleOptions {
   draft: BatchDraft
@@ -158,16 +156,12 @@ function lineIDs({ lines }: ParsedLines): string[] {
   return lines.flatMap((line) => (line.value.type === "session" ? [] : (entryID(line) ?? [])))
 }
 
-/** The whole file; a last line that somebody began and never finished is cut off. */
+/** The whole file but for a last line that somebody has not finished: that is left to whoever writes it. */
 async function parseWhole(core: Core, file: string): Promise<ParsedLines> {
   const bytes = await core.files.readLater(file)
   const parsed = await parseLines(bytes, { file })
   const torn = bytes.length - parsed.end
-  if (torn === 0 || core.readOnly) return parsed
-  await sleep(tornMs)
-  if (core.files.stat(file)?.size !== bytes.length) return parsed
-  core.files.truncate(file, parsed.end)
-  core.warn(`${file} ended in the middle of a line; ${torn} bytes were cut off.`)
+  if (torn > 0) warnUnfinished(core, file, { size: bytes.length, bytes: torn })
   return parsed
 }
 

@@ -1,8 +1,9 @@
 import { checkState } from "../plain/index.ts"
 import type { Core } from "./core.ts"
 import { asStemmaError, load } from "./loader.ts"
+import { restOf, unfinishedText } from "./torn.ts"
 
-/** Reads every session and says what is wrong. What was torn and has been cut is right again. */
+/** Reads every session and says what is wrong. */
 export async function findProblems(core: Core): Promise<string[]> {
   const problems: string[] = []
   for (const entry of [...core.entries.values()]) {
@@ -23,27 +24,14 @@ export async function findProblems(core: Core): Promise<string[]> {
   return [...problems, ...tornFiles(core)]
 }
 
-/** Files that end in the middle of a line: nobody has written them since, who would have cut it. */
+/** Main files that end in the middle of a line. */
 function tornFiles(core: Core): string[] {
   return [...core.entries.values()].flatMap((entry) => {
     if (entry.problem) return []
     const file = core.mainFile(entry)
-    const tail = core.files.read(file, entry.main)
-    const end = tail.lastIndexOf(0x0a) + 1
-    if (end === tail.length || isJson(tail.toString("utf8", end))) return []
-    return [
-      `${file} ends in the middle of a line: ${tail.length - end} bytes are cut off when it is written.`,
-    ]
+    const rest = restOf(core, file, entry.main)
+    return rest && !rest.whole ? [unfinishedText(file, rest.bytes.length)] : []
   })
-}
-
-function isJson(text: string): boolean {
-  try {
-    JSON.parse(text)
-    return true
-  } catch {
-    return false
-  }
 }
 
 /** A parent that is not in the small state that was checked may well be in the whole one. */

@@ -71,6 +71,8 @@ export class Core {
   droppedAt = 0
   /** True if foreign lines were adopted in memory only, since nothing may be written. */
   provisional = false
+  /** Main files that end in the middle of a line, and how long they were when that was told. */
+  readonly unfinished = new Map<string, number>()
   /** Files that others wrote, found and not yet taken in. */
   unsettled: Unsettled = { foreign: [], grown: [] }
   readonly #options: CoreOptions
@@ -103,6 +105,7 @@ export class Core {
     replaceAll(this.entries, other.entries)
     for (const folder of other.staleIndexes) this.staleIndexes.add(folder)
     for (const file of other.unsynced) this.unsynced.add(file)
+    for (const [file, size] of other.unfinished) this.unfinished.set(file, size)
     this.unsettled = other.unsettled
     this.provisional = other.provisional
     const gone = [...before.keys()].filter((id) => !sessions.has(id))

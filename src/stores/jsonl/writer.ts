@@ -12,6 +12,7 @@ import { dropIdle, load } from "./loader.ts"
 import type { StoreLock } from "./lock.ts"
 import { reread } from "./open.ts"
 import { doBatch, looksDone, redo, undoAppends } from "./recover.ts"
+import { endForeignLine } from "./torn.ts"
 
 const lockTimeoutMs = 10_000
 const journalBytesMax = 512 * 1024
@@ -27,6 +28,8 @@ export interface Work<T> {
   sessions(): Iterable<string>
   /** True if it writes messages: then what another program left unfinished cannot wait. */
   writes?: boolean
+  /** True if it may append to main files, or write them anew: then no line of another program may be unfinished. */
+  appends?: boolean
   /** True if it must be alone in its batch. */
   alone?: boolean
   /** Other things to wait for, under the lock. */
@@ -62,16 +65,14 @@ export class Writer {
   submit<T>(work: Work<T>): Promise<T> {
     return new Promise<T>((resolve, reject) => {
       this.#queue.push({ work, resolve: resolve as (value: unknown) => void, reject })
-      this.#running ??= this.#run().finally(() => {
-        this.#running = undefined
-      })
+      this.#running ??= this.#run()
     })
   }
 
   /** Finishes what was handed in, and leaves files that are quickly opened again. */
   async close(): Promise<void> {
     clearTimeout(this.#indexTimer)
-    await this.#running
+    while (this.#running) await this.#running
     if (this.#core.journal.isBegun || this.#core.staleIndexes.size > 0) {
       await this.submit(this.#upkeep(() => this.#checkpoint()))
         // The index is derived, and the journal can be read: whoever opens the store next can do without.
@@ -87,11 +88,16 @@ export class Writer {
   async #run(): Promise<void> {
     // Everything that is handed in during this turn of the event loop goes together.
     await turnOver()
-    while (this.#queue.length > 0) {
-      const lone = this.#queue.findIndex(({ work }) => work.alone)
-      const batch = this.#queue.splice(0, lone === 0 ? 1 : lone < 0 ? this.#queue.length : lone)
-      const settled = await this.#flush(batch)
-      for (const settle of settled) settle()
+    try {
+      while (this.#queue.length > 0) {
+        const lone = this.#queue.findIndex(({ work }) => work.alone)
+        const batch = this.#queue.splice(0, lone === 0 ? 1 : lone < 0 ? this.#queue.length : lone)
+        const settled = await this.#flush(batch)
+        for (const settle of settled) settle()
+      }
+    } finally {
+      // At once: what is handed in a moment later must not wait for a run that has ended.
+      this.#running = undefined
     }
   }
 
@@ -188,7 +194,10 @@ export class Writer {
       const entry = core.entries.get(id)
       if (!entry) continue
       if (entry.problem) throw entry.problem
-      if (!draft.has(entry)) await settleSession(core, entry, { draft, now: work.writes ?? false })
+      if (!draft.has(entry)) {
+        if (work.appends) await endForeignLine(core, core.mainFile(entry), entry.main)
+        await settleSession(core, entry, { draft, now: work.writes ?? false })
+      }
       await load(core, entry)
     }
   }

@@ -18,6 +18,9 @@ export class BlobFiles implements BlobStore {
   }
 
   async put(bytes: Uint8Array): Promise<string> {
+    if (!(bytes instanceof Uint8Array)) {
+      throw new StemmaError("invalid", "A blob is bytes. Give a Uint8Array, such as a Buffer.")
+    }
     const hash = createHash("sha256").update(bytes).digest("hex")
     const path = this.#path(hash)
     try {
@@ -65,8 +68,8 @@ export class BlobFiles implements BlobStore {
 
   async get(hash: string, range?: { start?: number; end?: number }): Promise<Uint8Array> {
     const size = await this.size(hash)
-    const start = Math.min(Math.max(0, range?.start ?? 0), size)
-    const end = Math.min(Math.max(start, range?.end ?? size), size)
+    const start = Math.min(Math.max(0, Math.trunc(range?.start ?? 0)), size)
+    const end = Math.min(Math.max(start, Math.trunc(range?.end ?? size)), size)
     const bytes = new Uint8Array(end - start)
     await withFile(this.#path(hash), "r", async (file) => {
       let done = 0

@@ -26,6 +26,12 @@ export async function connect(options: OpenOptions): Promise<Database> {
   const path = realPath(options.path)
   try {
     const { DatabaseSync } = await import("node:sqlite")
+    if (options.existing && !existsSync(path)) {
+      throw new StemmaError(
+        "unavailable",
+        `${path} is gone: it was moved or deleted while it was open. Put it back, or open the store again.`,
+      )
+    }
     if (options.readOnly && !existsSync(path)) {
       throw new StemmaError("not_found", `There is no store at ${path}. Open it for writing once to make it.`)
     }

@@ -69,6 +69,7 @@ export class SqliteStore implements Store {
   readonly #worker: WorkerClient
   readonly #upkeep: Upkeep
   readonly #watching: Watching
+  readonly #unfinished = new Set<Promise<unknown>>()
   #closing: Promise<void> | undefined
 
   constructor(db: Database, parts: StoreParts) {
@@ -86,7 +87,7 @@ export class SqliteStore implements Store {
     this.blobs = {
       put: async (bytes) => {
         this.#refuseReadOnly()
-        return await this.#files.put(bytes)
+        return await this.#finish(this.#files.put(bytes))
       },
       get: (hash, range) => this.#files.get(hash, range),
       size: (hash) => this.#files.size(hash),
@@ -240,14 +241,16 @@ export class SqliteStore implements Store {
 
   async collect(options: CollectOptions = {}): Promise<Collected> {
     this.#refuseReadOnly()
-    return await collectStore(
-      { worker: this.#worker, files: this.#files },
-      { ...options, nowMs: this.#clock.now() },
-    )
+    const collecting = { worker: this.#worker, files: this.#files }
+    return await this.#finish(collectStore(collecting, { ...options, nowMs: this.#clock.now() }))
   }
 
   async check(): Promise<{ problems: string[] }> {
     this.#refuseClosed()
+    return { problems: await this.#finish(this.#findProblems()) }
+  }
+
+  async #findProblems(): Promise<string[]> {
     const problems = await this.#worker.ask("check")
     for (let hashes = await this.#worker.ask("namedBlobs", ""); hashes.length > 0; ) {
       for (const hash of hashes) {
@@ -256,7 +259,17 @@ export class SqliteStore implements Store {
       }
       hashes = await this.#worker.ask("namedBlobs", hashes.at(-1)!)
     }
-    return { problems }
+    return problems
+  }
+
+  /** What takes several steps is finished before the store closes. */
+  async #finish<T>(work: Promise<T>): Promise<T> {
+    this.#unfinished.add(work)
+    try {
+      return await work
+    } finally {
+      this.#unfinished.delete(work)
+    }
   }
 
   close(): Promise<void> {
@@ -271,6 +284,7 @@ export class SqliteStore implements Store {
   async #close(): Promise<void> {
     this.#watching.close()
     this.#upkeep.close()
+    await Promise.allSettled(this.#unfinished)
     await this.#writer.close()
     await this.#worker.close()
     this.#db.close()

@@ -1,4 +1,5 @@
 import type { NewSession, PartBody, Session } from "../../../src/protocol/index.ts"
+import { revertPlan } from "../../../src/session/revert.ts"
 import type { Op, OpOf } from "../../../src/stores/commit.ts"
 import type { Draw } from "../draw.ts"
 import {
@@ -152,15 +153,16 @@ const move: Step = {
         items.length > 0 && (!open || draw.chance(10)) && (!marked || session.revert !== undefined),
     )
     if (!seen) return revert.run(world, draw)
-    const messageID = seen.session.revert?.messageID ?? draw.one(seen.items).message.id
+    const mark = seen.session.revert
+    const plan = mark
+      ? revertPlan(seen.items, mark, { newID: (kind) => world.ids.next(kind) })
+      : {
+          messageID: draw.one(seen.items).message.id,
+          tail: draw.chance(40) ? cutCopy(world, draw, seen) : undefined,
+        }
+    const segment = world.ids.next("segment")
     await commitRun(world, seen.session.id, [
-      {
-        op: "history.move",
-        sessionID: seen.session.id,
-        segment: world.ids.next("segment"),
-        messageID,
-        tail: draw.chance(40) ? cutCopy(world, draw, seen) : undefined,
-      },
+      { op: "history.move", sessionID: seen.session.id, segment, ...plan },
     ])
   },
 }
