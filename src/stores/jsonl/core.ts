@@ -73,6 +73,8 @@ export class Core {
   provisional = false
   /** Main files that end in the middle of a line, and how long they were when that was told. */
   readonly unfinished = new Map<string, number>()
+  /** Files among the sessions that are none, and how they looked. */
+  readonly strangers = new Map<string, string>()
   /** Files that others wrote, found and not yet taken in. */
   unsettled: Unsettled = { foreign: [], grown: [] }
   readonly #options: CoreOptions
@@ -106,6 +108,7 @@ export class Core {
     for (const folder of other.staleIndexes) this.staleIndexes.add(folder)
     for (const file of other.unsynced) this.unsynced.add(file)
     for (const [file, size] of other.unfinished) this.unfinished.set(file, size)
+    for (const [file, stamp] of other.strangers) this.strangers.set(file, stamp)
     this.unsettled = other.unsettled
     this.provisional = other.provisional
     const gone = [...before.keys()].filter((id) => !sessions.has(id))

@@ -1,15 +1,16 @@
 import {
   closeSync,
+  constants,
   fstatSync,
   fsync,
   ftruncateSync,
+  lstatSync,
   mkdirSync,
   openSync,
   readdirSync,
   readSync,
   renameSync,
   statSync,
-  truncateSync,
   unlinkSync,
   writeSync,
 } from "node:fs"
@@ -19,6 +20,10 @@ import { promisify } from "node:util"
 import { StemmaError } from "../../protocol/index.ts"
 
 const fsyncAsync = promisify(fsync)
+
+/** Whoever put a link here may not want its target written. Not every system knows the flag. */
+const noFollow = constants.O_NOFOLLOW ?? 0
+const appending = constants.O_WRONLY | constants.O_APPEND | constants.O_CREAT | noFollow
 
 /** Up to here, a trip through the thread pool takes longer than reading. */
 const readLaterBytesMin = 512 * 1024
@@ -53,13 +58,21 @@ export class Files {
     })
   }
 
-  /** Names in a directory, none if it is absent. */
-  list(name: string): { name: string; directory: boolean }[] {
+  isLink(name: string): boolean {
+    return guard(
+      this.path(name),
+      () => lstatSync(this.path(name), { throwIfNoEntry: false })?.isSymbolicLink() ?? false,
+    )
+  }
+
+  /** Names in a directory, none if it is absent. A link is neither a file nor a directory. */
+  list(name: string): { name: string; directory: boolean; file: boolean }[] {
     return guard(this.path(name), () => {
       try {
         return readdirSync(this.path(name), { withFileTypes: true }).map((entry) => ({
           name: entry.name,
           directory: entry.isDirectory(),
+          file: entry.isFile(),
         }))
       } catch (error) {
         if (errorCode(error) === "ENOENT") return []
@@ -128,7 +141,7 @@ export class Files {
   /** Writes at the end, whole or not at all, and gives the file's size after it. */
   append(name: string, bytes: Buffer): number {
     return guard(this.path(name), () => {
-      const fd = openSync(this.path(name), "a")
+      const fd = openSync(this.path(name), appending, 0o666)
       try {
         appendWhole(fd, bytes)
         return fstatSync(fd).size
@@ -139,7 +152,14 @@ export class Files {
   }
 
   truncate(name: string, size: number): void {
-    guard(this.path(name), () => truncateSync(this.path(name), size))
+    guard(this.path(name), () => {
+      const fd = openSync(this.path(name), constants.O_RDWR | noFollow)
+      try {
+        ftruncateSync(fd, size)
+      } finally {
+        closeSync(fd)
+      }
+    })
   }
 
   /** Writes a file that did not exist. */
@@ -255,6 +275,12 @@ export function fileError(error: unknown, path: string): StemmaError {
     case "EPERM":
     case "EROFS":
       return new StemmaError("denied", `${path} may not be used. Check who owns it and its mode.`, options)
+    case "ELOOP":
+      return new StemmaError(
+        "denied",
+        `${path} is a link, which is never written. Put a file there.`,
+        options,
+      )
     case "ENOTDIR":
     case "EISDIR":
     case "EEXIST":

@@ -37,6 +37,10 @@ export function sessionIDOf(fileName: string): string | undefined {
   return SessionID.safeParse(`ses-${name}`).success ? `ses-${name}` : `ses-${shortHash(name)}`
 }
 
+export function isMainFile(file: string): boolean {
+  return file.startsWith("agents/") && sessionIDOf(basename(file)) !== undefined
+}
+
 export function mainName(name: string): string {
   return name + mainEnd
 }
@@ -71,6 +75,11 @@ export function headerLine(
     ...(place.parentSession === undefined ? {} : { parentSession: place.parentSession }),
     stemma: { store: place.store, session: rest },
   }
+}
+
+/** True for the first line of a file that is a session: its header or, where that is missing, a message. */
+export function beginsSession(first: Record<string, unknown> | undefined): boolean {
+  return first?.type === "session" || (first?.type === "message" && isObject(first.message))
 }
 
 /** `unsupported` if a file says that it has a format that is newer than we know. */

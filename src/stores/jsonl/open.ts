@@ -6,15 +6,18 @@ import { BatchDraft } from "./batch-draft.ts"
 import { readCatalog } from "./catalog.ts"
 import { checkpoint } from "./checkpoint.ts"
 import type { Core, Entry } from "./core.ts"
-import type { Files } from "./files.ts"
+import type { Files, FileStat } from "./files.ts"
 import { readIndex } from "./index-file.ts"
-import { isObject } from "./lines.ts"
+import { beginsSession } from "./header.ts"
+import { isObject, parseGoodLines } from "./lines.ts"
 import { asStemmaError } from "./loader.ts"
 import { redo } from "./recover.ts"
-import { scanFiles } from "./scan.ts"
+import { type FoundFiles, scanFiles } from "./scan.ts"
 
 const storeName = "store.json"
 const storeFormat = 1
+/** The first line of a session is not longer than this. */
+const headBytes = 1024 * 1024
 
 /** The id of the store in the directory. A new one is made under the lock, unless nothing may be written. */
 export async function readStoreID(files: Files, options: { create: boolean }): Promise<string | undefined> {
@@ -59,7 +62,7 @@ export async function reread(core: Core, options: { locked: boolean }): Promise<
   const boot = currentHolder().bootID
   if (options.locked && batches) {
     if (journal.tornBytes() > 0) journal.cutTorn()
-    redo(fresh, journal.boot === boot ? batches.slice(-1) : batches)
+    await redo(fresh, journal.boot === boot ? batches.slice(-1) : batches)
   }
   fresh.unsettled = await readCatalog(fresh, batches ?? [], options)
   if (options.locked && (!batches || journal.boot !== boot)) await checkpoint(fresh)
@@ -73,6 +76,7 @@ export async function adoptFound(core: Core, draft: BatchDraft): Promise<void> {
   core.unsettled = { foreign: [], grown: [] }
   for (const { files, listed } of foreign) {
     if (core.entries.has(files.id)) continue
+    if (isStranger(core, files)) continue
     try {
       await adoptFile(core, files, { draft, listed })
     } catch (error) {
@@ -87,6 +91,26 @@ export async function adoptFound(core: Core, draft: BatchDraft): Promise<void> {
       setAside(core, entry, error)
     }
   }
+}
+
+/**
+ * True for a file that only has the ending of a session's: it is none of ours. One that has the id of a session for its
+ * name too is worth a word if it cannot be read.
+ */
+function isStranger(core: Core, found: FoundFiles): boolean {
+  const file = core.mainFile(found)
+  const head = core.files.read(file, 0, headBytes)
+  const end = head.indexOf("\n")
+  const [first] = parseGoodLines(end < 0 ? head : head.subarray(0, end), { file })
+  if (beginsSession(first?.value)) return false
+  core.strangers.set(file, stampOf(found.main))
+  if (found.name === found.id && end >= 0) core.warn(noSession(file))
+  return true
+}
+
+/** Tells whether a file has changed since it was looked at. */
+function stampOf({ size, mtimeMs }: FileStat): string {
+  return `${size}/${mtimeMs}`
 }
 
 function setAside(core: Core, entry: Entry, error: unknown): void {
@@ -109,6 +133,7 @@ export async function lookAround(core: Core): Promise<boolean> {
     ids.add(files.id)
     const entry = core.entries.get(files.id)
     if (!entry) {
+      if (core.strangers.get(core.mainFile(files)) === stampOf(files.main)) continue
       const { others } = readIndex(core, files.folder)
       core.unsettled.foreign.push({ files, listed: others.get(files.id) })
     } else if (files.main.size > entry.main && files.main.size !== entry.seen && !entry.problem) {

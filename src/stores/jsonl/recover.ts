@@ -1,6 +1,8 @@
 import { dirname } from "node:path"
 import type { Core } from "./core.ts"
+import { isMainFile } from "./header.ts"
 import type { Append, Batch } from "./journal.ts"
+import { endLine, putAside } from "./torn.ts"
 
 /** Writes what a batch says into the files, after it was written into the journal. */
 export function doBatch(core: Core, batch: Batch): { file: string; shift: number }[] {
@@ -41,7 +43,7 @@ export function undoAppends(core: Core, batch: Batch): void {
 }
 
 /** Does again what may have been lost when a process, or the machine, died. */
-export function redo(core: Core, batches: Batch[]): void {
+export async function redo(core: Core, batches: Batch[]): Promise<void> {
   // A file that was replaced or deleted later has nothing of what was appended before.
   const replacedIn = new Map<string, number>()
   for (const { n, renames, deletes } of batches) {
@@ -54,12 +56,12 @@ export function redo(core: Core, batches: Batch[]): void {
     for (const [draft, file] of batch.renames ?? []) {
       if (core.files.stat(draft)) core.files.rename(draft, file)
     }
-    for (const append of appends) doAppend(core, append)
+    for (const append of appends) await doAppend(core, append)
     for (const file of deletes ?? []) core.files.remove(file)
   }
 }
 
-function doAppend(core: Core, { file, at, text }: Append): void {
+async function doAppend(core: Core, { file, at, text }: Append): Promise<void> {
   const { files } = core
   const bytes = Buffer.from(text)
   const size = files.stat(file)?.size
@@ -76,17 +78,44 @@ function doAppend(core: Core, { file, at, text }: Append): void {
     core.warn(`${file} is shorter than it was: ${at - size} bytes are lost.`)
     return
   }
-  const tail = files.read(file, at)
-  if (tail.includes(bytes)) return
-  if (tail.length < bytes.length && bytes.subarray(0, tail.length).equals(tail)) {
-    files.append(file, bytes.subarray(tail.length))
+  if (files.isLink(file)) {
+    core.warn(`${file} has become a link; what was to be appended to it is left out.`)
     return
   }
-  // Whole lines are another program's; anything else was never written to its end.
-  const whole = tail.lastIndexOf(0x0a) + 1
-  if (whole < tail.length) files.truncate(file, at + whole)
-  if (whole > 0 && !isJsonLines(tail.subarray(0, whole))) files.truncate(file, at)
+  const tail = files.read(file, at)
+  if (tail.includes(bytes)) return
+  const begun = begunAt(tail, bytes)
+  if (begun >= 0) {
+    files.append(file, bytes.subarray(tail.length - begun))
+    return
+  }
+  if (isMainFile(file)) await makeWay(core, { file, at, tail })
+  else files.truncate(file, at)
   files.append(file, bytes)
+}
+
+/** Where the beginning of our bytes ends a file that another program may have appended to before; -1 if it does not. */
+function begunAt(tail: Buffer, bytes: Buffer): number {
+  const lines = [0]
+  for (let at = tail.indexOf(0x0a); at >= 0; at = tail.indexOf(0x0a, at + 1)) lines.push(at + 1)
+  // What was written right behind a line that had no line feed begins with one.
+  for (const at of [...lines, ...lines.slice(1).map((line) => line - 1)]) {
+    const rest = tail.subarray(at)
+    if (at < tail.length && bytes.subarray(0, rest.length).equals(rest)) return at
+  }
+  return tail.length === 0 ? 0 : -1
+}
+
+/** Whole lines are another program's and stay. Of anything else nobody knows who wrote it: it is kept aside. */
+async function makeWay(
+  core: Core,
+  { file, at, tail }: { file: string; at: number; tail: Buffer },
+): Promise<void> {
+  const end = tail.lastIndexOf(0x0a) + 1
+  if (!isJsonLines(tail.subarray(0, end))) await putAside(core, file, at)
+  else if (end === tail.length) return
+  else if (isJsonLines(tail.subarray(end))) endLine(core, file)
+  else await putAside(core, file, at + end)
 }
 
 function isJsonLines(bytes: Buffer): boolean {

@@ -26,12 +26,12 @@ export async function scanFiles(core: Core, options: { tidy: boolean }): Promise
   const found: FoundFiles[] = []
   let began = performance.now()
   for (const folder of sessionFolders(core)) {
-    for (const { name: fileName, directory } of core.files.list(folder)) {
+    for (const { name: fileName, file } of core.files.list(folder)) {
       if (performance.now() - began > sliceMs) {
         await new Promise((resolve) => setImmediate(resolve))
         began = performance.now()
       }
-      if (directory) continue
+      if (!file) continue
       if (fileName.endsWith(".tmp") && options.tidy) core.files.remove(`${folder}/${fileName}`)
       const id = fileName === indexName ? undefined : sessionIDOf(fileName)
       const main = id === undefined ? undefined : core.files.stat(`${folder}/${fileName}`)

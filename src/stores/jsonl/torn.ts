@@ -1,9 +1,13 @@
+import { setTimeout as sleep } from "node:timers/promises"
 import { StemmaError } from "../../protocol/index.ts"
 import type { Core } from "./core.ts"
 import { isObject } from "./lines.ts"
 
 /** A line that nobody has gone on writing for that long is never finished. */
 const abandonedMs = 10_000
+/** Most programs that write a line in two steps need less than that. */
+const triesMax = 6
+const tryMs = 20
 const lineFeed = 0x0a
 
 /** A last line without its line feed, in bytes that nobody accounts for. */
@@ -37,13 +41,21 @@ function isWhole(bytes: Buffer): boolean {
  * that it has not finished is never cut while it may be at work on it: then `unavailable`.
  */
 export async function endForeignLine(core: Core, file: string, from: number): Promise<void> {
-  const stat = core.files.stat(file)
-  if (!stat || stat.size <= from) return
-  const rest = restOf(core, file, from)
-  if (!rest) return
-  if (rest.whole) core.files.append(file, Buffer.from("\n"))
-  else if (Date.now() - stat.mtimeMs >= abandonedMs) await putAside(core, file, rest.at)
-  else throw unfinishedError(file)
+  for (let tries = 1; ; tries++) {
+    const stat = core.files.stat(file)
+    if (!stat || stat.size <= from) return
+    const rest = restOf(core, file, from)
+    if (!rest) return
+    if (rest.whole) return endLine(core, file)
+    if (Date.now() - stat.mtimeMs >= abandonedMs) return putAside(core, file, rest.at)
+    if (tries === triesMax) throw unfinishedError(file)
+    await sleep(tryMs)
+  }
+}
+
+/** Should the other program end its line as well, there is an empty line, which means nothing. */
+export function endLine(core: Core, file: string): void {
+  core.files.append(file, Buffer.from("\n"))
 }
 
 /** Cuts the end of a file off, after it was kept in a file of its own. */
@@ -57,7 +69,11 @@ export async function putAside(core: Core, file: string, at: number): Promise<vo
 }
 
 /** Says once for each length of the file that somebody has not finished a line. */
-export function warnUnfinished(core: Core, file: string, { size, bytes }: { size: number; bytes: number }): void {
+export function warnUnfinished(
+  core: Core,
+  file: string,
+  { size, bytes }: { size: number; bytes: number },
+): void {
   if (core.unfinished.get(file) === size) return
   core.unfinished.set(file, size)
   core.warn(unfinishedText(file, bytes))

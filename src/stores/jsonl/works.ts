@@ -1,5 +1,5 @@
 import { type InboxItem, StemmaError } from "../../protocol/index.ts"
-import type { Commit } from "../commit.ts"
+import type { Commit, Op } from "../commit.ts"
 import { runOps } from "../commit.ts"
 import { encodeCursor } from "../cursor.ts"
 import {
@@ -21,6 +21,15 @@ import { formatLines } from "./lines.ts"
 import type { LeaseLine } from "./state-line.ts"
 import type { Work } from "./writer.ts"
 
+/** The operations that can make lines of a main file. */
+const mainOps: ReadonlySet<Op["op"]> = new Set([
+  "message.append",
+  "message.seal",
+  "inbox.take",
+  "history.move",
+  "session.patch",
+] satisfies Op["op"][])
+
 function claimant(core: Core): Claimant {
   return { holder: core.holder, nowMs: core.clock.now() }
 }
@@ -29,6 +38,7 @@ export function commitWork(core: Core, commit: Commit): Work<Committed> {
   return {
     sessions: () => namedSessions(commit),
     writes: commit.ops.some((op) => runOps.has(op.op)),
+    appends: commit.ops.some((op) => mainOps.has(op.op)),
     run(draft) {
       for (const op of commit.ops) {
         if (op.op === "session.create" || op.op === "session.fork") checkWay(core, op.session)
@@ -129,6 +139,9 @@ export function redactWork(
 ): Work<Redaction> {
   return {
     alone: true,
+    // The main files are written anew: what others appended has to be taken in before.
+    writes: true,
+    appends: true,
     sessions: () => relatives(core, target.sessionID),
     run(draft) {
       const { applied, redaction, freedBlobs } = redactContent(core.state, target, claimant(core))

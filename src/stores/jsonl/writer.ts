@@ -127,7 +127,7 @@ export class Writer {
     if (core.journal.tornBytes() > 0) core.journal.cutTorn()
     const { last } = core.journal
     const doubtful = takenOver || core.undone || (last !== this.#done && last && !looksDone(core, last))
-    if (last && doubtful) redo(core, [last])
+    if (last && doubtful) await redo(core, [last])
     this.#done = last
     core.undone = false
     if (takenOver) this.#lock.sweep()
@@ -194,10 +194,8 @@ export class Writer {
       const entry = core.entries.get(id)
       if (!entry) continue
       if (entry.problem) throw entry.problem
-      if (!draft.has(entry)) {
-        if (work.appends) await endForeignLine(core, core.mainFile(entry), entry.main)
-        await settleSession(core, entry, { draft, now: work.writes ?? false })
-      }
+      if (work.appends) await endForeignLine(core, core.mainFile(entry), entry.main)
+      if (!draft.has(entry)) await settleSession(core, entry, { draft, now: work.writes ?? false })
       await load(core, entry)
     }
   }

@@ -39,8 +39,10 @@ export interface Requests {
   check(): string[]
   /** The blobs that messages name, after the given one, some at a time. */
   namedBlobs(after: string): string[]
-  /** Writes the log into the database while others go on; true if nothing of it is left. */
+  /** Writes the log into the database while others go on; false if somebody else is doing it. */
   checkpoint(): boolean
+  /** Writes the rest of it while writers wait, so that the next of them begins the log anew. */
+  restartLog(): boolean
   /** Empties the log; false if others did not let it. */
   emptyLog(): boolean
 }
@@ -116,10 +118,8 @@ export function createMaintenance(db: Database, options: { readOnly: boolean }):
           Buffer.from(after, "hex"),
         )
         .map(([hash]) => Buffer.from(hash as Uint8Array).toString("hex")),
-    checkpoint() {
-      const row = db.get("PRAGMA wal_checkpoint(PASSIVE)")
-      return row?.[1] === row?.[2]
-    },
+    checkpoint: () => db.get("PRAGMA wal_checkpoint(PASSIVE)")?.[0] === 0,
+    restartLog: () => restartLog(db),
     emptyLog: () => emptyLog(db, 50),
   }
 }
@@ -127,6 +127,18 @@ export function createMaintenance(db: Database, options: { readOnly: boolean }):
 /** Lets the writers of other threads and processes have the lock for a moment. */
 function pause(): void {
   Atomics.wait(new Int32Array(new SharedArrayBuffer(4)), 0, 0, 2)
+}
+
+function restartLog(db: Database): boolean {
+  db.exec("PRAGMA busy_timeout = 100")
+  try {
+    return db.get("PRAGMA wal_checkpoint(RESTART)")?.[0] === 0
+  } catch (error) {
+    if (isBusy(error)) return false
+    throw error
+  } finally {
+    db.exec(`PRAGMA busy_timeout = ${workerBusyMs}`)
+  }
 }
 
 /** Moves the log into the database: most of it without a lock, the rest and the emptying when nobody writes. */

@@ -5,7 +5,7 @@ import type { WorkerClient } from "./worker-client.ts"
 /** Sealed text is indexed after this long, so that a burst is one batch. */
 const indexDelayMs = 200
 /** From this size on the log is written back while commits go on; from the second on they wait for it. */
-const logBytesFull = 4 * 1024 * 1024
+const logBytesFull = 3.5 * 1024 * 1024
 const logBytesHold = 6 * 1024 * 1024
 /** The log's size is looked at after so many writes. */
 const logCheckEvery = 16
@@ -17,6 +17,8 @@ const idleMs = 2000
 export class Upkeep {
   readonly #worker: WorkerClient
   readonly #db: Database
+  /** Not the same in every process, so that they do not all notice at once. */
+  readonly #fullBytes = logBytesFull * (1 + Math.random() / 4)
   #indexTimer: NodeJS.Timeout | undefined
   #idleTimer: NodeJS.Timeout | undefined
   #lastWrite = 0
@@ -63,19 +65,19 @@ export class Upkeep {
   #checkLog(): void {
     this.#writes = 0
     const bytes = this.#logBytes()
-    if (bytes > logBytesFull) this.#emptying ??= this.#writeBack()
+    if (bytes > this.#fullBytes) this.#emptying ??= this.#writeBack()
     if (bytes > logBytesHold) this.#held ??= this.#emptying
   }
 
   /**
    * Most of the log is written back while commits go on; the rest needs a moment without them. The next commit then
-   * begins the log anew.
+   * begins the log anew. Of several processes that notice a full log, one does it.
    */
   async #writeBack(): Promise<void> {
     try {
-      await this.#worker.ask("checkpoint")
-      if (this.#logBytes() > 0) {
-        const rest = this.#worker.ask("checkpoint")
+      const isOurs = await this.#worker.ask("checkpoint")
+      if (isOurs && this.#logBytes() > this.#fullBytes / 2) {
+        const rest = this.#worker.ask("restartLog")
         this.#held ??= rest.then(
           () => {},
           () => {},
