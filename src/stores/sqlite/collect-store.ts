@@ -26,8 +26,8 @@ export async function collectStore(
     collected.messages += messages
     if (dryRun) continue
     try {
-      const { freed } = await worker.ask("remove", { sessionID: id, nowMs, collecting: true })
-      await files.removeAll(freed)
+      // The blobs that it named go by their age, like all others.
+      await worker.ask("remove", { sessionID: id, nowMs, collecting: true })
     } catch (error) {
       // Somebody else was faster: it is gone, as it should be.
       if (!StemmaError.is(error, "not_found")) throw error
@@ -35,9 +35,8 @@ export async function collectStore(
   }
   checkSignal(signal)
   if (!dryRun) {
-    const { messages, freed } = await worker.ask("forget", { nowMs })
+    const { messages } = await worker.ask("forget", { nowMs })
     collected.messages += messages
-    await files.removeAll(freed)
   }
   await collectBlobs({ worker, files }, options, collected)
   return collected

@@ -34,7 +34,7 @@ export interface Requests {
     freed: string[]
   }
   abandoned(input: { nowMs: number; importAgeMs?: number }): { id: string; messages: number }[]
-  forget(input: { nowMs: number }): { messages: number; freed: string[] }
+  forget(input: { nowMs: number }): { messages: number }
   unreferenced(hashes: string[]): string[]
   check(): string[]
   /** The blobs that messages name, after the given one, some at a time. */
@@ -105,8 +105,7 @@ export function createMaintenance(db: Database, options: { readOnly: boolean }):
       return erase(() => {
         db.write(() => forgetOld(reader, nowMs))
         dropOldScrubs(db)
-        const { messages, blobs } = freeGarbage(db, pause)
-        return { messages, freed: unreferencedBlobs(db, blobs) }
+        return { messages: freeGarbage(db, pause).messages }
       })
     },
     unreferenced: (hashes) => unreferencedBlobs(db, hashes),
