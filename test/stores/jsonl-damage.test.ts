@@ -1,5 +1,14 @@
 import { randomBytes } from "node:crypto"
-import { existsSync, readdirSync, renameSync, rmSync, statSync, utimesSync, writeFileSync } from "node:fs"
+import {
+  existsSync,
+  readdirSync,
+  renameSync,
+  rmSync,
+  statSync,
+  symlinkSync,
+  utimesSync,
+  writeFileSync,
+} from "node:fs"
 import { describe, expect, it } from "vitest"
 import { claimed, createOp, JsonlScene, sayOp, sessionID, texts } from "./jsonl-scene.ts"
 
@@ -14,24 +23,75 @@ async function closedScene(): Promise<JsonlScene> {
 
 const index = "agents/main/sessions/sessions.json"
 
-describe("a line that was cut off at the end", () => {
-  const torn = '{"type":"message","id":"msg_cut","mess'
+describe("a line that is not finished at the end", () => {
+  const half = '{"type":"message","id":"msg_cut","mess'
+  const otherHalf = 'age":{"role":"user","content":"slow"}}\n'
+  const told = expect.stringMatching(/ses_one\.jsonl ends in the middle of a line: 38 bytes/)
 
-  it("is cut from the main file and told, and writing goes on", async () => {
+  it("is left alone and told, and taken in once it is finished", async () => {
     await using scene = await closedScene()
+    scene.append(scene.main(), half)
     const before = scene.text(scene.main())
-    scene.append(scene.main(), torn)
     const store = await scene.open()
-    expect(scene.warnings).toEqual([
-      expect.stringMatching(/ses_one\.jsonl ended in the middle of a line; 38 bytes/),
-    ])
+    expect(await texts(store)).toEqual(["first", "second"])
+    expect(scene.warnings).toEqual([told])
+    expect((await store.check()).problems).toEqual([told])
     expect(scene.text(scene.main())).toBe(before)
+    scene.append(scene.main(), otherHalf)
+    expect(await texts(store)).toEqual(["first", "second", "slow"])
+    expect((await store.check()).problems).toEqual([])
+    await store.close()
+    expect(await texts(await scene.open())).toEqual(["first", "second", "slow"])
+  })
+
+  it("holds up what would be appended to it, and nothing else", async () => {
+    await using scene = await closedScene()
+    const store = await scene.open()
+    const commit = await claimed(store)
+    scene.append(scene.main(), half)
+    const refused = {
+      code: "unavailable",
+      message: expect.stringContaining("Another program has not finished its line"),
+    }
+    await expect(commit(sayOp("third"))).rejects.toMatchObject(refused)
+    await expect(store.redact({ sessionID, messageID: "msg_first" })).rejects.toMatchObject(refused)
+    await commit({ op: "todos.put", sessionID, todos: [] })
+    scene.append(scene.main(), otherHalf)
+    await commit(sayOp("third"))
+    expect(await texts(store)).toEqual(["first", "second", "slow", "third"])
+    await store.close()
+    const again = await scene.open()
+    expect(await texts(again)).toEqual(["first", "second", "slow", "third"])
+    expect((await again.check()).problems).toEqual([])
+  })
+
+  it("is moved aside before something is appended, if nobody went on with it for long", async () => {
+    await using scene = await closedScene()
+    scene.append(scene.main(), half)
+    const longAgo = Date.now() / 1000 - 60
+    utimesSync(scene.main(), longAgo, longAgo)
+    const store = await scene.open()
+    expect(await texts(store)).toEqual(["first", "second"])
+    expect(scene.text(scene.main()).endsWith(half)).toBe(true)
     const commit = await claimed(store)
     await commit(sayOp("third"))
+    expect(scene.warnings.at(-1)).toMatch(/38 bytes were moved to .*ses_one\.jsonl\.torn/)
+    expect(scene.text(`${scene.main()}.torn`)).toBe(`${half}\n`)
     await store.close()
     const again = await scene.open()
     expect(await texts(again)).toEqual(["first", "second", "third"])
     expect((await again.check()).problems).toEqual([])
+  })
+
+  it("lacks only its line feed: it is read, and ended before something is appended", async () => {
+    await using scene = await closedScene()
+    const store = await scene.open()
+    const commit = await claimed(store)
+    scene.append(scene.main(), half + otherHalf.trimEnd())
+    await commit(sayOp("third"))
+    expect(await texts(store)).toEqual(["first", "second", "slow", "third"])
+    await store.close()
+    expect(await texts(await scene.open())).toEqual(["first", "second", "slow", "third"])
   })
 
   it("is cut from the state file too", async () => {
@@ -45,26 +105,48 @@ describe("a line that was cut off at the end", () => {
     expect(scene.text(state)).toBe(before)
   })
 
-  it("appears while the store is open: it is cut before anything is appended", async () => {
-    await using scene = await closedScene()
-    const store = await scene.open()
-    const commit = await claimed(store)
-    scene.append(scene.main(), torn)
-    await commit(sayOp("third"))
-    expect(await texts(store)).toEqual(["first", "second", "third"])
-    await store.close()
-    expect(await texts(await scene.open())).toEqual(["first", "second", "third"])
-  })
-
   it("is told by check and left alone where nothing may be written", async () => {
     await using scene = await closedScene()
-    scene.append(scene.main(), torn)
+    scene.append(scene.main(), half)
     const store = await scene.open({ readOnly: true })
     expect(await texts(store)).toEqual(["first", "second"])
     expect((await store.check()).problems).toEqual([
       expect.stringMatching(/ses_one\.jsonl ends in the middle/),
     ])
-    expect(scene.text(scene.main()).endsWith(torn)).toBe(true)
+    expect(scene.text(scene.main()).endsWith(half)).toBe(true)
+  })
+})
+
+describe("a file that is no session", () => {
+  const notes = "my own notes, no JSON, no line feed"
+
+  it("is neither listed nor changed, whatever its ending", async () => {
+    await using scene = await closedScene()
+    scene.write(scene.main("notes"), notes)
+    scene.write(scene.main("data"), '{"some":"data"}\n{"other":1}')
+    scene.write(scene.path("victim"), notes)
+    symlinkSync(scene.path("victim"), scene.main("ses-link"))
+    const store = await scene.open()
+    expect((await store.sessions()).items).toHaveLength(2)
+    expect((await store.check()).problems).toEqual([])
+    expect(scene.warnings).toEqual([])
+    expect(scene.text(scene.main("notes"))).toBe(notes)
+    expect(scene.text(scene.main("data"))).toBe('{"some":"data"}\n{"other":1}')
+    expect(scene.text(scene.path("victim"))).toBe(notes)
+    expect(
+      readdirSync(scene.path("agents/main/sessions")).filter((name) => /^(notes|data)/.test(name)),
+    ).toEqual(["data.jsonl", "notes.jsonl"])
+  })
+
+  it("is never written through a link that took the place of a session's file", async () => {
+    await using scene = await closedScene()
+    const store = await scene.open()
+    const commit = await claimed(store)
+    renameSync(scene.main(), scene.path("victim"))
+    symlinkSync(scene.path("victim"), scene.main())
+    const before = scene.text(scene.path("victim"))
+    await expect(commit(sayOp("third"))).rejects.toMatchObject({ code: "denied" })
+    expect(scene.text(scene.path("victim"))).toBe(before)
   })
 })
 
@@ -135,6 +217,79 @@ describe("a bad line inside a file", () => {
       code: "internal",
       message: expect.stringMatching(/follows a message that is missing/),
     })
+  })
+
+  it("that another program appends while the store is open is told as long as it is there", async () => {
+    await using scene = await closedScene()
+    const store = await scene.open()
+    const before = scene.text(scene.main())
+    expect(await texts(store)).toEqual(["first", "second"])
+    scene.append(scene.main(), "[]\n")
+    const refused = { code: "internal", message: expect.stringMatching(/^Line 5 of .*ses_one\.jsonl /) }
+    for (let time = 0; time < 3; time++) {
+      await expect(store.history(sessionID)).rejects.toMatchObject(refused)
+      expect((await store.check()).problems).toEqual([refused.message])
+    }
+    await expect(store.claim(sessionID)).rejects.toMatchObject(refused)
+    writeFileSync(scene.main(), before)
+    expect(await texts(store)).toEqual(["first", "second"])
+    expect((await store.check()).problems).toEqual([])
+  })
+})
+
+describe("a main file that is gone", () => {
+  const gone = expect.stringMatching(/ses_one\.jsonl is gone/)
+
+  it("is told by an open store, by check, and by the next one that is opened", async () => {
+    await using scene = await closedScene()
+    const store = await scene.open()
+    expect(await texts(store)).toEqual(["first", "second"])
+    renameSync(scene.main(), scene.path("aside"))
+    await expect(store.history(sessionID)).rejects.toMatchObject({ code: "internal", message: gone })
+    expect((await store.check()).problems).toEqual([gone])
+    expect((await store.check()).problems).toEqual([gone])
+    expect(scene.warnings).toEqual([gone])
+    await store.close()
+    const again = await scene.open()
+    expect(scene.warnings).toEqual([gone, gone])
+    expect((await again.check()).problems).toEqual([gone])
+    await again.close()
+    renameSync(scene.path("aside"), scene.main())
+    const last = await scene.open()
+    expect(await texts(last)).toEqual(["first", "second"])
+    expect((await last.check()).problems).toEqual([])
+  })
+
+  it("does not stop the session from being removed, and nor does a bad line", async () => {
+    await using scene = await closedScene()
+    const store = await scene.open()
+    rmSync(scene.main())
+    scene.append(scene.main("ses_two"), "[]\n")
+    await store.remove(sessionID)
+    await store.remove("ses_two")
+    expect((await store.sessions()).items).toEqual([])
+    expect(existsSync(scene.main("ses_two"))).toBe(false)
+    expect((await store.check()).problems).toEqual([])
+  })
+
+  it("is told too if only the index still knows the session", async () => {
+    await using scene = await closedScene()
+    rmSync(scene.main())
+    rmSync(scene.main().replace(".jsonl", ".state.jsonl"))
+    const store = await scene.open()
+    expect(scene.warnings).toEqual([gone])
+    expect((await store.check()).problems).toEqual([gone])
+  })
+
+  it("is no news if the session was removed", async () => {
+    await using scene = await closedScene()
+    const store = await scene.open()
+    await store.remove(sessionID)
+    expect((await store.check()).problems).toEqual([])
+    await store.close()
+    const again = await scene.open()
+    expect((await again.check()).problems).toEqual([])
+    expect(scene.warnings).toEqual([])
   })
 })
 

@@ -7,66 +7,22 @@ import { drawFrom } from "./draw.ts"
 import { type Driver, driverNamed } from "./drivers.ts"
 import { sampleIds } from "./ids.ts"
 import { observe, observeChanges } from "./observe.ts"
+import { checkProperty, type Intent, intents, type PropertyOptions } from "./random-run.ts"
 import { sampleQueries } from "./samples.ts"
 import { allSteps } from "./steps/index.ts"
 import { temporaryDirectory } from "./temporary-directory.ts"
 import { createWorld, disagreement, passTime, type World, withTrace } from "./world.ts"
 
-export interface PropertyOptions {
-  seed: number
-  path?: string
-  runs: number
-  stepsMax: number
-  limitMs?: number
-}
-
-/** One random step: its kind, the numbers that it draws from, and which open store it goes to. */
-export interface Intent {
-  step: string
-  numbers: number[]
-  /** For tests with clients: whether and how one of them pulls after the step. */
-  visit: number[]
-  handle: number
-}
-
-/** What a step draws from. A step that draws only zeros is the simplest one, and is tried first when shrinking. */
-export const drawNumbers = fc.oneof(
-  { withCrossShrink: true },
-  { weight: 1, arbitrary: fc.constant<number[]>([]) },
-  { weight: 30, arbitrary: fc.array(fc.nat(9999), { minLength: 14, maxLength: 14 }) },
-)
-
-const stepName = fc.oneof(
-  ...Object.entries(allSteps).map(([name, { weight }]) => ({ weight, arbitrary: fc.constant(name) })),
-)
-
-export const intents = (stepsMax: number): fc.Arbitrary<Intent[]> =>
-  fc.array(
-    fc.record({
-      step: stepName,
-      numbers: drawNumbers,
-      visit: drawNumbers,
-      handle: fc.nat(1),
-    }),
-    { minLength: 1, maxLength: stepsMax, size: "max" },
-  )
-
 /** The same for every open store, as if one process had them all: answers may depend on who asks. */
 const holder = currentHolder()
-/** The limits of a run: what fails is made smaller as long as there is time; its message has the seed and the path. */
-export function propertyParameters({ seed, path, runs, limitMs = 240_000 }: PropertyOptions) {
-  return { seed, path, numRuns: runs, interruptAfterTimeLimit: limitMs, markInterruptAsFailure: true }
-}
-
 const observeEvery = 8
 
 /** Random steps on memory and on a driver; fails, with the smallest list of calls, where the answers differ. */
 export async function checkAgainstMemory(driver: Driver, options: PropertyOptions): Promise<void> {
-  await fc.assert(
-    fc.asyncProperty(intents(options.stepsMax), fc.integer({ min: 1, max: 2 }), (list, handles) =>
-      runOnce(driver, list, handles),
-    ),
-    propertyParameters(options),
+  const handles = fc.integer({ min: 1, max: 2 })
+  await checkProperty(
+    fc.asyncProperty(intents(options.stepsMax), handles, (list, count) => runOnce(driver, list, count)),
+    options,
   )
 }
 

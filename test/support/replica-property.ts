@@ -5,7 +5,7 @@ import { manualClock } from "./clock.ts"
 import { drawFrom } from "./draw.ts"
 import type { Driver } from "./drivers.ts"
 import { sampleIds } from "./ids.ts"
-import { type Intent, intents, type PropertyOptions, propertyParameters } from "./model-property.ts"
+import { checkProperty, type Intent, intents, type PropertyOptions } from "./random-run.ts"
 import { emptyReplica, pullAll, pullSome, type Replica, replicaDifference } from "./replica.ts"
 import { allSteps } from "./steps/index.ts"
 import { temporaryDirectory } from "./temporary-directory.ts"
@@ -13,9 +13,9 @@ import { createWorld, passTime, type World, withTrace } from "./world.ts"
 
 /** Random steps on a store while clients come and go; in the end each of them has what the store has. */
 export async function checkReplicas(driver: Driver, options: PropertyOptions): Promise<void> {
-  await fc.assert(
+  await checkProperty(
     fc.asyncProperty(intents(options.stepsMax), (list) => runOnce(driver, list)),
-    propertyParameters(options),
+    options,
   )
 }
 

@@ -12,7 +12,7 @@ import { foreignFields } from "./foreign-session.ts"
 import { checkHeader } from "./header.ts"
 import { type ParsedLines, parseLines } from "./lines.ts"
 import { install, readSession } from "./loader.ts"
-import { warnUnfinished } from "./torn.ts"
+import { unfinishedText } from "./torn.ts"
 
 /** Another program may be at work on a call that long; after that it is taken for dead. */
 const patienceMs = 10 * 60 * 1000
@@ -161,7 +161,7 @@ async function parseWhole(core: Core, file: string): Promise<ParsedLines> {
   const bytes = await core.files.readLater(file)
   const parsed = await parseLines(bytes, { file })
   const torn = bytes.length - parsed.end
-  if (torn > 0) warnUnfinished(core, file, { size: bytes.length, bytes: torn })
+  if (torn > 0) core.warnOnce(file, unfinishedText(file, torn))
   return parsed
 }
 

@@ -7,7 +7,8 @@ import type { Batch } from "./journal.ts"
 import { parseLines } from "./lines.ts"
 import { type LoadedSession, loadSession, loadState } from "./load.ts"
 import { asStemmaError, install } from "./loader.ts"
-import { type FoundFiles, scanFiles } from "./scan.ts"
+import { noteLost } from "./lost.ts"
+import { type FoundFiles, scanFiles, sessionFolders } from "./scan.ts"
 import { summarize } from "./summary.ts"
 import { readTombstones } from "./tombstones.ts"
 
@@ -21,16 +22,17 @@ export interface Unsettled {
 
 /**
  * Learns which sessions there are: from the indexes, then from the journal, then from what the files look like. Only
- * sessions whose files tell something else are read. `batches` are those of the journal.
+ * sessions whose files tell something else are read. `batches` are those of the journal, `shifted` the files of which it
+ * does not say how long they are.
  */
 export async function readCatalog(
   core: Core,
   batches: Batch[],
-  options: { locked: boolean },
+  options: { locked: boolean; shifted: Set<string> },
 ): Promise<Unsettled> {
-  const files = await scanFiles(core, { tidy: options.locked })
+  const { found: files, lost } = await scanFiles(core, { tidy: options.locked })
   const indexes = new Map<string, FoundIndex>()
-  for (const { folder } of files) if (!indexes.has(folder)) indexes.set(folder, readIndex(core, folder))
+  for (const folder of sessionFolders(core)) indexes.set(folder, readIndex(core, folder))
 
   const found = new Map<string, FoundFiles>()
   for (const one of files) {
@@ -58,12 +60,26 @@ export async function readCatalog(
       unsettled.foreign.push({ files: one, listed: index.others.get(one.id) })
       continue
     }
-    if (!fits || touched) await rebuild(core, one, options)
+    if (!fits || touched || options.shifted.has(core.mainFile(one))) await rebuild(core, one, options)
     const now = core.entries.get(one.id)
     if (now && !now.problem && one.main.size > now.main) unsettled.grown.push(now)
   }
   for (const [id, entry] of core.entries) {
     if (!found.has(id) && !isPending(core, core.mainFile(entry))) core.drop(id)
+  }
+  if (options.locked) {
+    noteLost(core, lost)
+    const removed = new Set(
+      batches.flatMap(({ sessions }) => Object.keys(sessions).filter((id) => !sessions[id])),
+    )
+    for (const [folder, { known }] of indexes) {
+      for (const [id, { name }] of known) {
+        const file = core.mainFile({ folder, name })
+        if (found.has(id) || removed.has(id) || core.state.tombstones.has(id)) continue
+        noteLost(core, [file])
+        core.staleIndexes.add(folder)
+      }
+    }
   }
   return unsettled
 }

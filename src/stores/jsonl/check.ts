@@ -1,6 +1,9 @@
 import { checkState } from "../plain/index.ts"
-import type { Core } from "./core.ts"
-import { asStemmaError, load } from "./loader.ts"
+import type { Core, Entry } from "./core.ts"
+import { follow } from "./follow.ts"
+import { parseLines } from "./lines.ts"
+import { asStemmaError, load, readSession } from "./loader.ts"
+import { lostProblems } from "./lost.ts"
 import { restOf, unfinishedText } from "./torn.ts"
 
 /** Reads every session and says what is wrong. */
@@ -17,11 +20,22 @@ export async function findProblems(core: Core): Promise<string[]> {
         ...checkState({ ...core.state, sessions: new Map([[entry.id, session]]) }).filter(isOwn(core)),
       )
       if (!wasLoaded && entry.pins === 0 && !core.provisional) core.unload(entry)
+      await checkEnd(core, entry)
     } catch (error) {
-      problems.push(asStemmaError(error).message)
+      follow(core)
+      if (core.entries.get(entry.id) === entry) problems.push(asStemmaError(error).message)
     }
   }
-  return [...problems, ...tornFiles(core)]
+  return [...problems, ...tornFiles(core), ...(await lostProblems(core))]
+}
+
+/** Fails if the main file lacks something, or if what others appended to it cannot be taken in. */
+async function checkEnd(core: Core, entry: Entry): Promise<void> {
+  const file = core.mainFile(entry)
+  const size = core.files.stat(file)?.size
+  if (size === undefined || size === entry.main) return
+  if (size < entry.main) await readSession(core, entry)
+  else await parseLines(await core.files.readLater(file), { file })
 }
 
 /** Main files that end in the middle of a line. */

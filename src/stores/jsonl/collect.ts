@@ -17,7 +17,8 @@ export function collectWork(core: Core, options: CollectOptions): Work<Collected
   const abandoned = () => abandonedImports(core.state, { nowMs, importAgeMs: options.importAgeMs })
   return {
     alone: true,
-    sessions: () => abandoned().filter((id) => !core.entries.get(id)?.problem),
+    lenient: true,
+    sessions: abandoned,
     async prepare(draft) {
       if (!options.dryRun) await forgetTaken(core, draft, options)
     },

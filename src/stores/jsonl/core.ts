@@ -71,8 +71,10 @@ export class Core {
   droppedAt = 0
   /** True if foreign lines were adopted in memory only, since nothing may be written. */
   provisional = false
-  /** Main files that end in the middle of a line, and how long they were when that was told. */
-  readonly unfinished = new Map<string, number>()
+  /** What was told last about a file that has something wrong. */
+  #told = new Map<string, string>()
+  /** Main files of sessions that were known and are gone, though nobody removed the sessions. */
+  readonly lost = new Set<string>()
   /** Files among the sessions that are none, and how they looked. */
   readonly strangers = new Map<string, string>()
   /** Files that others wrote, found and not yet taken in. */
@@ -92,7 +94,9 @@ export class Core {
 
   /** Another core on the same files that knows nothing yet. */
   blank(): Core {
-    return new Core(this.#options)
+    const core = new Core(this.#options)
+    core.#told = this.#told
+    return core
   }
 
   /** Knows from now on what the other one knows, and tells the watchers of every session that differs. */
@@ -107,7 +111,7 @@ export class Core {
     replaceAll(this.entries, other.entries)
     for (const folder of other.staleIndexes) this.staleIndexes.add(folder)
     for (const file of other.unsynced) this.unsynced.add(file)
-    for (const [file, size] of other.unfinished) this.unfinished.set(file, size)
+    for (const file of other.lost) this.lost.add(file)
     for (const [file, stamp] of other.strangers) this.strangers.set(file, stamp)
     this.unsettled = other.unsettled
     this.provisional = other.provisional
@@ -121,6 +125,13 @@ export class Core {
 
   warn(warning: string): void {
     this.#options.onWarning(warning)
+  }
+
+  /** Warns of something that stays as it is for a while: once, until there is something else to say of the file. */
+  warnOnce(file: string, warning: string): void {
+    if (this.#told.get(file) === warning) return
+    this.#told.set(file, warning)
+    this.warn(warning)
   }
 
   mainFile(entry: Pick<Entry, "folder" | "name">): string {

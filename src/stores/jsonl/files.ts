@@ -58,6 +58,13 @@ export class Files {
     })
   }
 
+  isFile(name: string): boolean {
+    return guard(
+      this.path(name),
+      () => lstatSync(this.path(name), { throwIfNoEntry: false })?.isFile() ?? false,
+    )
+  }
+
   isLink(name: string): boolean {
     return guard(
       this.path(name),

@@ -45,6 +45,11 @@ export function mainName(name: string): string {
   return name + mainEnd
 }
 
+/** The name of the main file that belongs to a state file; nothing for other files. */
+export function mainOf(fileName: string): string | undefined {
+  return fileName.endsWith(stateEnd) ? fileName.slice(0, -stateEnd.length) + mainEnd : undefined
+}
+
 export function stateName(name: string): string {
   return name + stateEnd
 }

@@ -62,10 +62,19 @@ async function loadFiles(core: Core, entry: Entry): Promise<void> {
       }
     } catch (error) {
       // A process that reads without the lock may have met another one's writing half done.
-      follow(core)
+      const followed = follow(core)
+      if (core.entries.get(entry.id) !== entry) return
+      if (!followed) throw new MissedError(asStemmaError(error))
       const same = entry.main === main && entry.state === state
       if (same || tries === retriesMax) throw asStemmaError(error)
     }
+  }
+}
+
+/** A session could not be read, and other processes did so much meanwhile that everything must be read again. */
+export class MissedError extends StemmaError {
+  constructor(error: StemmaError) {
+    super(error.code, error.message, { details: error.details, cause: error })
   }
 }
 

@@ -6,12 +6,13 @@ import { BatchDraft } from "./batch-draft.ts"
 import { readCatalog } from "./catalog.ts"
 import { checkpoint } from "./checkpoint.ts"
 import type { Core, Entry } from "./core.ts"
-import type { Files, FileStat } from "./files.ts"
-import { readIndex } from "./index-file.ts"
+import type { FileStat, Files } from "./files.ts"
 import { beginsSession } from "./header.ts"
-import { isObject, parseGoodLines } from "./lines.ts"
+import { readIndex } from "./index-file.ts"
+import { badLine, isObject, parseGoodLines } from "./lines.ts"
 import { asStemmaError } from "./loader.ts"
-import { redo } from "./recover.ts"
+import { noteLost, stateBeside, stillLost } from "./lost.ts"
+import { noteLength, redo } from "./recover.ts"
 import { type FoundFiles, scanFiles } from "./scan.ts"
 
 const storeName = "store.json"
@@ -60,11 +61,15 @@ export async function reread(core: Core, options: { locked: boolean }): Promise<
   const { journal } = fresh
   const batches = journal.readAll()
   const boot = currentHolder().bootID
+  let shifted = new Set<string>()
   if (options.locked && batches) {
     if (journal.tornBytes() > 0) journal.cutTorn()
-    await redo(fresh, journal.boot === boot ? batches.slice(-1) : batches)
+    shifted = await redo(fresh, journal.boot === boot ? batches.slice(-1) : batches)
   }
-  fresh.unsettled = await readCatalog(fresh, batches ?? [], options)
+  fresh.unsettled = await readCatalog(fresh, batches ?? [], { ...options, shifted })
+  for (const entry of shifted.size > 0 ? fresh.entries.values() : []) {
+    if (shifted.has(fresh.mainFile(entry)) && !entry.problem) noteLength(fresh, entry)
+  }
   if (options.locked && (!batches || journal.boot !== boot)) await checkpoint(fresh)
   if (core.readOnly) await adoptInMemory(fresh)
   core.become(fresh)
@@ -76,8 +81,8 @@ export async function adoptFound(core: Core, draft: BatchDraft): Promise<void> {
   core.unsettled = { foreign: [], grown: [] }
   for (const { files, listed } of foreign) {
     if (core.entries.has(files.id)) continue
-    if (isStranger(core, files)) continue
     try {
+      if (isStranger(core, files)) continue
       await adoptFile(core, files, { draft, listed })
     } catch (error) {
       setAside(core, core.entries.get(files.id) ?? core.addEntry(files), error)
@@ -88,15 +93,14 @@ export async function adoptFound(core: Core, draft: BatchDraft): Promise<void> {
     try {
       await settleSession(core, entry, { draft, now: false })
     } catch (error) {
-      setAside(core, entry, error)
+      // What is accounted for can be read; whoever asks for the session is told, until the file is mended.
+      entry.seen = 0
+      core.warnOnce(core.mainFile(entry), asStemmaError(error).message)
     }
   }
 }
 
-/**
- * True for a file that only has the ending of a session's: it is none of ours. One that has the id of a session for its
- * name too is worth a word if it cannot be read.
- */
+/** True for a file that only ends like a session's. One that is named like a session too is an error. */
 function isStranger(core: Core, found: FoundFiles): boolean {
   const file = core.mainFile(found)
   const head = core.files.read(file, 0, headBytes)
@@ -104,8 +108,8 @@ function isStranger(core: Core, found: FoundFiles): boolean {
   const [first] = parseGoodLines(end < 0 ? head : head.subarray(0, end), { file })
   if (beginsSession(first?.value)) return false
   core.strangers.set(file, stampOf(found.main))
-  if (found.name === found.id && end >= 0) core.warn(noSession(file))
-  return true
+  if (found.name !== found.id || end < 0) return true
+  throw badLine(file, 1, "is not the beginning of a session")
 }
 
 /** Tells whether a file has changed since it was looked at. */
@@ -127,13 +131,14 @@ async function adoptInMemory(core: Core): Promise<void> {
 
 /** Looks whether others put files here, or removed some; true if there is something to take in. */
 export async function lookAround(core: Core): Promise<boolean> {
-  const found = await scanFiles(core, { tidy: false })
+  const { found, lost } = await scanFiles(core, { tidy: false })
   const ids = new Set<string>()
   for (const files of found) {
     ids.add(files.id)
     const entry = core.entries.get(files.id)
-    if (!entry) {
+    if (!entry || (entry.problem && !core.state.sessions.has(entry.id))) {
       if (core.strangers.get(core.mainFile(files)) === stampOf(files.main)) continue
+      core.entries.delete(files.id)
       const { others } = readIndex(core, files.folder)
       core.unsettled.foreign.push({ files, listed: others.get(files.id) })
     } else if (files.main.size > entry.main && files.main.size !== entry.seen && !entry.problem) {
@@ -141,8 +146,20 @@ export async function lookAround(core: Core): Promise<boolean> {
       core.unsettled.grown.push(entry)
     }
   }
-  for (const [id, entry] of core.entries) {
-    if (!ids.has(id) && !core.files.stat(core.mainFile(entry))) core.drop(id)
+  const missing = [...core.entries.values()].filter(
+    (entry) => !ids.has(entry.id) && !core.files.stat(core.mainFile(entry)),
+  )
+  const gone = await stillLost(core, [...lost, ...missing.map((entry) => core.mainFile(entry))])
+  const known = missing.filter((entry) => core.entries.get(entry.id) === entry)
+  noteLost(
+    core,
+    lost.filter((file) => gone.has(file) && core.files.stat(stateBeside(file))),
+  )
+  for (const entry of known) {
+    const file = core.mainFile(entry)
+    if (!gone.has(file)) continue
+    noteLost(core, [file])
+    core.drop(entry.id)
   }
   return core.unsettled.foreign.length + core.unsettled.grown.length > 0
 }

@@ -1,5 +1,5 @@
 import { dirname } from "node:path"
-import type { Core } from "./core.ts"
+import type { Core, Entry } from "./core.ts"
 import { isMainFile } from "./header.ts"
 import type { Append, Batch } from "./journal.ts"
 import { endLine, putAside } from "./torn.ts"
@@ -42,8 +42,12 @@ export function undoAppends(core: Core, batch: Batch): void {
   }
 }
 
-/** Does again what may have been lost when a process, or the machine, died. */
-export async function redo(core: Core, batches: Batch[]): Promise<void> {
+/**
+ * Does again what may have been lost when a process, or the machine, died. Gives the files in which lines of another
+ * program come before ours: they are longer than the journal says.
+ */
+export async function redo(core: Core, batches: Batch[]): Promise<Set<string>> {
+  const shifted = new Set<string>()
   // A file that was replaced or deleted later has nothing of what was appended before.
   const replacedIn = new Map<string, number>()
   for (const { n, renames, deletes } of batches) {
@@ -56,42 +60,57 @@ export async function redo(core: Core, batches: Batch[]): Promise<void> {
     for (const [draft, file] of batch.renames ?? []) {
       if (core.files.stat(draft)) core.files.rename(draft, file)
     }
-    for (const append of appends) await doAppend(core, append)
+    for (const append of appends) if (await doAppend(core, append)) shifted.add(append.file)
     for (const file of deletes ?? []) core.files.remove(file)
   }
+  return shifted
 }
 
-async function doAppend(core: Core, { file, at, text }: Append): Promise<void> {
+/** True if another program's lines come before ours, so that the file is longer than the journal says. */
+async function doAppend(core: Core, { file, at, text }: Append): Promise<boolean> {
   const { files } = core
   const bytes = Buffer.from(text)
   const size = files.stat(file)?.size
   if (size === undefined) {
     if (at > 0) {
       core.warn(`${file} is gone; what was to be appended to it is lost with it.`)
-      return
+      return false
     }
     files.makeDirectory(dirname(file))
     files.append(file, bytes)
-    return
+    return false
   }
   if (size < at) {
     core.warn(`${file} is shorter than it was: ${at - size} bytes are lost.`)
-    return
+    return false
   }
   if (files.isLink(file)) {
     core.warn(`${file} has become a link; what was to be appended to it is left out.`)
-    return
+    return false
   }
   const tail = files.read(file, at)
-  if (tail.includes(bytes)) return
+  const done = tail.indexOf(bytes)
+  if (done >= 0) return done > 0
   const begun = begunAt(tail, bytes)
   if (begun >= 0) {
     files.append(file, bytes.subarray(tail.length - begun))
-    return
+    return begun > 0
   }
   if (isMainFile(file)) await makeWay(core, { file, at, tail })
   else files.truncate(file, at)
-  files.append(file, bytes)
+  return files.append(file, bytes) > at + bytes.length
+}
+
+/** Tells other processes how long a session's files are after lines of another program came in between. */
+export function noteLength(core: Core, entry: Entry): void {
+  const { folder, name, main, state } = entry
+  const { seq, newest } = core.state.sessions.get(entry.id)!
+  core.journal.append({
+    n: core.journal.n + 1,
+    version: core.state.version,
+    sessions: { [entry.id]: { folder, name, main, state, seq, newest } },
+    appends: [],
+  })
 }
 
 /** Where the beginning of our bytes ends a file that another program may have appended to before; -1 if it does not. */

@@ -1,6 +1,6 @@
 import type { Core } from "./core.ts"
 import type { FileStat } from "./files.ts"
-import { sessionIDOf, stateName } from "./header.ts"
+import { mainOf, sessionIDOf, stateName } from "./header.ts"
 import { indexName } from "./index-file.ts"
 
 /** A session's files as the file system shows them. */
@@ -16,22 +16,33 @@ export interface FoundFiles {
 const sliceMs = 8
 
 /** All folders that have, or may have, sessions. */
-function sessionFolders(core: Core): string[] {
+export function sessionFolders(core: Core): string[] {
   const agents = core.files.list("agents").filter((item) => item.directory)
   return agents.map(({ name }) => `agents/${name}/sessions`)
 }
 
-/** Looks at all files of sessions. Drafts that a dead process left are removed if `tidy`. */
-export async function scanFiles(core: Core, options: { tidy: boolean }): Promise<FoundFiles[]> {
+/**
+ * Looks at all files of sessions; `lost` are the main files that should be beside the state files that are there.
+ * Drafts that a dead process left are removed if `tidy`.
+ */
+export async function scanFiles(
+  core: Core,
+  options: { tidy: boolean },
+): Promise<{ found: FoundFiles[]; lost: string[] }> {
   const found: FoundFiles[] = []
+  const lost: string[] = []
   let began = performance.now()
   for (const folder of sessionFolders(core)) {
-    for (const { name: fileName, file } of core.files.list(folder)) {
+    const list = core.files.list(folder)
+    const names = new Set(list.filter(({ file }) => file).map(({ name }) => name))
+    for (const { name: fileName, file } of list) {
       if (performance.now() - began > sliceMs) {
         await new Promise((resolve) => setImmediate(resolve))
         began = performance.now()
       }
       if (!file) continue
+      const beside = mainOf(fileName)
+      if (beside !== undefined && !names.has(beside)) lost.push(`${folder}/${beside}`)
       if (fileName.endsWith(".tmp") && options.tidy) core.files.remove(`${folder}/${fileName}`)
       const id = fileName === indexName ? undefined : sessionIDOf(fileName)
       const main = id === undefined ? undefined : core.files.stat(`${folder}/${fileName}`)
@@ -40,5 +51,5 @@ export async function scanFiles(core: Core, options: { tidy: boolean }): Promise
       found.push({ id, folder, name, main, state: core.files.stat(`${folder}/${stateName(name)}`) })
     }
   }
-  return found
+  return { found, lost }
 }

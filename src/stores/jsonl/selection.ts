@@ -2,10 +2,12 @@ import { ancestors, type PlainSession } from "../plain/index.ts"
 import type { Scope, SearchQuery } from "../store.ts"
 import type { Core, Entry } from "./core.ts"
 
-/** True if the main file is longer than what is accounted for, and nobody has looked at it since it grew. */
+/** True if the main file is not as long as what is accounted for, and nobody has looked at it since it is so. */
 export function hasGrown(core: Core, entry: Entry): boolean {
   const size = core.files.stat(core.mainFile(entry))?.size
-  if (size === undefined || size === entry.main || size === entry.seen) return false
+  // Whoever may not take the lock cannot tell a file that is gone from one that another process is about to write.
+  if (size === undefined) return !core.readOnly
+  if (size === entry.main || size === entry.seen) return false
   entry.seen = size
   return true
 }

@@ -32,7 +32,7 @@ import { findProblems } from "./check.ts"
 import { collectWork } from "./collect.ts"
 import type { Core, Entry } from "./core.ts"
 import { follow } from "./follow.ts"
-import { dropIdle, withLoaded } from "./loader.ts"
+import { dropIdle, MissedError, withLoaded } from "./loader.ts"
 import type { StoreLock } from "./lock.ts"
 import { adoptFound, lookAround, reread } from "./open.ts"
 import { hasGrown, isNear, searched } from "./selection.ts"
@@ -52,6 +52,7 @@ import { closedError, type Work, Writer } from "./writer.ts"
 const lookMs = 2000
 /** How often the journal is looked at for commits of other processes while somebody watches. */
 const pollMs = 30
+const retriesMax = 5
 
 const capabilities: Capabilities = {
   durable: true,
@@ -132,9 +133,8 @@ export class JsonlStore implements Store {
     const changed = [...state.sessions.values()].filter(
       (session) => session.newest > version && isNear(this.#core, session, scope),
     )
-    return withLoaded(
-      this.#core,
-      changed.map(({ info }) => info.id),
+    return this.#withLoaded(
+      () => changed.map(({ info }) => info.id),
       () => readChanges(state, scope, { since, limit: options.limit }),
     )
   }
@@ -162,7 +162,10 @@ export class JsonlStore implements Store {
     await this.#freshen([])
     await this.#look()
     const { state } = this.#core
-    return withLoaded(this.#core, searched(this.#core, query), () => searchSessions(state, query))
+    return this.#withLoaded(
+      () => searched(this.#core, query),
+      () => searchSessions(state, query),
+    )
   }
 
   async admit(item: InboxItem) {
@@ -237,9 +240,24 @@ export class JsonlStore implements Store {
     await this.#freshen(ids)
     // A session that is not there, or not yet, is told without reading anything.
     for (const id of ids) findVisible(this.#core.state, id)
-    const result = await withLoaded(this.#core, ids, () => use(this.#core))
+    const result = await this.#withLoaded(
+      () => ids,
+      () => use(this.#core),
+    )
     dropIdle(this.#core)
     return result
+  }
+
+  /** Reads sessions, again and again if other processes do much at the same time. */
+  async #withLoaded<T>(ids: () => Iterable<string>, use: () => T): Promise<T> {
+    for (let tries = 1; ; tries++) {
+      try {
+        return await withLoaded(this.#core, ids(), use)
+      } catch (error) {
+        if (!(error instanceof MissedError) || tries === retriesMax) throw error
+        await this.#reread()
+      }
+    }
   }
 
   /** Takes in what other processes committed, and what other programs wrote into the named sessions. */
@@ -256,11 +274,15 @@ export class JsonlStore implements Store {
 
   async #settle(entry: Entry): Promise<void> {
     const core = this.#core
-    if (!core.readOnly) await this.#writer.submit(lookWork([entry.id]))
-    else {
+    try {
+      if (!core.readOnly) return await this.#writer.submit(lookWork([entry.id]))
       const { version } = core.state
       await settleSession(core, entry, { draft: new BatchDraft(core), now: false })
       if (core.state.version > version) core.provisional = true
+    } catch (error) {
+      // Whoever asks next is told as well.
+      entry.seen = 0
+      throw error
     }
   }
 

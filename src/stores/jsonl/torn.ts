@@ -68,17 +68,6 @@ export async function putAside(core: Core, file: string, at: number): Promise<vo
   core.warn(`${file} ended in the middle of a line; ${bytes.length} bytes were moved to ${aside}.`)
 }
 
-/** Says once for each length of the file that somebody has not finished a line. */
-export function warnUnfinished(
-  core: Core,
-  file: string,
-  { size, bytes }: { size: number; bytes: number },
-): void {
-  if (core.unfinished.get(file) === size) return
-  core.unfinished.set(file, size)
-  core.warn(unfinishedText(file, bytes))
-}
-
 export function unfinishedText(file: string, bytes: number): string {
   return `${file} ends in the middle of a line: ${bytes} bytes are not read until the program that writes it ends the line.`
 }

@@ -119,7 +119,8 @@ export function removeWork(core: Core, sessionID: string): Work<Removal> {
   return {
     alone: true,
     // A session that cannot be read can still be removed.
-    sessions: () => relatives(core, sessionID).filter((id) => !core.entries.get(id)?.problem),
+    lenient: true,
+    sessions: () => relatives(core, sessionID),
     run(draft) {
       const { applied, removal, freedBlobs } = removeSession(core.state, sessionID, {
         nowMs: core.clock.now(),

@@ -11,7 +11,7 @@ import type { Batch } from "./journal.ts"
 import { dropIdle, load } from "./loader.ts"
 import type { StoreLock } from "./lock.ts"
 import { reread } from "./open.ts"
-import { doBatch, looksDone, redo, undoAppends } from "./recover.ts"
+import { doBatch, looksDone, noteLength, redo, undoAppends } from "./recover.ts"
 import { endForeignLine } from "./torn.ts"
 
 const lockTimeoutMs = 10_000
@@ -30,6 +30,8 @@ export interface Work<T> {
   writes?: boolean
   /** True if it may append to main files, or write them anew: then no line of another program may be unfinished. */
   appends?: boolean
+  /** True if it can do without sessions that cannot be read. */
+  lenient?: boolean
   /** True if it must be alone in its batch. */
   alone?: boolean
   /** Other things to wait for, under the lock. */
@@ -127,8 +129,9 @@ export class Writer {
     if (core.journal.tornBytes() > 0) core.journal.cutTorn()
     const { last } = core.journal
     const doubtful = takenOver || core.undone || (last !== this.#done && last && !looksDone(core, last))
-    if (last && doubtful) await redo(core, [last])
-    this.#done = last
+    const shifted = last && doubtful ? await redo(core, [last]) : undefined
+    if (shifted && shifted.size > 0) await reread(core, { locked: true })
+    this.#done = core.journal.last
     core.undone = false
     if (takenOver) this.#lock.sweep()
   }
@@ -193,10 +196,14 @@ export class Writer {
     for (const id of work.sessions()) {
       const entry = core.entries.get(id)
       if (!entry) continue
-      if (entry.problem) throw entry.problem
-      if (work.appends) await endForeignLine(core, core.mainFile(entry), entry.main)
-      if (!draft.has(entry)) await settleSession(core, entry, { draft, now: work.writes ?? false })
-      await load(core, entry)
+      try {
+        if (entry.problem) throw entry.problem
+        if (work.appends) await endForeignLine(core, core.mainFile(entry), entry.main)
+        if (!draft.has(entry)) await settleSession(core, entry, { draft, now: work.writes ?? false })
+        await load(core, entry)
+      } catch (error) {
+        if (!work.lenient) throw error
+      }
     }
   }
 
@@ -257,14 +264,7 @@ export class Writer {
       const entry = [...core.entries.values()].find((candidate) => core.mainFile(candidate) === file)
       if (!entry) continue
       entry.main += shift
-      const { folder, name, main, state } = entry
-      const { seq, newest } = core.state.sessions.get(entry.id)!
-      core.journal.append({
-        n: core.journal.n + 1,
-        version: core.state.version,
-        sessions: { [entry.id]: { folder, name, main, state, seq, newest } },
-        appends: [],
-      })
+      noteLength(core, entry)
     }
   }
 
