@@ -34,16 +34,8 @@ export function forgetOld(reader: Reader, nowMs: number): void {
   const { db } = reader
   db.run("DELETE FROM inbox WHERE data IS NULL AND time <= ?", nowMs - collectAge.takenMs)
   const newest = db.get("SELECT max(version) FROM tips")?.[0] as number | null
-  for (const [session] of db.all(
-    "SELECT session FROM removed WHERE time <= ?",
-    nowMs - collectAge.removedMs,
-  )) {
-    const tip = db.get("SELECT version FROM tips WHERE session = ?", session as number)?.[0]
-    // The highest version must stay known, or it would be given out again.
-    if (tip === newest) continue
-    db.run("DELETE FROM removed WHERE session = ?", session as number)
-    db.run("DELETE FROM tips WHERE session = ?", session as number)
-  }
+  db.run("DELETE FROM removed WHERE time <= ?", nowMs - collectAge.removedMs)
+  // The highest version must stay known, or it would be given out again.
   db.run(
     `DELETE FROM tips WHERE version < ? AND NOT EXISTS (SELECT 1 FROM sessions s WHERE s.key = tips.session)
         AND NOT EXISTS (SELECT 1 FROM removed r WHERE r.session = tips.session)`,
