@@ -19,6 +19,7 @@ export const MessageError = z.discriminatedUnion("name", [
   z.object({ name: z.literal("MessageOutputLengthError"), data: z.object({ message: message.optional() }) }),
   z.object({ name: z.literal("MessageAbortedError"), data: z.object({ message }) }),
   z.object({ name: z.literal("DoomLoopError"), data: z.object({ message, tool: z.string().optional() }) }),
+  z.object({ name: z.literal("BudgetError"), data: z.object({ message }) }),
   z.object({ name: z.literal("InterruptedError"), data: z.object({ message }) }),
   z.object({ name: z.literal("UnknownError"), data: z.object({ message }) }),
 ])

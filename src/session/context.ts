@@ -32,6 +32,34 @@ export function context(items: readonly HistoryItem[], options: ContextOptions =
   return messages
 }
 
+/** What `context` gives, built item by item: adding one costs what that one is long. */
+export interface GrowingContext {
+  readonly messages: readonly ContextMessage[]
+  /** False if the item changes what the model is shown of earlier ones: begin again with `context`. */
+  add(item: HistoryItem): boolean
+}
+
+export function growingContext(): GrowingContext {
+  const pair = toolPairs({ isPruned: () => false })
+  const messages: ContextMessage[] = []
+  return {
+    messages,
+    add(item) {
+      if (item.parts.some(changesEarlier)) return false
+      const added = itemMessages(item, pair)
+      if (messages.length === 0 && added.length > 0 && added[0]!.role !== "user") {
+        messages.push({ role: "user", content: [{ type: "text", text: beginningNotice }] })
+      }
+      messages.push(...added)
+      return true
+    },
+  }
+}
+
+function changesEarlier(part: Part): boolean {
+  return isSummary(part) || (part.type === "step-start" && part.prune !== undefined)
+}
+
 /** The last sealed compaction, and the items from the first one that it keeps. */
 function fromCompaction(items: readonly HistoryItem[]): {
   compaction?: PartOf<"compaction">

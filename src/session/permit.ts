@@ -25,6 +25,13 @@ export function evaluate(permission: string, pattern: string, ...rulesets: Rules
   return { permission, pattern: "*", action: "ask" }
 }
 
+/** True if no pattern of this permission can get past the rules: a tool that needs it need not be offered. */
+export function isWhollyDenied(permission: string, ...rulesets: Ruleset[]): boolean {
+  const rules = rulesets.flat().filter((rule) => matchWildcard(permission, rule.permission))
+  const last = rules.findLastIndex((rule) => rule.pattern === "*")
+  return last >= 0 && rules.slice(last).every((rule) => rule.action === "deny")
+}
+
 /** What somebody wants to do. */
 export interface Wanted {
   permission: string

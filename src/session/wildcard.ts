@@ -5,6 +5,7 @@
  */
 export function matchWildcard(text: string, pattern: string): boolean {
   if (pattern === "*" || pattern === text) return true
+  if (!pattern.includes("*") && !pattern.includes("?")) return false
   return matchWhole(text, pattern) || (pattern.endsWith(" *") && matchWhole(text, pattern.slice(0, -2)))
 }
 
