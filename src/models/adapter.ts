@@ -1,0 +1,360 @@
+import type {
+  JSONSchema7,
+  LanguageModelV4,
+  LanguageModelV4CallOptions,
+  LanguageModelV4FunctionTool,
+  LanguageModelV4Prompt,
+  LanguageModelV4StreamPart,
+  LanguageModelV4Usage,
+  SharedV4ProviderOptions,
+} from "@ai-sdk/provider"
+import type { JsonObject, ModelRef, Price, Tokens } from "../protocol/index.ts"
+import { classifyError, cutOff } from "./classify-error.ts"
+import type { FinishReason, Model, ModelEvent, ModelRequest, ModelTool } from "./model.ts"
+import { ModelError } from "./model-error.ts"
+import { createPromptConverter, type PromptConverter } from "./prompt.ts"
+import { providerOptions, reasoningLevel, type Variants } from "./provider-options.ts"
+import type { Api } from "./providers.ts"
+import type { Redact } from "./redact-secrets.ts"
+
+export interface AdapterOptions {
+  model: LanguageModelV4
+  api: Api
+  ref: ModelRef
+  limit: { context: number; output: number }
+  price?: Price
+  /** Under which name the package looks for its options. */
+  namespace: string
+  /** The config's options of the model. */
+  options?: JsonObject
+  variants?: Variants
+  redact: Redact
+  /** Where the key comes from, for a sentence. */
+  keyName?: string
+  /** False where the server refuses a request with earlier reasoning in it. */
+  takesReasoning?: boolean
+}
+
+/** A model of the AI SDK as ours. Only this file and `prompt.ts` know that interface. */
+export function fromLanguageModel(options: AdapterOptions): Model {
+  const { ref, limit, price } = options
+  const toPrompt = createPromptConverter(options)
+  return {
+    ref,
+    limit,
+    ...(price && { price }),
+    stream: (request) => ({
+      [Symbol.asyncIterator]: () => new AnswerIterator({ ...options, request, toPrompt }),
+    }),
+  }
+}
+
+interface AnswerOptions extends AdapterOptions {
+  request: ModelRequest
+  toPrompt: PromptConverter
+}
+
+const end: IteratorReturnResult<undefined> = { done: true, value: undefined }
+
+/** How long the end of a body may take after the model has finished, before the connection is dropped. */
+const drainTimeoutMs = 1_000
+
+/** One call. Written by hand: an async generator costs several times as much for each delta. */
+class AnswerIterator implements AsyncIterator<ModelEvent, undefined> {
+  readonly #options: AnswerOptions
+  readonly #connection = new AbortController()
+  #reader: ReadableStreamDefaultReader<LanguageModelV4StreamPart> | undefined
+  #responseHeaders: Record<string, string> | undefined
+  #isDone = false
+  #hasContent = false
+  /** When the read that is going on began; 0 while the caller is busy. */
+  #waitingSinceMs = 0
+  #timer: NodeJS.Timeout | undefined
+  /** Why we broke off ourselves; whatever is thrown after that is only a consequence. */
+  #broken: ModelError | undefined
+  #rejectStart: ((error: ModelError) => void) | undefined
+  /** Of open texts and reasonings, by id: what came with their start and deltas. */
+  readonly #metadata = new Map<string, JsonObject>()
+
+  constructor(options: AnswerOptions) {
+    this.#options = options
+  }
+
+  async next(): Promise<IteratorResult<ModelEvent, undefined>> {
+    if (this.#isDone) return end
+    try {
+      const reader = this.#reader ?? (await this.#start())
+      for (;;) {
+        this.#waitingSinceMs = performance.now()
+        const { done, value } = await reader.read()
+        this.#waitingSinceMs = 0
+        if (this.#broken) throw this.#broken
+        if (done) throw cutOff(this.#options)
+        const event = this.#eventOf(value)
+        if (event !== undefined) return { done: false, value: event }
+      }
+    } catch (error) {
+      throw this.#failed(error)
+    }
+  }
+
+  async return(): Promise<IteratorReturnResult<undefined>> {
+    if (!this.#isDone) {
+      this.#release()
+      this.#break(this.#aborted())
+    }
+    return end
+  }
+
+  async #start(): Promise<ReadableStreamDefaultReader<LanguageModelV4StreamPart>> {
+    const { request, model } = this.#options
+    if (request.signal.aborted) throw this.#aborted()
+    request.signal.addEventListener("abort", this.#onAbort)
+    this.#waitingSinceMs = performance.now()
+    this.#watch(request.idleTimeoutMs)
+    const broken = new Promise<never>((_, reject) => {
+      this.#rejectStart = reject
+    })
+    const opened = this.#open(model)
+    opened.catch(() => undefined)
+    const { stream, response } = await Promise.race([opened, broken])
+    this.#rejectStart = undefined
+    this.#responseHeaders = response?.headers
+    this.#reader = stream.getReader()
+    if (this.#broken) throw this.#broken
+    return this.#reader
+  }
+
+  async #open(model: LanguageModelV4) {
+    const { request, toPrompt } = this.#options
+    const prompt = await toPrompt(request)
+    const result = await model.doStream(callOptions(this.#options, prompt, this.#connection.signal))
+    // Nobody waits for it any more.
+    if (this.#broken) result.stream.cancel().catch(() => undefined)
+    return result
+  }
+
+  readonly #onAbort = (): void => this.#break(this.#aborted())
+
+  /** One timer for the whole call: it looks when the last read began instead of being set again for each delta. */
+  #watch(timeoutMs: number): void {
+    if (!(timeoutMs > 0) || timeoutMs > 0x7fffffff) return
+    const look = (): void => {
+      const since = this.#waitingSinceMs
+      const waitedMs = since === 0 ? 0 : performance.now() - since
+      if (waitedMs >= timeoutMs) this.#break(this.#stalled(timeoutMs))
+      else this.#timer = setTimeout(look, Math.ceil(timeoutMs - waitedMs))
+    }
+    this.#timer = setTimeout(look, timeoutMs)
+  }
+
+  #break(error: ModelError): void {
+    this.#broken ??= error
+    this.#rejectStart?.(error)
+    // Settles a read that is going on, even if the provider's stream does not mind the signal.
+    this.#disconnect()
+  }
+
+  #disconnect(): void {
+    this.#reader?.cancel().catch(() => undefined)
+    this.#connection.abort()
+  }
+
+  #release(): void {
+    this.#isDone = true
+    clearTimeout(this.#timer)
+    this.#options.request.signal.removeEventListener("abort", this.#onAbort)
+    this.#metadata.clear()
+  }
+
+  #failed(error: unknown): ModelError {
+    const { ref, redact, keyName } = this.#options
+    const responseHeaders = this.#responseHeaders
+    this.#release()
+    this.#disconnect()
+    return this.#broken ?? classifyError(error, { ref, redact, keyName, responseHeaders })
+  }
+
+  #eventOf(part: LanguageModelV4StreamPart): ModelEvent | undefined {
+    switch (part.type) {
+      case "text-delta":
+        if (part.providerMetadata !== undefined) this.#remember(part.id, part.providerMetadata)
+        if (part.delta === "") return undefined
+        this.#hasContent = true
+        return { type: "text-delta", id: part.id, text: part.delta }
+      case "reasoning-delta":
+        if (part.providerMetadata !== undefined) this.#remember(part.id, part.providerMetadata)
+        if (part.delta === "") return undefined
+        this.#hasContent = true
+        return { type: "reasoning-delta", id: part.id, text: part.delta }
+      case "tool-input-delta":
+        return { type: "tool-input-delta", id: part.id, text: part.delta }
+      case "text-start":
+      case "reasoning-start": {
+        const metadata = this.#remember(part.id, part.providerMetadata)
+        if (metadata && part.type === "reasoning-start") this.#hasContent = true
+        return { type: part.type, id: part.id, ...(metadata && { metadata }) }
+      }
+      case "text-end":
+      case "reasoning-end": {
+        const metadata = this.#remember(part.id, part.providerMetadata)
+        this.#metadata.delete(part.id)
+        return { type: part.type, id: part.id, ...(metadata && { metadata }) }
+      }
+      case "tool-input-start":
+        if (part.providerExecuted) return undefined
+        return { type: "tool-input-start", id: part.id, tool: part.toolName }
+      case "tool-input-end":
+        return { type: "tool-input-end", id: part.id }
+      case "tool-call": {
+        if (part.providerExecuted) return undefined
+        this.#hasContent = true
+        const metadata = part.providerMetadata as JsonObject | undefined
+        // Nothing at all is how some servers write a call without arguments.
+        const input = part.input.trim() === "" ? "{}" : part.input
+        return {
+          type: "tool-call",
+          id: part.toolCallId,
+          tool: part.toolName,
+          input,
+          ...(metadata && { metadata }),
+        }
+      }
+      case "file": {
+        if (part.data.type !== "data") return undefined
+        this.#hasContent = true
+        const { data } = part.data
+        return {
+          type: "file",
+          mime: part.mediaType,
+          bytes: typeof data === "string" ? Buffer.from(data, "base64") : data,
+        }
+      }
+      case "finish":
+        return this.#finish(part)
+      case "error":
+        throw part.error
+      default:
+        return undefined
+    }
+  }
+
+  #finish(part: Extract<LanguageModelV4StreamPart, { type: "finish" }>): ModelEvent {
+    const unified = part.finishReason.unified
+    if (unified === "interrupted") throw cutOff(this.#options)
+    const usage = tokensOf(part.usage)
+    const isSilent = usage === undefined || usage.output + usage.reasoning === 0
+    if (!this.#hasContent && isSilent && emptyReasons.has(unified)) {
+      throw new ModelError("malformed", `The answer of ${this.#name()} was empty.`)
+    }
+    this.#release()
+    this.#drain()
+    const metadata = part.providerMetadata as JsonObject | undefined
+    const hasMetadata = Object.values(metadata ?? {}).some((value) => Object.keys(value ?? {}).length > 0)
+    return {
+      type: "finish",
+      reason: finishReasons.has(unified) ? unified : "other",
+      ...(usage && { usage }),
+      ...(hasMetadata && { metadata }),
+    }
+  }
+
+  /** Reads what is left, so that the connection can be used again. */
+  #drain(): void {
+    const timer = setTimeout(() => this.#disconnect(), drainTimeoutMs).unref()
+    const reader = this.#reader!
+    const readOn = async () => {
+      while (!(await reader.read()).done);
+    }
+    readOn()
+      .catch(() => this.#disconnect())
+      .finally(() => clearTimeout(timer))
+  }
+
+  /** Adds to what is known of an open text or reasoning, provider by provider, and gives all of it. */
+  #remember(id: string, added: SharedV4ProviderOptions | undefined): JsonObject | undefined {
+    const before = this.#metadata.get(id)
+    if (added === undefined) return before
+    const merged: JsonObject = { ...before }
+    for (const [provider, values] of Object.entries(added)) {
+      merged[provider] = { ...(before?.[provider] as JsonObject | undefined), ...values }
+    }
+    this.#metadata.set(id, merged)
+    return merged
+  }
+
+  #name(): string {
+    const { ref } = this.#options
+    return `${ref.providerID}/${ref.modelID}`
+  }
+
+  #aborted(): ModelError {
+    return new ModelError("aborted", "The call was aborted.")
+  }
+
+  #stalled(timeoutMs: number): ModelError {
+    return new ModelError("stalled", `Nothing came from ${this.#name()} for ${timeoutMs / 1000} s.`)
+  }
+}
+
+const finishReasons: ReadonlySet<string> = new Set<FinishReason>([
+  "stop",
+  "length",
+  "content-filter",
+  "tool-calls",
+  "error",
+  "other",
+])
+
+/** With one of these and nothing said, an answer was empty; with another one that says why. */
+const emptyReasons: ReadonlySet<string> = new Set<FinishReason>(["stop", "other", "tool-calls"])
+
+/** Counts that do not overlap: reasoning is not part of the output, nor the cache of the input. Undefined if the provider gave none. */
+export function tokensOf({ inputTokens, outputTokens }: LanguageModelV4Usage): Tokens | undefined {
+  const read = count(inputTokens.cacheRead)
+  const write = count(inputTokens.cacheWrite)
+  const reasoning = count(outputTokens.reasoning)
+  const given = [inputTokens.total, inputTokens.noCache, outputTokens.total, outputTokens.text]
+  if (given.every((value) => value === undefined)) return undefined
+  return {
+    input: count(inputTokens.noCache ?? count(inputTokens.total) - read - write),
+    output: count(outputTokens.text ?? count(outputTokens.total) - reasoning),
+    reasoning,
+    cache: { read, write },
+  }
+}
+
+function count(value: number | undefined): number {
+  return value !== undefined && value > 0 ? Math.min(Math.round(value), Number.MAX_SAFE_INTEGER) : 0
+}
+
+function callOptions(
+  options: AnswerOptions,
+  prompt: LanguageModelV4Prompt,
+  abortSignal: AbortSignal,
+): LanguageModelV4CallOptions {
+  const { request, api, ref, namespace } = options
+  const { tools, toolChoice, maxOutputTokens, temperature, topP, variant } = request
+  const reasoning = reasoningLevel(variant, options.variants)
+  const configured = options.options
+  return {
+    prompt,
+    abortSignal,
+    ...(tools.length > 0 && { tools: tools.map(functionTool), toolChoice: { type: toolChoice ?? "auto" } }),
+    ...(maxOutputTokens !== undefined && { maxOutputTokens }),
+    ...(temperature !== undefined && { temperature }),
+    ...(topP !== undefined && { topP }),
+    ...(reasoning !== undefined && { reasoning }),
+    providerOptions: providerOptions(request, {
+      api,
+      providerID: ref.providerID,
+      namespace,
+      configured,
+      variants: options.variants,
+    }) as SharedV4ProviderOptions,
+  }
+}
+
+function functionTool({ name, description, inputSchema }: ModelTool): LanguageModelV4FunctionTool {
+  return { type: "function", name, description, inputSchema: inputSchema as JSONSchema7 }
+}

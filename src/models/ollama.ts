@@ -1,0 +1,35 @@
+const usualPort = 11434
+const lookMs = 100
+
+/** Where Ollama listens: its usual place on this machine, or `OLLAMA_HOST` if that is on this machine too. */
+export function ollamaAddress(env: Record<string, string | undefined>): string {
+  const usual = `http://127.0.0.1:${usualPort}`
+  const host = env.OLLAMA_HOST?.trim()
+  if (!host) return usual
+  const url = URL.parse(/^https?:\/\//i.test(host) ? host : `http://${host}`)
+  if (url?.username !== "" || url.password !== "") return usual
+  const isLoopback = /^(localhost|127(\.\d{1,3}){3}|\[::1\])$/.test(url.hostname)
+  // A server that listens everywhere listens here too.
+  const isEverywhere = url.hostname === "0.0.0.0" || url.hostname === "[::]"
+  if (!isLoopback && !isEverywhere) return usual
+  const port =
+    url.port || (/^https?:\/\//i.test(host) ? (url.protocol === "https:" ? "443" : "80") : usualPort)
+  return `${url.protocol}//${isEverywhere ? "127.0.0.1" : url.hostname}:${port}`
+}
+
+/** The names of the models that a running Ollama has; none if there is no answer in time, 100 ms unless told. */
+export async function ollamaModels(
+  address: string,
+  { fetch, timeoutMs = lookMs }: { fetch: typeof globalThis.fetch; timeoutMs?: number },
+): Promise<string[]> {
+  try {
+    // Making it first loads what fetch is made of, before the clock runs.
+    const request = new Request(`${address}/api/tags`, { redirect: "manual" })
+    const response = await fetch(request, { signal: AbortSignal.timeout(timeoutMs) })
+    if (!response.ok) return []
+    const body = (await response.json()) as { models?: { name?: unknown }[] }
+    return (body.models ?? []).flatMap(({ name }) => (typeof name === "string" && name !== "" ? [name] : []))
+  } catch {
+    return []
+  }
+}

@@ -1,0 +1,175 @@
+import type {
+  LanguageModelV4FilePart,
+  LanguageModelV4Message,
+  LanguageModelV4Prompt,
+  LanguageModelV4TextPart,
+  LanguageModelV4ToolResultOutput,
+  LanguageModelV4ToolResultPart,
+  SharedV4ProviderOptions,
+} from "@ai-sdk/provider"
+import type { JsonObject } from "../protocol/index.ts"
+import type { ContextFile, ContextMessage, ContextToolResult } from "../session/index.ts"
+import { isElsewhere, type SentFile, sentFile } from "./context-file.ts"
+import type { ModelRequest } from "./model.ts"
+import type { Api } from "./providers.ts"
+
+export interface PromptOptions {
+  api: Api
+  /** False where the server refuses a request with earlier reasoning in it. */
+  takesReasoning?: boolean
+}
+
+export type PromptConverter = (request: ModelRequest) => Promise<LanguageModelV4Prompt>
+
+const cacheHere: SharedV4ProviderOptions = { anthropic: { cacheControl: { type: "ephemeral" } } }
+
+/** How many messages at the end of the context are marked for Anthropic's cache: this call's, and the one before to read from. */
+const cachedMessagesMax = 2
+
+/** A message that was converted before is not converted again, however long the context is. */
+export function createPromptConverter(options: PromptOptions): PromptConverter {
+  const converted = new WeakMap<ContextMessage, LanguageModelV4Message[]>()
+  return async ({ system, messages, readFile }) => {
+    const prompt = systemMessages(system, options.api)
+    for (const message of messages) {
+      let known = converted.get(message)
+      if (known === undefined) {
+        const elsewhere = filesOf(message).filter(isElsewhere)
+        const bytes = elsewhere.length > 0 ? await readAll(elsewhere, readFile) : undefined
+        known = convertMessage(message, options, (file) => sentFile(file, options.api, bytes?.get(file)))
+        // Bytes are not kept: a history of pictures would stay in memory.
+        if (bytes === undefined) converted.set(message, known)
+      }
+      for (const one of known) prompt.push(one)
+    }
+    if (options.api === "anthropic") markForCache(prompt)
+    return prompt
+  }
+}
+
+async function readAll(
+  files: ContextFile[],
+  readFile: ModelRequest["readFile"],
+): Promise<Map<ContextFile, Uint8Array | undefined>> {
+  const read = files.map(async (file) => {
+    const bytes = await readFile(file.url).catch(() => undefined)
+    return [file, bytes] as const
+  })
+  return new Map(await Promise.all(read))
+}
+
+function filesOf(message: ContextMessage): ContextFile[] {
+  if (message.role === "user") return message.content.filter((part) => part.type === "file")
+  if (message.role === "tool") return message.content.flatMap((result) => result.attachments ?? [])
+  return []
+}
+
+/** One message, since many models know only one; Anthropic's cache wants the texts apart. */
+function systemMessages(system: readonly string[], api: Api): LanguageModelV4Prompt {
+  if (system.length === 0) return []
+  if (api !== "anthropic") return [{ role: "system", content: system.join("\n\n") }]
+  const last = system.length - 1
+  return system.map((content, index) => ({
+    role: "system",
+    content,
+    ...(index === last && { providerOptions: cacheHere }),
+  }))
+}
+
+function markForCache(prompt: LanguageModelV4Prompt): void {
+  let left = cachedMessagesMax
+  for (let index = prompt.length - 1; index >= 0 && left > 0; index--) {
+    const message = prompt[index]!
+    if (message.role !== "user" && message.role !== "tool") continue
+    prompt[index] = { ...message, providerOptions: cacheHere }
+    left--
+  }
+}
+
+type ToSent = (file: ContextFile) => SentFile
+
+function convertMessage(
+  message: ContextMessage,
+  options: PromptOptions,
+  toSent: ToSent,
+): LanguageModelV4Message[] {
+  switch (message.role) {
+    case "user": {
+      const content = message.content.map((part) =>
+        part.type === "text" ? textPart(part) : filePart(toSent(part)),
+      )
+      return [{ role: "user", content }]
+    }
+    case "assistant":
+      return assistantMessage(message, options.takesReasoning ?? true)
+    case "tool":
+      return toolMessages(message.content, options.api, toSent)
+  }
+}
+
+function assistantMessage(
+  message: Extract<ContextMessage, { role: "assistant" }>,
+  takesReasoning: boolean,
+): LanguageModelV4Message[] {
+  const content: Extract<LanguageModelV4Message, { role: "assistant" }>["content"] = []
+  for (const part of message.content) {
+    if (part.type === "text") content.push(textPart(part))
+    else if (part.type === "reasoning") {
+      if (takesReasoning) content.push({ type: "reasoning", text: part.text, ...sentBack(part) })
+    } else {
+      const { callID: toolCallId, tool: toolName, input } = part
+      content.push({ type: "tool-call", toolCallId, toolName, input, ...sentBack(part) })
+    }
+  }
+  return content.length > 0 ? [{ role: "assistant", content }] : []
+}
+
+/** Where a result can only be text, its attachments follow as a message of the user. */
+function toolMessages(results: ContextToolResult[], api: Api, toSent: ToSent): LanguageModelV4Message[] {
+  const takesFiles = api !== "openai-chat" && api !== "openai-compatible"
+  const content: LanguageModelV4ToolResultPart[] = []
+  const after: (LanguageModelV4TextPart | LanguageModelV4FilePart)[] = []
+  for (const result of results) {
+    const sent = (result.attachments ?? []).map(toSent)
+    const texts = sent.flatMap((file) => (file.type === "text" ? [file.text] : []))
+    const files = sent.filter((file) => file.type !== "text").map(filePart)
+    const text = [result.output, ...texts].join("\n\n")
+    let output: LanguageModelV4ToolResultOutput = {
+      type: result.isError ? "error-text" : "text",
+      value: text,
+    }
+    if (files.length > 0 && takesFiles && !result.isError) {
+      output = { type: "content", value: [{ type: "text", text }, ...files] }
+    } else if (files.length > 0) {
+      after.push(
+        { type: "text", text: `[Files of the result of ${result.tool} (${result.callID}):]` },
+        ...files,
+      )
+    }
+    content.push({ type: "tool-result", toolCallId: result.callID, toolName: result.tool, output })
+  }
+  const messages: LanguageModelV4Message[] = [{ role: "tool", content }]
+  if (after.length > 0) messages.push({ role: "user", content: after })
+  return messages
+}
+
+function textPart(part: { text: string; metadata?: JsonObject }): LanguageModelV4TextPart {
+  return { type: "text", text: part.text, ...sentBack(part) }
+}
+
+function filePart(sent: SentFile): LanguageModelV4TextPart | LanguageModelV4FilePart {
+  if (sent.type === "text") return { type: "text", text: sent.text }
+  const { mime: mediaType, filename } = sent
+  const data = sent.type === "bytes" ? { type: "data", data: sent.base64 } : { type: "url", url: sent.url }
+  return {
+    type: "file",
+    mediaType,
+    data,
+    ...(filename !== undefined && { filename }),
+  } as LanguageModelV4FilePart
+}
+
+/** What a provider gave with a part goes back to it under the same name; the others do not look there. */
+function sentBack({ metadata }: { metadata?: JsonObject }): { providerOptions?: SharedV4ProviderOptions } {
+  return metadata ? { providerOptions: metadata as SharedV4ProviderOptions } : {}
+}

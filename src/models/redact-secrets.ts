@@ -1,0 +1,35 @@
+/** Shorter values are words such as "none" or "ollama": taking them out would garble every sentence. */
+const shortestSecret = 8
+
+/** Takes secrets out of a text. */
+export type Redact = (text: string) => string
+
+/**
+ * Replaces each secret, also as it stands in an address, by `[secret]`, and whatever follows `Bearer`.
+ * The longest ones go first, so that none is left half.
+ */
+export function createRedact(secrets: Iterable<string>): Redact {
+  const forms = new Set<string>()
+  for (const secret of secrets) {
+    if (secret.length < shortestSecret) continue
+    forms.add(secret)
+    forms.add(encodeURIComponent(secret))
+    forms.add(JSON.stringify(secret).slice(1, -1))
+  }
+  const ordered = [...forms].sort((a, b) => b.length - a.length)
+  return (text) => {
+    let clean = text
+    for (const form of ordered) clean = clean.replaceAll(form, "[secret]")
+    return clean.replace(/\b(Bearer|Basic) +[\w.~+/=-]{8,}/gi, "$1 [secret]")
+  }
+}
+
+const secretHeader = /auth|key|token|secret|cookie|credential/i
+
+/** The values of headers that say who is calling, with and without their scheme (`Bearer`, `Basic`). */
+export function headerSecrets(headers: Record<string, unknown>): string[] {
+  const values = Object.entries(headers).flatMap(([name, value]) =>
+    secretHeader.test(name) && typeof value === "string" ? [value] : [],
+  )
+  return values.flatMap((value) => [value, value.replace(/^\w+ +/, "")])
+}
