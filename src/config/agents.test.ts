@@ -1,0 +1,10 @@
+import { expect, test } from "vitest"
+import { toolSwitches } from "./agents.ts"
+
+test("a tool that is switched again moves to the end, where the later line wins", () => {
+  const both = toolSwitches({ "*": false, bash: true }, undefined, { "*": false })
+  expect(Object.entries(both)).toEqual([
+    ["bash", true],
+    ["*", false],
+  ])
+})

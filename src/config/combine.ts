@@ -1,0 +1,91 @@
+import type { Rule, Ruleset } from "../protocol/index.ts"
+import { toRuleset } from "../session/index.ts"
+import type { Agent } from "./agent.ts"
+import { combineAgents, untrusted } from "./agents.ts"
+import { builtInAgents } from "./built-in-agents.ts"
+import { defaultRules } from "./default-rules.ts"
+import type { Layer } from "./layer.ts"
+import { mergeConfig } from "./merge-config.ts"
+import type { OverlapBudget } from "./pattern-overlap.ts"
+import { Config, type ConfigInput } from "./schema.ts"
+import type { Skill } from "./skills.ts"
+import { stricterBudget, stricterRules } from "./stricter-rules.ts"
+
+/** What the layers say together, in the order in which they are given. */
+export interface Combined {
+  config: Config
+  rules: Ruleset
+  agents: Map<string, Agent>
+  skills: Skill[]
+  notices: string[]
+}
+
+/** What an untrusted project may speak of, within limits. */
+const takenFromAnybody = ["$schema", "permission", "agent"]
+
+export function combineLayers(
+  layers: readonly Layer[],
+  standard: readonly Agent[] = builtInAgents,
+): Combined {
+  const notices = layers.flatMap((layer) => layer.notices)
+  let merged: ConfigInput = {}
+  for (const layer of layers) {
+    if (layer.trusted) merged = mergeConfig(merged, layer.config)
+    else {
+      const left = Object.keys(layer.config).filter((key) => !takenFromAnybody.includes(key))
+      if (left.length > 0) notices.push(`${layer.path}: ${left.join(", ")} ${untrusted(layer, left.length)}`)
+    }
+  }
+  const budget = stricterBudget()
+  const rules = combineRules(layers, { notices, budget })
+  const written = rules.slice(defaultRules.length)
+  const agents = combineAgents({ standard, layers, rules, written, notices, budget })
+  const config = withDefaultAgent(Config.parse(merged), { agents, notices })
+  return { config, rules, agents, skills: combineSkills(layers, notices), notices }
+}
+
+function combineRules(
+  layers: readonly Layer[],
+  { notices, budget }: { notices: string[]; budget: OverlapBudget },
+): Ruleset {
+  const rules: Rule[] = [...defaultRules]
+  for (const layer of layers) {
+    const written = toRuleset(layer.config.permission ?? {})
+    if (layer.trusted) rules.push(...written)
+    else {
+      const { rules: stricter, left } = stricterRules(rules, written, budget)
+      rules.push(...stricter)
+      if (written.some((rule) => rule.action === "allow"))
+        notices.push(`${layer.path}: rules that allow more ${untrusted(layer, 2)}`)
+      if (left > 0) notices.push(`${layer.path}: ${left} rules were ignored, being too long or too many.`)
+    }
+  }
+  return rules
+}
+
+/** The later one takes the name, but an untrusted project takes none that is there. */
+function combineSkills(layers: readonly Layer[], notices: string[]): Skill[] {
+  const skills = new Map<string, Skill>()
+  for (const layer of layers) {
+    for (const skill of layer.skills) {
+      if (layer.trusted || !skills.has(skill.name)) skills.set(skill.name, skill)
+      else
+        notices.push(`${skill.path}: there is a skill ${skill.name} already; this one ${untrusted(layer, 1)}`)
+    }
+  }
+  return [...skills.values()].sort((a, b) => (a.name < b.name ? -1 : 1))
+}
+
+function withDefaultAgent(
+  config: Config,
+  { agents, notices }: { agents: ReadonlyMap<string, Agent>; notices: string[] },
+): Config {
+  const mayAnswer = (agent: Agent | undefined): boolean =>
+    agent !== undefined && !agent.hidden && agent.mode !== "subagent"
+  if (mayAnswer(agents.get(config.default_agent))) return config
+  const other = agents.values().find(mayAnswer)?.name ?? "build"
+  notices.push(
+    `default_agent: ${config.default_agent} is no agent that answers people; ${other} does instead.`,
+  )
+  return { ...config, default_agent: other }
+}

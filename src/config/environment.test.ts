@@ -1,0 +1,54 @@
+import { execFileSync } from "node:child_process"
+import { describe, expect, test } from "vitest"
+import { redactor, toolEnvironment } from "./environment.ts"
+
+describe("toolEnvironment", () => {
+  const env = {
+    PATH: process.env.PATH,
+    OPENAI_API_KEY: "sk-1234567",
+    STEMMA_DATA: "/d",
+    stemma_token: "t",
+    COPY: "Bearer sk-1234567",
+    SHORT: "abc",
+    HARMLESS: "yes",
+    GONE: undefined,
+  }
+  const given = toolEnvironment(env, {
+    names: ["OPENAI_API_KEY", "NOT_SET"],
+    values: ["sk-1234567", "abc", ""],
+  })
+
+  test("leaves out keys by name, Stemma's own variables and whatever holds a secret", () => {
+    expect(given).toEqual({ PATH: process.env.PATH, SHORT: "abc", HARMLESS: "yes" })
+  })
+
+  test("a process that gets it cannot find the key", () => {
+    const seen = execFileSync(process.execPath, ["-p", "JSON.stringify(process.env)"], {
+      env: given,
+      encoding: "utf8",
+    })
+    expect(seen).toContain("HARMLESS")
+    expect(seen).not.toContain("sk-1234567")
+  })
+})
+
+describe("redactor", () => {
+  test("replaces secrets, the longer one first, and leaves short values alone", () => {
+    const redact = redactor(["secret", "secret-long", "abc"])
+    expect(redact("abc secret-long secret secrets")).toBe("abc [secret] [secret] [secret]s")
+  })
+
+  test("finds them in JSON and in a URL", () => {
+    const redact = redactor(['pa"ss/word+1'])
+    expect(redact(JSON.stringify({ key: 'pa"ss/word+1' }))).toBe('{"key":"[secret]"}')
+    expect(redact(`https://x/?k=${encodeURIComponent('pa"ss/word+1')}`)).toBe("https://x/?k=[secret]")
+  })
+
+  test("takes a secret as it stands, not as a pattern", () => {
+    expect(redactor(["a.*$()+b"])("a.*$()+b axxxb")).toBe("[secret] axxxb")
+  })
+
+  test("without secrets gives the text back", () => {
+    expect(redactor([])("text")).toBe("text")
+  })
+})

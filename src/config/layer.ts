@@ -1,0 +1,232 @@
+import { basename, join } from "node:path"
+import type { z } from "zod"
+import { StemmaError } from "../protocol/index.ts"
+import { checkDocument } from "./check-document.ts"
+import { type ConfigFile, type ConfigFiles, configFilesMax } from "./config-files.ts"
+import { type ConfigDocument, documentOf, parseFrontMatter, parseJsonc } from "./document.ts"
+import { type FillOptions, fillIn } from "./fill-in.ts"
+import type { Environment } from "./paths.ts"
+import { AgentConfig, Config, type ConfigInput } from "./schema.ts"
+import { parseSkill, type Skill } from "./skills.ts"
+
+/** The config files of one place, as text. */
+export interface LayerFiles {
+  /** Where it is: the user's config directory, or a directory of the project. */
+  directory: string
+  config?: ConfigFile
+  /** There is a stemma.json and a stemma.jsonc: nobody can say which one was meant. */
+  ambiguous: ConfigFile[]
+  agents: ConfigFile[]
+  skills: ConfigFile[]
+}
+
+/** What the config files of one place say. Later layers go over earlier ones. */
+export interface Layer {
+  origin: "user" | "program" | "project"
+  directory: string
+  /** For notices: the file, or what it came from. */
+  path: string
+  /** The user's own, or trusted by the user. Of others only what makes things stricter is taken, and prompts. */
+  trusted: boolean
+  config: ConfigInput
+  /** Agents of Markdown files, after those of the config. */
+  agents: ReadonlyMap<string, AgentConfig>
+  skills: readonly Skill[]
+  notices: readonly string[]
+  secrets: readonly string[]
+  secretNames: readonly string[]
+}
+
+type Read = (path: string) => Promise<ConfigFile | undefined>
+
+/** `inner` is where folders of agents and skills are. */
+export async function gatherLayer(
+  files: ConfigFiles,
+  options: { directory: string; inner: string; read: Read },
+): Promise<LayerFiles> {
+  const { directory, inner, read } = options
+  const configs = [await read(join(directory, "stemma.json")), await read(join(directory, "stemma.jsonc"))]
+  const found = configs.filter((file) => file !== undefined)
+  const agents: ConfigFile[] = []
+  for (const name of await files.list(join(inner, "agents"))) {
+    const file = name.endsWith(".md") ? await read(join(inner, "agents", name)) : undefined
+    if (file) agents.push(file)
+  }
+  const skills = await gatherSkills(files, { folder: join(inner, "skills"), read })
+  const one = found.length === 1 ? found[0] : undefined
+  return { directory, ...(one && { config: one }), ambiguous: one ? [] : found, agents, skills }
+}
+
+export async function gatherSkills(
+  files: ConfigFiles,
+  options: { folder: string; read: Read },
+): Promise<ConfigFile[]> {
+  const skills: ConfigFile[] = []
+  for (const name of await files.list(options.folder)) {
+    const file = await options.read(join(options.folder, name, "SKILL.md"))
+    if (file) skills.push(file)
+  }
+  return skills.slice(0, configFilesMax)
+}
+
+/** All files of a layer that its trust is about. */
+export function filesOf(layer: LayerFiles): ConfigFile[] {
+  return [...(layer.config ? [layer.config] : []), ...layer.ambiguous, ...layer.agents, ...layer.skills]
+}
+
+/**
+ * Reads what the files say. A broken file of the user's own throws `invalid`; one of a project is ignored with a notice, so
+ * that no project can keep Stemma from working.
+ */
+export async function readLayer(
+  files: LayerFiles,
+  options: {
+    origin: "user" | "project"
+    trusted: boolean
+    env: Environment
+    watch: (path: string) => Promise<void>
+  },
+): Promise<Layer> {
+  const own = options.origin === "user"
+  const reader = new LayerReader({ ...options, directory: files.directory, own })
+  if (files.ambiguous.length > 0)
+    await reader.attempt(async () => {
+      const names = files.ambiguous.map((file) => file.path).join(" and ")
+      throw new StemmaError("invalid", `There are both ${names}. Keep one of them.`)
+    })
+  const path = files.config?.path ?? files.directory
+  const { config: file } = files
+  const config =
+    file && (await reader.attempt(async () => reader.check(await parseJsonc(file.path, file.text), Config)))
+  const agents = new Map<string, AgentConfig>()
+  for (const file of files.agents) {
+    const agent = await reader.attempt(() => reader.agent(file))
+    if (agent) agents.set(agent.name, agent.config)
+  }
+  const skills = await parseSkills(files.skills, reader.notices)
+  const { notices, secrets, secretNames } = reader
+  const { origin, trusted } = options
+  return {
+    origin,
+    directory: files.directory,
+    path,
+    trusted,
+    config: config ?? {},
+    agents,
+    skills,
+    notices,
+    secrets,
+    secretNames,
+  }
+}
+
+/** A config that the program itself gave: trusted like the user's. */
+export async function readProgramLayer(
+  value: unknown,
+  options: { env: Environment; directory: string },
+): Promise<Layer> {
+  const reader = new LayerReader({ trusted: true, own: true, watch: async () => {}, ...options })
+  const config = await reader.check(documentOf("the given config", value), Config)
+  const { notices, secrets, secretNames } = reader
+  const { directory } = options
+  const path = "the given config"
+  return {
+    origin: "program",
+    directory,
+    path,
+    trusted: true,
+    config,
+    agents: new Map(),
+    skills: [],
+    notices,
+    secrets,
+    secretNames,
+  }
+}
+
+/** Skills are often somebody else's: a broken one is left out with a notice, whoever has it. */
+export async function parseSkills(files: readonly ConfigFile[], notices: string[]): Promise<Skill[]> {
+  const skills: Skill[] = []
+  for (const file of files) {
+    try {
+      skills.push(await parseSkill(file))
+    } catch (error) {
+      notices.push(ignored(error))
+    }
+  }
+  return skills
+}
+
+interface ReaderOptions {
+  own: boolean
+  trusted: boolean
+  directory: string
+  env: Environment
+  watch: (path: string) => Promise<void>
+}
+
+class LayerReader {
+  readonly notices: string[] = []
+  readonly secrets: string[] = []
+  readonly secretNames: string[] = []
+  readonly #options: ReaderOptions
+
+  constructor(options: ReaderOptions) {
+    this.#options = options
+  }
+
+  async attempt<T>(work: () => Promise<T>): Promise<T | undefined> {
+    try {
+      return await work()
+    } catch (error) {
+      if (this.#options.own) throw error
+      this.notices.push(ignored(error))
+      return undefined
+    }
+  }
+
+  async check<Schema extends z.ZodType>(document: ConfigDocument, schema: Schema): Promise<z.input<Schema>> {
+    const { own, trusted, directory, env, watch } = this.#options
+    let { value } = document
+    if (trusted) {
+      const options: FillOptions = { env, path: document.path, ...(own && { directory }) }
+      const filled = await fillIn(value, options)
+      value = filled.value
+      this.secrets.push(...filled.secrets)
+      this.secretNames.push(...filled.secretNames)
+      this.notices.push(...filled.notices)
+      for (const path of filled.files) await watch(path)
+    }
+    const checked = await checkDocument({ ...document, value }, schema)
+    this.notices.push(...checked.notices, ...misplaced(checked.value, document.path))
+    return checked.value
+  }
+
+  async agent(file: ConfigFile): Promise<{ name: string; config: AgentConfig }> {
+    const { document, body } = await parseFrontMatter(file.path, file.text)
+    const config = await this.check(document, AgentConfig)
+    return { name: basename(file.path, ".md"), config: body ? { ...config, prompt: body } : config }
+  }
+}
+
+/** JavaScript puts keys that are numbers before all others, so such a rule is not where it was written. */
+function misplaced(value: unknown, path: string): string[] {
+  const { permission, agent } = value as {
+    permission?: object
+    agent?: Record<string, { permission?: object }>
+  }
+  const sets = [permission, ...Object.values(agent ?? {}).map((one) => one.permission)]
+  const rules = sets.flatMap((set) => Object.values(set ?? {}) as unknown[])
+  const patterns = rules.flatMap((one) => (typeof one === "object" && one !== null ? Object.keys(one) : []))
+  return patterns
+    .filter((pattern) => /^\d{1,10}$/.test(pattern))
+    .map(
+      (pattern) =>
+        `${path}: the rule for "${pattern}" counts as the first of its kind; write "${pattern}*" to place it.`,
+    )
+}
+
+function ignored(error: unknown): string {
+  if (!StemmaError.is(error)) throw error
+  return `${error.message.replace(/ Correct it and try again; nothing was changed\.$/, "")} The file was ignored.`
+}
