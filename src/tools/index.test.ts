@@ -1,0 +1,24 @@
+import { expect, test } from "vitest"
+import { z } from "zod"
+import { builtInTools } from "./index.ts"
+
+test.each(builtInTools().map((tool) => [tool.name, tool] as const))(
+  "%s can be told to a model",
+  (_, tool) => {
+    const schema = z.toJSONSchema(tool.input) as {
+      type?: string
+      properties?: Record<string, { description?: string }>
+    }
+    expect(schema.type).toBe("object")
+    for (const [name, property] of Object.entries(schema.properties ?? {})) {
+      expect(property.description, `${name} is described`).toMatch(/\S/)
+    }
+    expect(tool.description).toMatch(/\S/)
+  },
+)
+
+test("each has a name of its own, and what changes files is never repeated by recovery", () => {
+  const tools = builtInTools()
+  expect(new Set(tools.map((tool) => tool.name)).size).toBe(tools.length)
+  expect(tools.filter((tool) => tool.writes !== false && tool.replay !== "never")).toEqual([])
+})

@@ -1,0 +1,65 @@
+import { judgeBuiltin } from "./builtins.ts"
+import { codeOptions } from "./code-options.ts"
+import { judgeGit, readGit } from "./git.ts"
+import { hiddenIn, judgeReader } from "./readers.ts"
+import { literalWord, type Word } from "./script.ts"
+import { judgeAwk, judgeFind, judgeSed } from "./text-programs.ts"
+import { namedFiles, type Verdict, verdict } from "./verdict.ts"
+import { judgeInterpreter, judgeWrapper } from "./wrappers.ts"
+import { judgeWriter } from "./writers.ts"
+
+/** What a program or builtin does. `input` is the text that it is given to read. */
+export function judge(words: readonly Word[], input: Word | undefined): Verdict {
+  const [first, ...rest] = words
+  const written = first!.value!
+  const name = baseName(written)
+  const known =
+    judgeBuiltin(name, rest) ??
+    judgeWrapper(name, rest) ??
+    judgeInterpreter(name, rest, input) ??
+    special(name, rest) ??
+    judgeReader(name, rest) ??
+    judgeWriter(name, rest)
+  if (!known) return verdict("runs", { files: namedFiles(rest), ...hiddenIn(name, codeOptions(name, rest)) })
+  // A path may lead to any program, whatever its name.
+  const usual = written === name || /^\/(?:usr\/(?:local\/)?)?s?bin\/[^/]+$/.test(written)
+  if (usual) return known
+  return { ...known, effect: "runs", files: [...known.files, { access: "name", word: first! }] }
+}
+
+function special(name: string, words: readonly Word[]): Verdict | undefined {
+  switch (name) {
+    case "git":
+      return judgeGit(words)
+    case "find":
+      return judgeFind(words)
+    case "sed":
+    case "gsed":
+      return judgeSed(words)
+    case "awk":
+    case "gawk":
+    case "mawk":
+    case "nawk":
+      return judgeAwk(words)
+    default:
+      return undefined
+  }
+}
+
+/** A command as written, by its bare name, and for git without the options before its action. */
+export function formsOf(words: readonly Word[]): Word[][] {
+  const [first, ...rest] = words
+  const forms = [[...words]]
+  if (first?.value === undefined) return forms
+  const bare = literalWord(baseName(first.value))
+  if (bare.value !== first.value) forms.push([bare, ...rest])
+  if (bare.value === "git") {
+    const { name, words: after } = readGit(rest)
+    if (name && rest[0] !== name) forms.push([bare, name, ...after])
+  }
+  return forms
+}
+
+function baseName(name: string): string {
+  return name.slice(name.lastIndexOf("/") + 1)
+}

@@ -1,0 +1,173 @@
+import { type ChildProcess, spawn } from "node:child_process"
+import { constants } from "node:fs"
+import { access, readdir, readFile } from "node:fs/promises"
+import { Socket } from "node:net"
+import { delimiter, join } from "node:path"
+import type { Readable } from "node:stream"
+import { setTimeout as sleep } from "node:timers/promises"
+
+/** Between asking processes to end and ending them. */
+const graceMs = 200
+/** How long to wait for output after the shell has ended: something in the background may hold the pipe open. */
+const drainMs = 100
+const marker = "STEMMA_CALL"
+
+export interface ShellRun {
+  command: string
+  directory: string
+  environment: Record<string, string>
+  timeoutMs: number
+  signal: AbortSignal
+  /** Names this run among all: its processes are found by it. */
+  mark: string
+  onOutput(bytes: Buffer): void
+}
+
+export interface ShellEnd {
+  /** Undefined if a signal ended it. */
+  exit: number | undefined
+  killedBy: string | undefined
+  stopped: "timeout" | "abort" | undefined
+}
+
+/** Variables with which the environment could change what bash runs, or how it reads the text. */
+const scrubbed =
+  /^(?:BASH_ENV|ENV|SHELLOPTS|BASHOPTS|BASH_FUNC_.*|BASH_COMPAT|BASH_XTRACEFD|BASH_LOADABLES_PATH|POSIXLY_CORRECT|PROMPT_COMMAND|PS4|CDPATH|GLOBIGNORE|EXECIGNORE|IFS|TMOUT|OLDPWD|PWD|STEMMA_CALL)$/
+
+/** A directory that only looks like a repository must not have git run what its config says. */
+const gitGuard = {
+  GIT_CONFIG_COUNT: "1",
+  GIT_CONFIG_KEY_0: "safe.bareRepository",
+  GIT_CONFIG_VALUE_0: "explicit",
+}
+
+export function shellEnvironment(environment: Record<string, string>): Record<string, string> {
+  const kept = Object.entries(environment).filter(([name]) => !scrubbed.test(name) && !/[%()]/.test(name))
+  // A relative entry would run whatever a directory holds under a program's name.
+  const path = (environment.PATH ?? "")
+    .split(delimiter)
+    .filter((entry) => entry.startsWith("/"))
+    .join(delimiter)
+  const guard = "GIT_CONFIG_COUNT" in environment ? {} : gitGuard
+  return { ...Object.fromEntries(kept), ...guard, PATH: path }
+}
+
+export async function findBash(path: string | undefined): Promise<string> {
+  for (const directory of (path ?? "").split(delimiter)) {
+    if (!directory.startsWith("/")) continue
+    const file = join(directory, "bash")
+    if (
+      await access(file, constants.X_OK).then(
+        () => true,
+        () => false,
+      )
+    )
+      return file
+  }
+  throw new Error("There is no bash in PATH, so no command can run. Install bash, or use the other tools.")
+}
+
+/**
+ * Runs a text with bash in a process group of its own, without input, its two outputs in one pipe. When time is up or
+ * the signal is aborted, all of its processes are ended.
+ */
+export async function runShell(run: ShellRun): Promise<ShellEnd> {
+  const environment: Record<string, string> = {
+    ...shellEnvironment(run.environment),
+    PWD: run.directory,
+    [marker]: run.mark,
+  }
+  const bash = await findBash(environment.PATH)
+  run.signal.throwIfAborted()
+  const plain = ["--noprofile", "--norc", "-c"]
+  // The first bash only joins the outputs, so that lines come in the order in which they were written.
+  const child = spawn(bash, [...plain, 'exec "$0" "$@" 2>&1', bash, ...plain, run.command], {
+    cwd: run.directory,
+    env: environment,
+    stdio: ["ignore", "pipe", "ignore"],
+    detached: true,
+  })
+  child.stdout.on("data", run.onOutput)
+  let stopped: ShellEnd["stopped"]
+  let stopping: Promise<void> | undefined
+  const stop = (why: "timeout" | "abort"): void => {
+    if (stopping) return
+    stopped = why
+    stopping = killAll(child, run.mark)
+  }
+  const timer = setTimeout(() => stop("timeout"), run.timeoutMs)
+  const onAbort = () => stop("abort")
+  run.signal.addEventListener("abort", onAbort, { once: true })
+  try {
+    const [exit, killedBy] = await ended(child)
+    clearTimeout(timer)
+    await drained(child)
+    await stopping
+    return { exit: exit ?? undefined, killedBy: killedBy ?? undefined, stopped }
+  } finally {
+    clearTimeout(timer)
+    run.signal.removeEventListener("abort", onAbort)
+    letGo(child.stdout, run.onOutput)
+  }
+}
+
+/** What goes on in the background may print without being ended for it; nobody sees it, and nobody waits for it. */
+function letGo(stdout: Readable, onOutput: (bytes: Buffer) => void): void {
+  stdout.off("data", onOutput)
+  stdout.resume()
+  if (stdout instanceof Socket) stdout.unref()
+}
+
+function ended(child: ChildProcess): Promise<[number | null, NodeJS.Signals | null]> {
+  return new Promise((resolve, reject) => {
+    child.once("error", (error) => reject(new Error(`bash could not be started: ${error.message}`)))
+    child.once("exit", (exit, signal) => resolve([exit, signal]))
+  })
+}
+
+async function drained(child: ChildProcess): Promise<void> {
+  const controller = new AbortController()
+  const closed = new Promise<void>((resolve) => {
+    if (child.stdout!.closed) resolve()
+    else child.stdout!.once("close", resolve)
+  })
+  await Promise.race([closed, sleep(drainMs, undefined, { signal: controller.signal }).catch(() => {})])
+  controller.abort()
+}
+
+/** Asks the group and its strays to end, then ends what is left. */
+async function killAll(child: ChildProcess, mark: string): Promise<void> {
+  if (child.pid === undefined) return
+  const group = -child.pid
+  send(group, "SIGTERM")
+  const asked = marked(mark).then((pids) => pids.map((pid) => send(pid, "SIGTERM")))
+  const end = performance.now() + graceMs
+  while (performance.now() < end && send(group, 0)) await sleep(10)
+  send(group, "SIGKILL")
+  await asked
+  for (const pid of await marked(mark)) send(pid, "SIGKILL")
+}
+
+/** False if there is nobody to get it. */
+function send(pid: number, signal: NodeJS.Signals | 0): boolean {
+  try {
+    return process.kill(pid, signal)
+  } catch {
+    return false
+  }
+}
+
+/** Processes that left the group still carry the mark in their environment. Only Linux shows that. */
+async function marked(mark: string): Promise<number[]> {
+  const names = await readdir("/proc").catch(() => [])
+  const line = Buffer.from(`\0${marker}=${mark}\0`)
+  const found = await Promise.all(
+    names
+      .filter((name) => /^\d+$/.test(name))
+      .map(async (name) => {
+        const environment = await readFile(`/proc/${name}/environ`).catch(() => Buffer.alloc(0))
+        return Buffer.concat([Buffer.from([0]), environment]).includes(line) ? [Number(name)] : []
+      }),
+  )
+  return found.flat()
+}

@@ -1,0 +1,147 @@
+/** What opens before the next text, such as `**`; it is written only if text comes. */
+export interface Marker {
+  text: string
+  written: boolean
+}
+
+const charactersMax = 5_000_000
+const prefixesMax = 12
+
+/** Puts Markdown together in one pass: spaces and line breaks are owed until the next text, and never pile up. */
+export class MarkdownWriter {
+  #chunks: string[] = []
+  #length = 0
+  #breaks = 0
+  #space = false
+  #markers: Marker[] = []
+  #prefixes: string[] = []
+  /** How many prefixes there were no room for. */
+  #deeper = 0
+  #bullet: string | undefined
+  #heldNewlines = 0
+
+  /** True if there is so much that no more is taken. */
+  get full(): boolean {
+    return this.#length >= charactersMax
+  }
+
+  /** Text in which all white space counts as one space. */
+  text(text: string): void {
+    const collapsed = text.replace(/[ \t\n\r\f\u00a0]+/g, " ")
+    if (collapsed.startsWith(" ")) this.#space = true
+    const words = collapsed.trim()
+    if (words === "") return
+    this.#begin()
+    this.#push(words)
+    this.#space = collapsed.endsWith(" ")
+  }
+
+  /** Text as it stands. */
+  preformatted(text: string): void {
+    const lines = text.replace(/\r\n?/g, "\n")
+    const end = withoutNewlinesAtEnd(lines)
+    const held = this.#heldNewlines
+    this.#heldNewlines = lines.length - end + (end === 0 ? held : 0)
+    if (end === 0) return
+    this.#begin()
+    const body = "\n".repeat(held) + lines.slice(0, end)
+    this.#push(body.replaceAll("\n", `\n${this.#prefixes.join("")}`))
+  }
+
+  /** Ends a preformatted stretch; what it left open at its end goes. */
+  endPreformatted(): void {
+    this.#heldNewlines = 0
+  }
+
+  /** At least so many line breaks before the next text. */
+  break(lines: number): void {
+    if (this.#bullet === undefined) this.#breaks = Math.max(this.#breaks, lines)
+  }
+
+  /** At least a space before the next text, or none at all. */
+  space(): void {
+    this.#space = true
+  }
+
+  noSpace(): void {
+    this.#space = false
+  }
+
+  /** A line break inside a preformatted stretch, unless it has just had one. */
+  preformattedBreak(): void {
+    this.#heldNewlines = Math.max(this.#heldNewlines, 1)
+  }
+
+  open(text: string): Marker {
+    const marker = { text, written: false }
+    this.#markers.push(marker)
+    return marker
+  }
+
+  /** Writes the other end of a marker, right after the last text; if the marker was never written, it goes. */
+  close(marker: Marker, text: string): void {
+    if (marker.written) this.#push(text)
+    else if (this.#markers.at(-1) === marker) this.#markers.pop()
+    else marker.text = ""
+  }
+
+  /** Writes the markers that are owed, without any text. */
+  flush(): void {
+    this.#begin()
+  }
+
+  /** What each line begins with from now on. A bullet stands in its place on the first one. */
+  indent(prefix: string, bullet?: string): void {
+    if (this.#prefixes.length < prefixesMax) this.#prefixes.push(prefix)
+    else this.#deeper++
+    if (bullet !== undefined) this.#bullet = bullet
+  }
+
+  outdent(): void {
+    if (this.#deeper > 0) this.#deeper--
+    else this.#prefixes.pop()
+    this.#bullet = undefined
+  }
+
+  /** Writes a line of its own that begins where the text does. */
+  line(text: string): void {
+    this.#push(`\n${this.#prefixes.join("")}${text}`)
+  }
+
+  toString(): string {
+    const cut = this.full ? "\n\n(The page is longer and was cut here.)" : ""
+    return this.#chunks.join("").trimEnd() + cut
+  }
+
+  #begin(): void {
+    const isFirst = this.#chunks.length === 0
+    if (this.#breaks > 0 || isFirst) {
+      if (!isFirst) this.#push("\n".repeat(this.#breaks))
+      const bullet = this.#bullet
+      this.#push(
+        bullet === undefined ? this.#prefixes.join("") : this.#prefixes.slice(0, -1).join("") + bullet,
+      )
+      this.#bullet = undefined
+    } else if (this.#space) this.#push(" ")
+    this.#breaks = 0
+    this.#space = false
+    for (const marker of this.#markers) {
+      this.#push(marker.text.replace("\n", `\n${this.#prefixes.join("")}`))
+      marker.written = true
+    }
+    this.#markers = []
+  }
+
+  #push(text: string): void {
+    if (text === "" && this.#chunks.length > 0) return
+    this.#chunks.push(text)
+    this.#length += text.length
+  }
+}
+
+/** Where the text ends without its last line breaks. */
+function withoutNewlinesAtEnd(text: string): number {
+  let end = text.length
+  while (end > 0 && text[end - 1] === "\n") end--
+  return end
+}

@@ -1,0 +1,62 @@
+import { z } from "zod"
+import { type Change, changeMetadata, openKnown, replaceFile } from "./file-change.ts"
+import { editWants, findPlace, placeAgain, wantsOfPath } from "./file-wants.ts"
+import { filePath } from "./input-names.ts"
+import { type OpenedFile, readText } from "./open-file.ts"
+import { withPathLock } from "./path-lock.ts"
+import type { Tool } from "./tool.ts"
+
+const comparedBytesMax = 1024 * 1024
+
+const WriteInput = z.object({
+  filePath,
+  content: z.string().describe("The whole new content of the file."),
+})
+type WriteInput = z.infer<typeof WriteInput>
+
+export const writeTool: Tool<WriteInput> = {
+  name: "write",
+  description: [
+    "Writes a whole file, and makes its directories. A file that exists must have been read before, as it is now; its old",
+    "content is gone. Use the edit tool to change a part of a file.",
+  ].join(" "),
+  input: WriteInput,
+  replay: "never",
+  writes: true,
+
+  async wants(input, context) {
+    const place = await findPlace(input.filePath, context)
+    const metadata = await withPathLock(place.path, async () => {
+      const opened = await openKnown(place, context)
+      await using _ = opened?.handle
+      return changeMetadata(place, await changeOf(opened, { name: place.name, after: input.content }))
+    })
+    return wantsOfPath(input.filePath, { input, context, wants: (now) => editWants(now, metadata) })
+  },
+
+  async execute(input, context) {
+    const place = await placeAgain(input.filePath, { input, context, wants: (now) => editWants(now, {}) })
+    return withPathLock(place.path, async () => {
+      context.signal.throwIfAborted()
+      const opened = await openKnown(place, context)
+      await using _ = opened?.handle
+      const change = await changeOf(opened, { name: place.name, after: input.content })
+      const state = await replaceFile(place, { text: input.content, before: opened?.stats })
+      context.reads.note(place.path, state)
+      return {
+        title: place.name,
+        output: `${change.exists ? "Wrote" : "Made"} ${place.name} (${state.size} bytes).`,
+        metadata: changeMetadata(place, change),
+      }
+    })
+  },
+}
+
+async function changeOf(
+  opened: OpenedFile | undefined,
+  { name, after }: { name: string; after: string },
+): Promise<Change> {
+  if (opened === undefined) return { before: undefined, after, exists: false }
+  const before = await readText(opened, { name, bytesMax: comparedBytesMax }).catch(() => undefined)
+  return { before, after, exists: true }
+}

@@ -1,0 +1,134 @@
+import { execFile } from "node:child_process"
+import { createHash } from "node:crypto"
+import { mkdir, realpath, writeFile } from "node:fs/promises"
+import { dirname, join } from "node:path"
+import { promisify } from "node:util"
+import type { Action, JsonObject, RulesInput, Todo } from "../../src/protocol/index.ts"
+import { evaluate, toRuleset } from "../../src/session/permit.ts"
+import type { FileState, Tool, ToolContext, ToolResult, Wanted } from "../../src/tools/tool.ts"
+import { openWorkspace } from "../../src/workspace/index.ts"
+import { temporaryDirectory } from "./temporary-directory.ts"
+
+export interface ToolContextOptions {
+  /** What is permitted; everything if absent. The later line wins. */
+  rules?: RulesInput
+  /** Files of the workspace by name; directories are made. */
+  files?: Record<string, string | Uint8Array>
+  /** Makes the workspace a git work tree. */
+  git?: boolean
+  /** Where in the workspace the session is, such as `packages/web`. */
+  directory?: string
+  environment?: Record<string, string>
+  /** Files that are never shown to a model, by their names in the workspace. */
+  forbidden?: string[]
+  /** What the person says to a question; `once` if absent. */
+  answer?: (wanted: Wanted) => "once" | "reject"
+}
+
+export interface TestToolContext extends ToolContext, AsyncDisposable {
+  /** The temporary directory: a real path, which holds only the workspace. */
+  home: string
+  /** Where the files were put: a real path. */
+  root: string
+  /** Whatever `ask` was called with, permitted or not. */
+  asked: Wanted[]
+  /** Those of them about which the person was asked. */
+  questions: Wanted[]
+  printed: string[]
+  updates: { title?: string; metadata?: JsonObject }[]
+  todoList: Todo[]
+  abort(reason?: unknown): void
+  /** Calls a tool as a run does: the input is checked, what it wants is asked for, then it runs. */
+  call<Input>(tool: Tool<Input>, input: unknown): Promise<ToolResult>
+}
+
+/** A context for a tool's call: a real directory with real files, rules as people write them, and a record of what it did. */
+export async function toolContext(options: ToolContextOptions = {}): Promise<TestToolContext> {
+  const temporary = await temporaryDirectory()
+  const home = await realpath(temporary.path)
+  const root = join(home, "project")
+  const directory = join(root, options.directory ?? "")
+  await mkdir(directory, { recursive: true })
+  if (options.git) await promisify(execFile)("git", ["init", "--quiet", root])
+  await putFiles(root, options.files ?? {})
+
+  const ruleset = toRuleset(options.rules ?? { "*": "allow" })
+  const decide = (wanted: Wanted): Action =>
+    strictest([
+      ...(wanted.patterns.length > 0 ? wanted.patterns : ["*"]).map(
+        (pattern) => evaluate(wanted.permission, pattern, ruleset).action,
+      ),
+      wanted.floor ?? "allow",
+    ])
+  const controller = new AbortController()
+  const known = new Map<string, FileState>()
+  const kept = new Map<string, Uint8Array>()
+  const context: TestToolContext = {
+    home,
+    root,
+    asked: [],
+    questions: [],
+    printed: [],
+    updates: [],
+    todoList: [],
+    abort: (reason) => controller.abort(reason),
+    call: async (tool, input) => {
+      const parsed = tool.input.parse(input)
+      for (const wanted of await tool.wants(parsed, context)) await context.ask(wanted)
+      return tool.execute(parsed, context)
+    },
+    agent: "build",
+    sessionID: "ses_01jgxy0000000000000000test",
+    messageID: "msg_01jgxy0000000000000000test",
+    callID: "call_1",
+    workspace: await openWorkspace({
+      directory,
+      own: [join(home, "data")],
+      forbidden: (options.forbidden ?? []).map((name) => join(root, name)),
+    }),
+    signal: controller.signal,
+    decide,
+    reads: { note: (path, state) => void known.set(path, state), known: (path) => known.get(path) },
+    progress: (update) => void context.updates.push(update),
+    print: (text) => void context.printed.push(text),
+    ask: async (wanted) => {
+      context.asked.push(wanted)
+      const action = decide(wanted)
+      if (action === "ask") context.questions.push(wanted)
+      const permitted = action === "allow" || (action === "ask" && options.answer?.(wanted) !== "reject")
+      if (!permitted) throw new Error(`Not permitted: ${wanted.permission} ${wanted.patterns.join(", ")}.`)
+    },
+    environment: options.environment ?? { PATH: process.env.PATH ?? "", HOME: home },
+    todos: {
+      read: async () => context.todoList,
+      write: async (todos) => {
+        context.todoList = todos
+      },
+    },
+    blobs: {
+      put: async (bytes) => {
+        const hash = createHash("sha256").update(bytes).digest("hex")
+        kept.set(hash, Uint8Array.from(bytes))
+        return hash
+      },
+      get: async (hash) => {
+        const bytes = kept.get(hash)
+        if (bytes === undefined) throw new Error(`There is no blob ${hash}.`)
+        return bytes
+      },
+    },
+    [Symbol.asyncDispose]: () => temporary[Symbol.asyncDispose](),
+  }
+  return context
+}
+
+export async function putFiles(root: string, files: Record<string, string | Uint8Array>): Promise<void> {
+  for (const [name, content] of Object.entries(files)) {
+    await mkdir(dirname(join(root, name)), { recursive: true })
+    await writeFile(join(root, name), content)
+  }
+}
+
+function strictest(actions: Action[]): Action {
+  return (["deny", "ask"] as const).find((action) => actions.includes(action)) ?? "allow"
+}
