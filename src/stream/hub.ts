@@ -1,0 +1,157 @@
+import { type Clock, type SessionStatus, type StemmaEvent, systemClock } from "../protocol/index.ts"
+import type { Store } from "../stores/store.ts"
+import { CatchUp } from "./catch-up.ts"
+import { bufferMaxStandard, type Delta, type SubscribeOptions, type Subscription } from "./frame.ts"
+import { LiveStore } from "./live-store.ts"
+import { hubClosed, scopeMissing, toStemmaError, wrongBuffer } from "./stream-error.ts"
+import { Subscriber, Waker } from "./subscriber.ts"
+
+export type { Delta, Frame, SubscribeOptions, Subscription } from "./frame.ts"
+
+export interface HubOptions {
+  store: Store
+  clock?: Clock
+}
+
+/** The events of a store, live, for any number of listeners in this process. Nobody who writes waits for a listener. */
+export interface Hub extends AsyncDisposable {
+  /**
+   * Events from now on, or from `since`. The first frame is `synced`, after the events of the past if `since` is given.
+   * Ends with a StemmaError if the store fails: `invalid` for a `since` of another store.
+   */
+  subscribe(options?: SubscribeOptions): Subscription
+  /**
+   * Text that a run of this process has just received: given at once, before it is committed as a piece. Costs next to
+   * nothing if nobody listens to the session. The object is given to listeners and not to be changed.
+   */
+  delta(delta: Delta): void
+  /**
+   * What a run of this process is doing; not stored. Listeners hear of it after the events of all that was committed
+   * before. `idle` gives `session.idle` too.
+   */
+  setStatus(sessionID: string, status: SessionStatus): void
+  /** Idle if nothing was said. */
+  status(sessionID: string): SessionStatus
+  /** Those that are not idle. */
+  statuses(): Map<string, SessionStatus>
+  /** Ends every subscription; what waits can still be taken. The store stays open. */
+  close(): Promise<void>
+}
+
+export function createHub(options: HubOptions): Hub {
+  return new StoreHub(options)
+}
+
+const idle: SessionStatus = { type: "idle" }
+
+class StoreHub implements Hub {
+  readonly #store: Store
+  readonly #clock: Clock
+  readonly #waker = new Waker()
+  readonly #statuses = new Map<string, SessionStatus>()
+  /** Everybody who has not left, live or not yet. */
+  readonly #subscribers = new Set<Subscriber>()
+  #live: LiveStore | undefined
+  #closed = false
+
+  constructor({ store, clock = systemClock }: HubOptions) {
+    this.#store = store
+    this.#clock = clock
+  }
+
+  subscribe(options: SubscribeOptions = {}): Subscription {
+    const { scope, signal, bufferMax = bufferMaxStandard } = options
+    const abort = () => subscriber.close()
+    const subscriber: Subscriber = new Subscriber({
+      scope,
+      bufferMax,
+      waker: this.#waker,
+      onClose: () => {
+        signal?.removeEventListener("abort", abort)
+        this.#subscribers.delete(subscriber)
+        this.#live?.remove(subscriber)
+      },
+    })
+    if (this.#closed) subscriber.end(hubClosed())
+    else if (signal?.aborted) subscriber.close()
+    else {
+      this.#subscribers.add(subscriber)
+      signal?.addEventListener("abort", abort, { once: true })
+      this.#open(subscriber, options).catch((error) => subscriber.end(toStemmaError(error)))
+    }
+    return subscriber
+  }
+
+  delta(delta: Delta): void {
+    if (this.#live === undefined || delta.delta === "") return
+    this.#live.delta(delta)
+  }
+
+  setStatus(sessionID: string, status: SessionStatus): void {
+    if (status.type === "idle") this.#statuses.delete(sessionID)
+    else this.#statuses.set(sessionID, status)
+    const events: StemmaEvent[] = [{ type: "session.status", properties: { sessionID, status } }]
+    if (status.type === "idle") events.push({ type: "session.idle", properties: { sessionID } })
+    this.#live?.tellAfter(sessionID, events)
+  }
+
+  status(sessionID: string): SessionStatus {
+    return this.#statuses.get(sessionID) ?? idle
+  }
+
+  statuses(): Map<string, SessionStatus> {
+    return new Map(this.#statuses)
+  }
+
+  async close(): Promise<void> {
+    this.#closed = true
+    for (const subscriber of [...this.#subscribers]) subscriber.end()
+    this.#live?.close()
+    this.#live = undefined
+  }
+
+  [Symbol.asyncDispose](): Promise<void> {
+    return this.close()
+  }
+
+  async #open(subscriber: Subscriber, { since, scope, bufferMax }: SubscribeOptions): Promise<void> {
+    if (bufferMax !== undefined && !(Number.isInteger(bufferMax) && bufferMax >= 1))
+      throw wrongBuffer(bufferMax)
+    if (since !== undefined && scope === undefined) throw scopeMissing()
+    const live = this.#startLive()
+    await live.ready
+    if (since === undefined) {
+      await live.add(subscriber)
+      subscriber.start()
+      return
+    }
+    subscriber.begin(since)
+    const past = new CatchUp({
+      store: this.#store,
+      subscriber,
+      since,
+      join: (cursor, onJoined) => live.join(subscriber, { cursor, onJoined }),
+    })
+    await past.next()
+    subscriber.start(past.isOver ? undefined : past.next)
+  }
+
+  #startLive(): LiveStore {
+    if (this.#live) return this.#live
+    const live = new LiveStore({
+      store: this.#store,
+      clock: this.#clock,
+      onError: (error) => this.#fail(error),
+    })
+    live.ready.catch((error) => this.#fail(error))
+    this.#live = live
+    return live
+  }
+
+  /** The store cannot be followed any more. Whoever subscribes again tries again. */
+  #fail(error: unknown): void {
+    this.#live?.close()
+    this.#live = undefined
+    for (const subscriber of [...this.#subscribers]) subscriber.end(toStemmaError(error))
+  }
+}

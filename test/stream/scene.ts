@@ -1,0 +1,133 @@
+import type { PartBody, StemmaEvent } from "../../src/protocol/index.ts"
+import type { Op } from "../../src/stores/commit.ts"
+import type { Lease, Store } from "../../src/stores/store.ts"
+import type { Frame, Hub, SubscribeOptions, Subscription } from "../../src/stream/index.ts"
+import { type Ids, sampleIds } from "../support/ids.ts"
+import { sampleAssistant, sampleUser } from "../support/samples.ts"
+
+/** A session with an answer that is being written, and what a run does to it. */
+export interface Writing {
+  sessionID: string
+  messageID: string
+  partID: string
+  commit(...ops: Op[]): Promise<unknown>
+  /** Says text at an offset, live. */
+  say(offset: number, delta: string): void
+  /** Commits text at an offset. */
+  piece(offset: number, text: string): Promise<unknown>
+  put(part: PartBody, grown?: "keep"): Promise<unknown>
+  seal(): Promise<unknown>
+}
+
+export const nowMs = 1_800_000_000_000
+
+export async function createSession(
+  store: Store,
+  ids: Ids,
+  options: { directory?: string; parentID?: string } = {},
+): Promise<string> {
+  const id = ids.next("session")
+  const { directory = "/project", parentID } = options
+  const session = {
+    id,
+    projectID: "one",
+    directory,
+    parentID,
+    title: "alpha",
+    version: "0.1.0",
+    time: { created: nowMs, updated: nowMs },
+  }
+  await store.commit({ ops: [{ op: "session.create", session, segment: ids.next("segment") }] })
+  return id
+}
+
+export async function startWriting(
+  parts: { store: Store; hub?: Hub; ids?: Ids },
+  options: { sessionID?: string; lease?: Lease } = {},
+): Promise<Writing> {
+  const { store, hub, ids = sampleIds() } = parts
+  const sessionID = options.sessionID ?? (await createSession(store, ids))
+  const { fence } = options.lease ?? (await store.claim(sessionID))
+  const [userID, messageID, partID] = [ids.next("message"), ids.next("message"), ids.next("part")]
+  const field = "text" as const
+  const place = { sessionID, messageID, partID, field }
+  const writing: Writing = {
+    sessionID,
+    messageID,
+    partID,
+    commit: (...ops) => store.commit({ ops, fences: { [sessionID]: fence } }),
+    say: (offset, delta) => hub?.delta({ ...place, offset, delta }),
+    piece: (offset, text) => writing.commit({ op: "piece.add", ...place, offset, text }),
+    put: (part, grown) => writing.commit({ op: "part.put", sessionID, messageID, part, grown }),
+    seal: () => {
+      const message = sampleAssistant(messageID, userID, nowMs)
+      const done = { ...message, finish: "stop", time: { created: nowMs, completed: nowMs + 1 } }
+      return writing.commit({ op: "message.seal", sessionID, messageID, message: done })
+    },
+  }
+  const text: PartBody = { id: ids.next("part"), type: "text", text: "Say something." }
+  await writing.commit(
+    {
+      op: "message.append",
+      sessionID,
+      message: sampleUser(userID, nowMs),
+      parts: [text],
+      sealed: true,
+    },
+    { op: "message.append", sessionID, message: sampleAssistant(messageID, userID, nowMs) },
+  )
+  return writing
+}
+
+/** Everything that a subscription has given so far, in the background. */
+export interface Heard {
+  frames: Frame[]
+  subscription: Subscription
+  /** Resolves when the iteration ends. */
+  done: Promise<void>
+  events(): StemmaEvent[]
+  /** Events as short lines: their type, and what of them tests look at. */
+  lines(): string[]
+}
+
+export async function hear(hub: Hub, options?: SubscribeOptions): Promise<Heard> {
+  const subscription = hub.subscribe(options)
+  const frames: Frame[] = []
+  const read = async () => {
+    for await (const batch of subscription.batches()) frames.push(...batch)
+  }
+  const done = read()
+  done.catch(() => {})
+  const events = () => frames.flatMap((frame) => ("event" in frame ? [frame.event] : []))
+  await subscription.ready
+  return { frames, subscription, done, events, lines: () => events().map(line) }
+}
+
+function line(event: StemmaEvent): string {
+  const short = event.type.replace("message.", "")
+  switch (event.type) {
+    case "message.part.updated": {
+      const { part } = event.properties
+      return `${short} ${part.type === "text" ? `"${part.text}"` : part.type}`
+    }
+    case "message.part.delta":
+      return `${short} ${event.properties.offset} "${event.properties.delta}"`
+    case "message.updated": {
+      const { info } = event.properties
+      return `${short} ${info.role}${info.role === "assistant" && info.finish ? ` ${info.finish}` : ""}`
+    }
+    case "session.status":
+      return `${short} ${event.properties.status.type}`
+    default:
+      return short
+  }
+}
+
+/** Waits until a condition holds; what has not come by then never will. */
+export async function until(holds: () => boolean, what: () => unknown = () => ""): Promise<void> {
+  const end = performance.now() + 10_000
+  while (!holds()) {
+    if (performance.now() > end) throw new Error(`It did not happen: ${JSON.stringify(what())}`)
+    await new Promise((resolve) => setTimeout(resolve, 2))
+  }
+}
