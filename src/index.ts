@@ -1,13 +1,38 @@
-import { StemmaError } from "./protocol/index.ts"
+import { join } from "node:path"
+import { configDirectory, dataDirectory } from "./config/paths.ts"
+import type { ConfigInput } from "./config/schema.ts"
+import type { Model } from "./models/model.ts"
+import { type Clock, createID, type IDKind, StemmaError, systemClock } from "./protocol/index.ts"
+import { Background } from "./run/background.ts"
+import { Coordinator } from "./run/coordinator.ts"
+import { type AskHandler, type Engine, standardTiming, type Timing } from "./run/engine.ts"
+import { Listeners } from "./run/listeners.ts"
+import { Projects } from "./run/project.ts"
+import { Stemma } from "./run/stemma.ts"
 import type { JsonlStoreOptions } from "./stores/jsonl/index.ts"
 import type { MemoryStoreOptions } from "./stores/memory.ts"
 import type { SqliteStoreOptions } from "./stores/sqlite/index.ts"
 import type { Store } from "./stores/store.ts"
+import { createHub } from "./stream/hub.ts"
+import type { Tool } from "./tools/tool.ts"
 
+export type { Agent } from "./config/agent.ts"
+export type { ConfigInput } from "./config/schema.ts"
+export type { FinishReason, Model, ModelEvent, ModelRequest, ModelTool } from "./models/model.ts"
+export { ModelError, type ModelErrorKind } from "./models/model-error.ts"
+export { createScriptedModel, type ScriptedAnswer } from "./models/scripted.ts"
 export * from "./protocol/index.ts"
+export type { AppendInput } from "./run/append.ts"
+export type { AskHandler, Timing } from "./run/engine.ts"
+export type { PromptOptions, PromptPart } from "./run/prompt.ts"
+export type { PromptRun, Reply } from "./run/prompt-run.ts"
+export type { SessionHandle } from "./run/session-handle.ts"
+export type { CreateOptions, Sessions, UpdateOptions } from "./run/sessions.ts"
+export type { Stemma } from "./run/stemma.ts"
 export * from "./session/index.ts"
 export { Commit, Op, type OpOf } from "./stores/commit.ts"
 export type * from "./stores/store.ts"
+export type { Tool, ToolContext, ToolResult, Wanted } from "./tools/tool.ts"
 
 export type OpenStoreOptions =
   | ({ driver?: "sqlite" } & SqliteStoreOptions)
@@ -29,4 +54,90 @@ export async function openStore(options: OpenStoreOptions): Promise<Store> {
       throw new StemmaError("invalid", `There is no driver ${driver}. Name sqlite, jsonl or memory.`)
     }
   }
+}
+
+export interface StemmaOptions {
+  /** Where sessions work unless they say otherwise; the working directory if absent. */
+  directory?: string
+  /** Where sessions are kept: a store that is open (it stays open), or how to open one. SQLite in the data directory if absent. */
+  store?: Store | OpenStoreOptions
+  /** A config, as in stemma.json, after the user's own. */
+  config?: ConfigInput
+  /** Models by provider id, beside the built-in ones: `{ mine: (modelID) => model }`. */
+  models?: Record<string, (modelID: string) => Model>
+  /** Tools beside the built-in ones; one of the same name takes its place. */
+  tools?: readonly Tool[]
+  /** Goes on with runs that a dead process left. Without it they are only repaired when somebody uses them. */
+  recover?: boolean
+  /** A person is there to be asked, and answers through `permissions.reply`. Without anybody, questions are refused. */
+  interactive?: boolean
+  /** Answers questions for a person. */
+  onPermission?: AskHandler
+  /** Where keys and directories are looked up; the process's own if absent. */
+  env?: Record<string, string | undefined>
+  /** The directory for data; from the environment if absent. */
+  data?: string
+  /** False: no snapshots, so a revert does not restore files. */
+  snapshots?: boolean
+  fetch?: typeof fetch
+  clock?: Clock
+  timing?: Partial<Timing>
+  /** Told what nobody waits for; a warning of the process if absent. */
+  onWarning?: (error: unknown) => void
+}
+
+const recoveredSessionsMax = 2000
+
+/** Opens Stemma. Close it, or use `await using`. */
+export async function openStemma(options: StemmaOptions = {}): Promise<Stemma> {
+  const env = options.env ?? process.env
+  const data = options.data ?? dataDirectory(env)
+  const clock = options.clock ?? systemClock
+  const isOwn = !isStore(options.store)
+  const store = isStore(options.store)
+    ? options.store
+    : await openStore(options.store ?? { path: join(data, "stemma.db") })
+  const hub = createHub({ store, clock })
+  const background = new Background(options.onWarning ?? warn)
+  const engine: Engine = {
+    store,
+    hub,
+    clock,
+    newID: (kind: IDKind) => createID(kind, clock.now()),
+    projects: new Projects({
+      dataDirectory: data,
+      configDirectory: configDirectory(env),
+      env,
+      ...(options.config !== undefined && { inline: options.config }),
+      ...(options.models && { models: options.models }),
+      ...(options.tools && { tools: options.tools }),
+      ...(options.fetch && { fetch: options.fetch }),
+      ...(options.snapshots !== undefined && { snapshots: options.snapshots }),
+    }),
+    listeners: new Listeners({
+      ...(options.interactive !== undefined && { interactive: options.interactive }),
+      ...(options.onPermission && { handler: options.onPermission }),
+    }),
+    timing: { ...standardTiming, ...options.timing },
+    recover: options.recover ?? false,
+    background: (work) => background.add(work),
+    warn: options.onWarning ?? warn,
+  }
+  const coordinator = new Coordinator(engine)
+  const directory = options.directory ?? process.cwd()
+  const closeRest = async () => {
+    await background.close()
+    await hub.close()
+    if (isOwn) await store.close()
+  }
+  if (engine.recover) background.add(() => coordinator.recoverAll({ sessions: recoveredSessionsMax }))
+  return new Stemma({ engine, coordinator, directory, closeRest })
+}
+
+function isStore(store: StemmaOptions["store"]): store is Store {
+  return typeof store === "object" && "commit" in store
+}
+
+function warn(error: unknown): void {
+  process.emitWarning(error instanceof Error ? error : new Error(String(error)))
 }

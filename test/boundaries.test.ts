@@ -43,6 +43,9 @@ const pure = ["protocol", "session"]
 const packages: Record<string, string[]> = {
   "protocol/": ["zod", "ulid"],
   "stores/commit.ts": ["zod"],
+  "config/schema.ts": ["zod"],
+  "tools/": ["zod"],
+  "run/toolbox.ts": ["zod"],
 }
 
 /** Why a file may not import this; undefined if it may. Paths are relative to src/. */

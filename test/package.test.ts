@@ -1,7 +1,7 @@
 import { execFile } from "node:child_process"
 import { existsSync, readFileSync } from "node:fs"
 import { cp, mkdir, symlink, writeFile } from "node:fs/promises"
-import { join, resolve } from "node:path"
+import { dirname, join, resolve } from "node:path"
 import { promisify } from "node:util"
 import { afterAll, beforeAll, describe, expect, test } from "vitest"
 import { filesBelow, importsOfFile } from "../tools/imports.ts"
@@ -12,16 +12,17 @@ const tsc = resolve("node_modules/.bin/tsc")
 const manifest = JSON.parse(readFileSync("package.json", "utf8")) as {
   version: string
   exports: Record<string, string | Record<string, string>>
+  dependencies: Record<string, string>
   files: string[]
 }
-const entries = Object.keys(manifest.exports).filter((entry) => entry !== "./package.json")
+const entries = Object.keys(manifest.exports).filter((entry) => !entry.endsWith(".json"))
 const specifier = (entry: string): string => `stemma${entry.slice(1)}`
 
 describe("the published package", () => {
   let scratch: TemporaryDirectory
   let installed: string
 
-  /** As npm would install it: package.json, bin and the build, beside the dependencies. */
+  /** As npm would install it: package.json, bin, schema and the build, beside the dependencies. */
   beforeAll(async () => {
     scratch = await temporaryDirectory()
     installed = join(scratch.path, "node_modules/stemma")
@@ -30,8 +31,12 @@ describe("the published package", () => {
     await build.catch((error) => Promise.reject(new Error(`The build failed:\n${error.stdout}`)))
     await cp("package.json", join(installed, "package.json"))
     await cp("bin", join(installed, "bin"), { recursive: true })
-    for (const name of ["zod", "ulid", "@types"])
-      await symlink(resolve("node_modules", name), join(scratch.path, "node_modules", name))
+    await cp("schema", join(installed, "schema"), { recursive: true })
+    for (const name of [...Object.keys(manifest.dependencies), "@types"]) {
+      const link = join(scratch.path, "node_modules", name)
+      await mkdir(dirname(link), { recursive: true })
+      await symlink(resolve("node_modules", name), link)
+    }
   })
   afterAll(() => scratch?.[Symbol.asyncDispose]())
 

@@ -1,0 +1,25 @@
+/** Work that nobody waits for until the end. */
+export class Background {
+  readonly #stop = new AbortController()
+  readonly #going = new Set<Promise<void>>()
+  readonly #warn: (error: unknown) => void
+
+  constructor(warn: (error: unknown) => void) {
+    this.#warn = warn
+  }
+
+  add(work: (signal: AbortSignal) => Promise<void>): void {
+    if (this.#stop.signal.aborted) return
+    const going = work(this.#stop.signal)
+      .catch((error: unknown) => {
+        if (!this.#stop.signal.aborted) this.#warn(error)
+      })
+      .finally(() => this.#going.delete(going))
+    this.#going.add(going)
+  }
+
+  async close(): Promise<void> {
+    this.#stop.abort()
+    await Promise.all(this.#going)
+  }
+}

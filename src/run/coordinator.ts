@@ -1,0 +1,298 @@
+import { type HistoryItem, type Session, StemmaError } from "../protocol/index.ts"
+import type { Watched } from "../stores/store.ts"
+import type { Engine } from "./engine.ts"
+import { LeaseKeeper } from "./lease-keeper.ts"
+import { loop } from "./loop.ts"
+import { Memories } from "./memories.ts"
+import { recoverRun } from "./recovery.ts"
+import { Run } from "./run.ts"
+import { Waiters } from "./waiters.ts"
+
+/** Foreign items are acted on within 100 ms: store.watch takes most of it at worst. */
+const inboxDelayMs = 15
+const serveDelayMs = 300
+const exclusivePatienceMs = 2000
+/** What was left longer ago than this is left alone: nobody waits for it any more. */
+const recoveredAgeMs = 24 * 60 * 60 * 1000
+
+interface Active {
+  /** Absent while the lease is being claimed. */
+  run?: Run
+  /** Something was admitted meanwhile: look again before letting go. */
+  again: boolean
+  isExclusive: boolean
+  done: Promise<void>
+}
+
+/**
+ * Makes sure that one run is going for every session that has something to do: here, or in whichever process holds its
+ * lease. Nothing else in this process claims leases.
+ */
+export class Coordinator {
+  readonly #engine: Engine
+  readonly #active = new Map<string, Active>()
+  readonly #memories = new Memories()
+  readonly #touched = new Set<string>()
+  readonly #stopping = new AbortController()
+  readonly #unwatch: () => void
+  #timer: NodeJS.Timeout | undefined
+  readonly waiters: Waiters
+  isDraining = false
+
+  constructor(engine: Engine) {
+    this.#engine = engine
+    this.waiters = new Waiters(engine.store)
+    this.#unwatch = engine.store.watch((change) => this.#watched(change))
+  }
+
+  isRunning(sessionID: string): boolean {
+    return this.#active.get(sessionID)?.isExclusive === false
+  }
+
+  get running(): string[] {
+    return [...this.#active.keys()]
+  }
+
+  /** Does the work of accepting a prompt, unless this process is closing. */
+  async accept<T>(work: () => Promise<T>): Promise<T> {
+    if (this.isDraining) {
+      throw new StemmaError("unavailable", "Stemma is closing and takes no more prompts. Open it again.")
+    }
+    return work()
+  }
+
+  /** Something was admitted to the session: somebody must see to it. */
+  wake(sessionID: string): void {
+    const active = this.#active.get(sessionID)
+    if (!active) {
+      if (!this.#stopping.signal.aborted) this.#start(sessionID)
+      return
+    }
+    active.again = true
+    this.#handle(active)
+  }
+
+  /** Aborts what a run of this process is doing at once. False if it answers nothing now. */
+  abort(sessionID: string, reason: string): boolean {
+    const run = this.#active.get(sessionID)?.run
+    if (!run?.isInTurn) return false
+    run.abort(reason)
+    return true
+  }
+
+  /** What a person has allowed for good may settle questions elsewhere. */
+  recheckApprovals(): void {
+    for (const { run } of this.#active.values()) run?.approvals.recheck().catch(this.#engine.warn)
+  }
+
+  /** Writes a session outside a run. `conflict` while one is going. */
+  async exclusive<T>(sessionID: string, work: (run: Run) => Promise<T>): Promise<T> {
+    const until = performance.now() + exclusivePatienceMs
+    for (let active = this.#active.get(sessionID); active; active = this.#active.get(sessionID)) {
+      // A run that is about to end is waited for: its answer may have been given already.
+      if (active.run?.isInTurn || performance.now() > until) throw busy(sessionID)
+      await Promise.race([active.done, new Promise((resolve) => setTimeout(resolve, 10))])
+    }
+    const done = Promise.withResolvers<void>()
+    const active: Active = { again: false, isExclusive: true, done: done.promise }
+    this.#active.set(sessionID, active)
+    try {
+      const lease = await this.#claimUntil(sessionID, until)
+      try {
+        const run = await this.#open(sessionID, lease)
+        if (run.memo.last && !run.memo.last.sealed) await recoverRun(run, { mayGoOn: false })
+        run.beginTurn()
+        return await work(run)
+      } finally {
+        await lease.release()
+      }
+    } finally {
+      this.#active.delete(sessionID)
+      done.resolve()
+      if (active.again) this.wake(sessionID)
+    }
+  }
+
+  /** No new runs; waits for those that are going. */
+  async drain(): Promise<void> {
+    this.isDraining = true
+    while (this.#active.size > 0) await Promise.all([...this.#active.values()].map(({ done }) => done))
+  }
+
+  /** Cuts off what runs: it is sealed as interrupted. */
+  stop(): void {
+    this.#stopping.abort()
+    for (const { run } of this.#active.values()) run?.close()
+  }
+
+  async close(): Promise<void> {
+    this.#unwatch()
+    clearTimeout(this.#timer)
+    await this.drain()
+  }
+
+  /** Goes on with what dead processes left, in the most recently used sessions. */
+  async recoverAll(options: { sessions: number }): Promise<void> {
+    const { store } = this.#engine
+    let cursor: string | undefined
+    const updated = { from: this.#engine.clock.now() - recoveredAgeMs }
+    for (let seen = 0; seen < options.sessions && !this.#stopping.signal.aborted; ) {
+      const page = await store.sessions({ limit: 100, updated, ...(cursor !== undefined && { cursor }) })
+      for (const session of page.items) if (await this.#isLeft(session)) this.wake(session.id)
+      seen += page.items.length
+      cursor = page.next
+      if (cursor === undefined) return
+    }
+  }
+
+  async #isLeft(session: Session): Promise<boolean> {
+    const { store } = this.#engine
+    const items = await store.inbox(session.id)
+    if (items.some((item) => item.type === "prompt")) return true
+    const last = (await store.history(session.id, { limit: 1 })).items[0]
+    if (last?.message.role !== "assistant") return false
+    return !last.sealed || last.message.finish === "tool-calls" || last.message.finish === "interrupted"
+  }
+
+  #start(sessionID: string): void {
+    const active: Active = { again: false, isExclusive: false, done: Promise.resolve() }
+    this.#active.set(sessionID, active)
+    active.done = this.#hold(sessionID, active).finally(() => {
+      this.#active.delete(sessionID)
+      this.#engine.hub.setStatus(sessionID, { type: "idle" })
+      if (active.again) this.wake(sessionID)
+    })
+    active.done.catch(() => {})
+  }
+
+  async #hold(sessionID: string, active: Active): Promise<void> {
+    try {
+      const lease = await this.#claimOrLeave(sessionID)
+      if (lease) await this.#run(sessionID, { active, lease })
+    } catch (error) {
+      active.again = false
+      const isWaitedFor = this.waiters.has(sessionID)
+      this.waiters.fail(sessionID, error)
+      if (!isWaitedFor && !StemmaError.is(error, "not_found")) this.#engine.warn(error)
+    }
+  }
+
+  async #run(sessionID: string, { active, lease }: { active: Active; lease: LeaseKeeper }): Promise<void> {
+    let run: Run | undefined
+    try {
+      this.#engine.hub.setStatus(sessionID, { type: "busy" })
+      run = await this.#open(sessionID, lease)
+      active.run = run
+      active.again = false
+      await loop(run)
+    } catch (error) {
+      if (!lease.signal.aborted) throw error
+      // Somebody else goes on; those who wait here look at the store.
+      this.#memories.delete(sessionID)
+    } finally {
+      delete active.run
+      await lease.release()
+    }
+    await this.waiters.look(sessionID, { isOver: !lease.signal.aborted })
+    if (this.#stopping.signal.aborted) {
+      this.waiters.fail(sessionID, closed())
+      return
+    }
+    // What was admitted between the last look and the release must not lie there.
+    const items = await this.#engine.store.inbox(sessionID)
+    if (items.some((item) => item.type === "prompt") || this.waiters.has(sessionID)) active.again = true
+  }
+
+  async #open(sessionID: string, lease: LeaseKeeper): Promise<Run> {
+    const session = await this.#engine.store.session(sessionID)
+    const project = await this.#engine.projects.get(session.directory)
+    const { memo, reads } = this.#memories.get(sessionID)
+    await memo.refresh(this.#engine.store, session)
+    const onAnswered = (items: readonly HistoryItem[]) => this.waiters.answered(sessionID, items)
+    return new Run({ engine: this.#engine, project, session, lease, memo, reads, onAnswered })
+  }
+
+  /** Undefined if another process holds the session and has taken what was there to do. */
+  async #claimOrLeave(sessionID: string): Promise<LeaseKeeper | undefined> {
+    const { store, timing } = this.#engine
+    for (;;) {
+      try {
+        return await LeaseKeeper.claim(store, sessionID)
+      } catch (error) {
+        if (!StemmaError.is(error, "conflict")) throw error
+      }
+      await this.waiters.look(sessionID)
+      const items = await store.inbox(sessionID)
+      if (items.length === 0 && !this.waiters.has(sessionID)) return undefined
+      if (this.#stopping.signal.aborted) {
+        this.waiters.fail(sessionID, closed())
+        return undefined
+      }
+      await new Promise((resolve) => setTimeout(resolve, timing.claimRetryMs))
+    }
+  }
+
+  async #claimUntil(sessionID: string, until: number): Promise<LeaseKeeper> {
+    for (;;) {
+      try {
+        return await LeaseKeeper.claim(this.#engine.store, sessionID)
+      } catch (error) {
+        if (!StemmaError.is(error, "conflict")) throw error
+        if (performance.now() > until) throw busy(sessionID)
+      }
+      await new Promise((resolve) => setTimeout(resolve, 50))
+    }
+  }
+
+  #watched(change: Watched): void {
+    for (const id of change.sessions) {
+      if (this.#active.has(id) || this.waiters.has(id) || this.#engine.recover) this.#touched.add(id)
+    }
+    if (this.#touched.size > 0) this.#timer ??= setTimeout(() => this.#lookAround(), inboxDelayMs)
+  }
+
+  #lookAround(): void {
+    this.#timer = undefined
+    const touched = [...this.#touched]
+    this.#touched.clear()
+    for (const sessionID of touched) {
+      const active = this.#active.get(sessionID)
+      if (active?.run) this.#handle(active)
+      else if (this.waiters.has(sessionID)) this.waiters.look(sessionID).catch(this.#engine.warn)
+      else if (!active && this.#engine.recover) this.#serveLater(sessionID)
+    }
+  }
+
+  /** Whoever admitted may claim first; a process that serves takes what is left. */
+  #serveLater(sessionID: string): void {
+    if (this.#stopping.signal.aborted) return
+    const look = async () => {
+      if (this.#active.has(sessionID) || this.#stopping.signal.aborted) return
+      const items = await this.#engine.store.inbox(sessionID)
+      if (items.length > 0) this.wake(sessionID)
+    }
+    const timer = setTimeout(() => {
+      look().catch((error: unknown) => {
+        if (!StemmaError.is(error)) this.#engine.warn(error)
+      })
+    }, serveDelayMs)
+    timer.unref()
+  }
+
+  #handle(active: Active): void {
+    active.run?.handleInbox().catch((error: unknown) => {
+      if (!active.run?.writer.signal.aborted) this.#engine.warn(error)
+    })
+  }
+}
+
+function closed(): StemmaError {
+  return new StemmaError("unavailable", "Stemma was closed before the answer came. The prompt is kept.")
+}
+
+function busy(sessionID: string): StemmaError {
+  return new StemmaError(
+    "conflict",
+    `Session ${sessionID} is busy. Wait until its run is over, or abort it first.`,
+  )
+}

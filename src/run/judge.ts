@@ -1,0 +1,93 @@
+import type { Agent } from "../config/agent.ts"
+import { toolSwitches } from "../config/agents.ts"
+import type { Grant } from "../config/grants.ts"
+import { type Action, type Ruleset, type Session, StemmaError } from "../protocol/index.ts"
+import { type Decision, evaluateWithAncestors, matchWildcard, type PermitLevel } from "../session/index.ts"
+import type { Store } from "../stores/store.ts"
+import type { Wanted } from "../tools/tool.ts"
+import type { Setup } from "./project.ts"
+
+const strictness: Record<Action, number> = { allow: 0, ask: 1, deny: 2 }
+const ancestorsMax = 32
+const denyAll: Ruleset = [{ permission: "*", pattern: "*", action: "deny" }]
+
+/** Says what a session may do: by its own rules, by those of every ancestor, and by what a person has allowed for good. */
+export class Judge {
+  readonly #chain: readonly PermitLevel[]
+  readonly #grants: readonly Grant[]
+
+  constructor(chain: readonly PermitLevel[], grants: readonly Grant[]) {
+    this.#chain = chain
+    this.#grants = grants
+  }
+
+  /** The rules of this session alone, the first of the chain. */
+  get own(): PermitLevel {
+    return this.#chain[0]!
+  }
+
+  decide(wanted: Wanted, tool?: string): Decision {
+    const { permission, patterns, floor = "allow" } = wanted
+    const decision = evaluateWithAncestors(
+      { permission, patterns, ...(tool !== undefined && { tool }) },
+      this.#chain,
+    )
+    const isGranted =
+      decision.action === "ask" && patterns.every((pattern) => this.#isGranted(permission, pattern))
+    const action = isGranted ? "allow" : decision.action
+    return strictness[floor] > strictness[action] ? { ...decision, action: floor } : { ...decision, action }
+  }
+
+  #isGranted(permission: string, pattern: string): boolean {
+    // Whatever is not asked about any more by rule needs no grant: each pattern is judged alone.
+    const { action } = evaluateWithAncestors({ permission, patterns: [pattern] }, this.#chain)
+    if (action === "allow") return true
+    return this.#grants.some(
+      (grant) => grant.permission === permission && matchWildcard(pattern, grant.pattern),
+    )
+  }
+}
+
+/** Ancestors are read anew each time, so that a rule set on a parent holds for its children at once. */
+export async function loadJudge(options: {
+  store: Store
+  setup: Setup
+  session: Session
+  agent: Agent
+  tools: Record<string, boolean> | undefined
+  grants: readonly Grant[]
+}): Promise<Judge> {
+  const { store, setup, session, agent } = options
+  const chain = [levelOf({ setup, session, agent, tools: options.tools })]
+  let parentID = session.parentID
+  while (parentID !== undefined && chain.length < ancestorsMax) {
+    const parent: Session | undefined = await store.session(parentID).catch((error: unknown) => {
+      if (StemmaError.is(error, "not_found")) return undefined
+      throw error
+    })
+    if (parent === undefined) break
+    const parentAgent = setup.loaded.agents.get(parent.agent ?? defaultAgent(setup))
+    const level = levelOf({ setup, session: parent, agent: parentAgent, tools: undefined })
+    // Nobody knows any more what that agent may not do.
+    chain.push(parentAgent ? level : { ...level, rulesets: [...level.rulesets, denyAll] })
+    parentID = parent.parentID
+  }
+  return new Judge(chain, options.grants)
+}
+
+export function defaultAgent(setup: Setup): string {
+  return setup.loaded.config.default_agent ?? "build"
+}
+
+function levelOf(options: {
+  setup: Setup
+  session: Session
+  agent: Agent | undefined
+  tools: Record<string, boolean> | undefined
+}): PermitLevel {
+  const { setup, session, agent } = options
+  return {
+    rulesets: [setup.loaded.rules, agent?.permission ?? [], session.permission ?? []],
+    tools: toolSwitches(setup.loaded.config.tools, agent?.tools, options.tools),
+  }
+}

@@ -1,0 +1,94 @@
+import { type AssistantBody, noTokens, type PartBody, StemmaError, type UserBody } from "../protocol/index.ts"
+import { isDefaultTitle, titleFromText } from "../session/index.ts"
+import type { Op } from "../stores/commit.ts"
+import { OpenMessage } from "./open-message.ts"
+import { revertOps } from "./revert.ts"
+import type { Run } from "./run.ts"
+import type { Prompt } from "./step.ts"
+
+/**
+ * Takes the prompts and opens the message that will answer them, in one commit: each prompt is taken exactly once, and
+ * a process that dies right after it leaves a message that says so.
+ */
+export async function openStep(
+  run: Run,
+  prompts: readonly Prompt[],
+): Promise<{ open: OpenMessage; user: UserBody }> {
+  const { sessionID, engine } = run
+  const ops: Op[] = prompts.length > 0 ? await revertOps(run) : []
+  for (const prompt of prompts) {
+    ops.push(
+      { op: "inbox.take", sessionID, itemID: prompt.id },
+      { op: "message.append", sessionID, message: prompt.message, parts: prompt.parts, sealed: true },
+    )
+  }
+  const user = prompts.at(-1)?.message ?? lastUser(run)
+  const now = engine.clock.now()
+  const message: AssistantBody = {
+    id: engine.newID("message"),
+    role: "assistant",
+    time: { created: now },
+    parentID: user.id,
+    providerID: user.model.providerID,
+    modelID: user.model.modelID,
+    agent: user.agent,
+    path: { cwd: run.project.workspace.directory, root: run.project.workspace.root },
+    cost: 0,
+    tokens: noTokens(),
+  }
+  const parts: PartBody[] = [{ id: engine.newID("part"), type: "step-start" }]
+  ops.push(...titleOps(run, prompts, now), { op: "message.append", sessionID, message, parts })
+  const isMoved = ops[0]?.op === "history.move"
+  const { version } = await run.writer.commit(ops)
+  run.promptID = user.id
+  const position = isMoved ? await readAgain(run) : addPrompts(run, prompts, version)
+  const open = new OpenMessage({ writer: run.writer, hub: engine.hub, position, message, parts })
+  if (!isMoved) run.memo.add({ ...open.item(version), sealed: false })
+  return { open, user }
+}
+
+function addPrompts(run: Run, prompts: readonly Prompt[], version: number): number {
+  const { sessionID } = run
+  for (const { message, parts } of prompts) {
+    run.memo.add({
+      position: run.memo.count,
+      version,
+      sealed: true,
+      message: { ...message, sessionID },
+      parts: parts.map((part) => ({ ...part, sessionID, messageID: message.id })),
+    })
+  }
+  return run.memo.count
+}
+
+/** A session that nobody has named gets the first words of its first prompt. */
+function titleOps(run: Run, prompts: readonly Prompt[], now: number): Op[] {
+  const set: { title?: string; time: { updated: number } } = {
+    time: { updated: Math.max(now, run.session.time.updated) },
+  }
+  const text = prompts[0]?.parts.find((part) => part.type === "text" && !part.synthetic && !part.ignored)
+  if (isDefaultTitle(run.session.title) && text?.type === "text") {
+    const title = titleFromText(text.text)
+    if (title !== "") {
+      set.title = title
+      run.session = { ...run.session, title }
+    }
+  }
+  return [{ op: "session.patch", sessionID: run.sessionID, set }]
+}
+
+/** The history has moved: what the memo knew of it is read again. Gives the position of the open message. */
+async function readAgain(run: Run): Promise<number> {
+  run.session = await run.engine.store.session(run.sessionID)
+  await run.memo.refresh(run.engine.store, run.session)
+  return run.memo.count - 1
+}
+
+function lastUser(run: Run): UserBody {
+  const item = run.memo.items.findLast(({ message }) => message.role === "user")
+  if (item?.message.role !== "user") {
+    throw new StemmaError("internal", `Session ${run.sessionID} has no prompt to answer. Send one.`)
+  }
+  const { sessionID: _, ...user } = item.message
+  return user
+}

@@ -1,0 +1,77 @@
+import { Buffer } from "node:buffer"
+import { readFile, stat } from "node:fs/promises"
+import { fileURLToPath } from "node:url"
+import { type PartBody, StemmaError } from "../protocol/index.ts"
+import type { Store } from "../stores/store.ts"
+import type { Wanted } from "../tools/tool.ts"
+import type { Workspace } from "../workspace/workspace.ts"
+
+/** A file that a prompt brings along may be so big. */
+const fileBytesMax = 20 * 1024 * 1024
+
+/** What decides whether a file may be shown to a model. */
+export interface FileAccess {
+  workspace: Workspace
+  decide: (wanted: Wanted) => "allow" | "ask" | "deny"
+}
+
+/** Keeps the bytes of a part's file as a blob: no row carries them, and what was sent stays what it was. */
+export async function storedFile(part: PartBody, options: FileAccess & { store: Store }): Promise<PartBody> {
+  if (part.type !== "file") return part
+  const bytes = await bytesOf(part.url, options)
+  if (!bytes) return part
+  if (bytes.byteLength > fileBytesMax) {
+    throw new StemmaError(
+      "invalid",
+      `${part.filename ?? "The file"} is larger than 20 MiB. Send a smaller one.`,
+    )
+  }
+  return { ...part, url: `blob:${await options.store.blobs.put(bytes)}` }
+}
+
+/** Undefined for a url that stays as it is. */
+async function bytesOf(url: string, access: FileAccess): Promise<Uint8Array | undefined> {
+  if (url.startsWith("data:")) return dataBytes(url)
+  if (url.startsWith("file:")) return readAllowed(url, access)
+  return undefined
+}
+
+function dataBytes(url: string): Uint8Array {
+  const comma = url.indexOf(",")
+  if (comma < 0) throw new StemmaError("invalid", "A data: url has no data: write data:MIME;base64,DATA.")
+  const data = url.slice(comma + 1)
+  if (/;base64$/i.test(url.slice(0, comma))) return Buffer.from(data, "base64")
+  try {
+    return Buffer.from(decodeURIComponent(data))
+  } catch {
+    throw new StemmaError("invalid", "A data: url is not encoded well: write data:MIME;base64,DATA.")
+  }
+}
+
+/** A file of this machine: only what the session may read without asking, and never outside its workspace. */
+export async function readAllowed(url: string, access: FileAccess): Promise<Uint8Array> {
+  const place = await access.workspace.resolve(filePath(url))
+  const isAllowed =
+    !place.external &&
+    !place.forbidden &&
+    access.decide({ permission: "read", patterns: [place.name] }) === "allow"
+  if (!isAllowed) {
+    throw new StemmaError(
+      "denied",
+      `The file ${place.name} may not be read here. Paste its text, or change the rules.`,
+    )
+  }
+  const { size } = await stat(place.path).catch(() => ({ size: -1 }))
+  if (size < 0) throw new StemmaError("not_found", `There is no file ${place.name}.`)
+  if (size > fileBytesMax)
+    throw new StemmaError("invalid", `${place.name} is larger than 20 MiB. Send a smaller one.`)
+  return readFile(place.path)
+}
+
+function filePath(url: string): string {
+  try {
+    return fileURLToPath(url)
+  } catch {
+    throw new StemmaError("invalid", `${url} names no file of this machine.`)
+  }
+}

@@ -1,0 +1,174 @@
+import {
+  type AssistantBody,
+  type HistoryItem,
+  isSettled,
+  noTokens,
+  type PartBody,
+  type UserBody,
+} from "../protocol/index.ts"
+import { interruptTool } from "../session/index.ts"
+import { OpenMessage } from "./open-message.ts"
+import { Closing, type Run } from "./run.ts"
+import { finishStep, type Next, sealFailed } from "./step.ts"
+import { listGrants, planStep, type Step } from "./step-plan.ts"
+import type { Call } from "./tool-calls.ts"
+
+/** So often a run that was cut off is gone on with. */
+export const recoveriesMax = 3
+
+/**
+ * Repairs what a writer that died left open, so that the history reads as a valid conversation, and says whether the run
+ * goes on from there.
+ */
+export async function recoverRun(run: Run, options?: { mayGoOn?: boolean }): Promise<Next> {
+  run.approvals.inherit(await run.engine.store.permissions({ sessionID: run.sessionID, open: true }))
+  run.isReady = true
+  const { wasAborted } = await run.takeOldAborts()
+  const wants = options?.mayGoOn ?? run.engine.recover
+  const mayGoOn = wants && !wasAborted && interruptions(run) < recoveriesMax
+  run.beginTurn()
+  // With nothing left to go on with, an abort is about the prompt that comes next.
+  run.isInTurn = isLeft(run.memo.last, { mayGoOn })
+  if (run.isInTurn) await run.handleInbox()
+  try {
+    const next = await repair(run, { mayGoOn })
+    if (next === "idle") run.isInTurn = false
+    return next
+  } finally {
+    if (!run.writer.signal.aborted) await run.approvals.dropInherited()
+  }
+}
+
+function isLeft(last: HistoryItem | undefined, { mayGoOn }: { mayGoOn: boolean }): boolean {
+  if (last?.message.role !== "assistant") return false
+  return !last.sealed || (mayGoOn && isUnfinished(last.message))
+}
+
+async function repair(run: Run, { mayGoOn }: { mayGoOn: boolean }): Promise<Next> {
+  const last = run.memo.last
+  if (last?.message.role !== "assistant") return "idle"
+  run.promptID = last.message.parentID
+  if (last.sealed) {
+    if (!isUnfinished(last.message)) return "idle"
+    if (mayGoOn) return "continue"
+    if (last.message.finish === "tool-calls") await sealInterrupted(run, last.message)
+    return "idle"
+  }
+  const open = reopened(run, last)
+  const user = userOf(run, open.message.parentID)
+  const hasEnded = open.message.finish !== undefined
+  if (mayGoOn && user && hasEnded) return resume(run, open, user)
+  await sealFailed(run, { open, error: ended(), snapshot: snapshotOf(open) })
+  return mayGoOn && user ? "continue" : "idle"
+}
+
+function ended(): Closing {
+  return new Closing("The process that ran it ended.")
+}
+
+/** The process ended between two steps: nothing is open, but nobody has answered. */
+async function sealInterrupted(run: Run, last: AssistantBody): Promise<void> {
+  const now = run.engine.clock.now()
+  const message: AssistantBody = {
+    ...withoutSession(last),
+    id: run.engine.newID("message"),
+    time: { created: now, completed: now },
+    error: { name: "InterruptedError", data: { message: ended().message } },
+    finish: "interrupted",
+    cost: 0,
+    tokens: noTokens(),
+  }
+  const { sessionID } = run
+  const { version } = await run.writer.commit([
+    { op: "message.append", sessionID, message, parts: [], sealed: true },
+  ])
+  run.memo.add({
+    position: run.memo.count,
+    version,
+    sealed: true,
+    message: { ...message, sessionID },
+    parts: [],
+  })
+}
+
+function isUnfinished(message: AssistantBody): boolean {
+  return message.finish === "interrupted" || message.finish === "tool-calls"
+}
+
+/** A step whose model had ended: the calls that had not begun, or may be repeated, are run; the others were cut off. */
+async function resume(run: Run, open: OpenMessage, user: UserBody): Promise<Next> {
+  let plan: Step | undefined
+  try {
+    plan = await planStep(run, { open, user, grants: listGrants(run) })
+    const now = run.engine.clock.now()
+    const calls: Call[] = []
+    // Counts as an interruption, lest a call that kills its process is run for ever.
+    const ops = [open.putOp(retryPart(run, now))]
+    for (const part of [...open.parts]) {
+      if (part.type !== "tool" || isSettled(part.state)) continue
+      const isSafe = part.state.status === "pending" || plan.tools.get(part.tool)?.replay === "safe"
+      if (isSafe) calls.push(callOf(part))
+      else ops.push(open.putOp({ ...part, state: interruptTool(part.state, now) }))
+    }
+    await run.writer.commit(ops)
+    if (calls.length > 0) return await finishStep(plan, calls)
+    return await finishStep({ ...plan, snapshot: () => snapshotOf(open) }, [])
+  } catch (error) {
+    return sealFailed(run, { open, error, snapshot: plan?.snapshot() ?? snapshotOf(open) })
+  }
+}
+
+function retryPart(run: Run, nowMs: number): PartBody {
+  return {
+    id: run.engine.newID("part"),
+    type: "retry",
+    attempt: interruptions(run) + 1,
+    error: { name: "InterruptedError", data: { message: ended().message } },
+    time: { created: nowMs },
+  }
+}
+
+function callOf(part: Extract<PartBody, { type: "tool" }>): Call {
+  const { state } = part
+  const text = state.status === "pending" && state.raw !== "" ? state.raw : JSON.stringify(state.input)
+  return { partID: part.id, callID: part.callID, tool: part.tool, text }
+}
+
+function reopened(run: Run, item: HistoryItem): OpenMessage {
+  const parts = item.parts.map(({ sessionID: _s, messageID: _m, ...part }) => part as PartBody)
+  return new OpenMessage({
+    writer: run.writer,
+    hub: run.engine.hub,
+    position: item.position,
+    message: withoutSession(item.message as AssistantBody),
+    parts,
+  })
+}
+
+/** How often the answer to the last prompt was cut off. */
+function interruptions(run: Run): number {
+  let count = 0
+  for (const { message, parts } of [...run.memo.items].reverse()) {
+    if (message.role !== "assistant") break
+    if (message.finish === "interrupted") count++
+    for (const part of parts) if (part.type === "retry" && part.error.name === "InterruptedError") count++
+  }
+  return count
+}
+
+function withoutSession(message: AssistantBody & { sessionID?: string }): AssistantBody {
+  const { sessionID: _, ...body } = message
+  return body
+}
+
+function userOf(run: Run, messageID: string): UserBody | undefined {
+  const item = run.memo.items.findLast(({ message }) => message.id === messageID)
+  if (item?.message.role !== "user") return undefined
+  const { sessionID: _, ...user } = item.message
+  return user
+}
+
+function snapshotOf(open: OpenMessage): string | undefined {
+  const part = open.parts.find((candidate) => candidate.type === "snapshot")
+  return part?.type === "snapshot" ? part.snapshot : undefined
+}

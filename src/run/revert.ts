@@ -1,0 +1,165 @@
+import {
+  type FileDiff,
+  type HistoryItem,
+  type Part,
+  type Revert,
+  type Session,
+  StemmaError,
+} from "../protocol/index.ts"
+import { type RevertMark, revertPlan } from "../session/index.ts"
+import type { Op } from "../stores/commit.ts"
+import type { Store } from "../stores/store.ts"
+import { unifiedDiff } from "../workspace/line-diff.ts"
+import type { Snapshots } from "../workspace/workspace.ts"
+import type { Run } from "./run.ts"
+import { mergeDiffs, summaryOf } from "./summary.ts"
+import { findMessage } from "./waiters.ts"
+
+const diffUnitsMax = 200_000
+
+export interface Reverted {
+  session: Session
+  /** Files that were brought back to what they were. */
+  files: string[]
+  /** Why files were not restored, for a person; undefined if all were. */
+  notice?: string
+}
+
+/** Marks the session as reverted to before a message, or one of its parts, and restores the files changed since then. */
+export async function markRevert(run: Run, mark: RevertMark): Promise<Reverted> {
+  await run.setup()
+  const { store } = run.engine
+  const { sessionID } = run
+  const known = run.session.revert
+  const items = await itemsFrom(store, sessionID, mark.messageID)
+  // Checks the part, too.
+  revertPlan(items, mark, { newID: run.engine.newID })
+  const { snapshots } = run.project
+  // A second revert starts from the files as they were before the first one.
+  if (known) await restoreMarked(run, known)
+  const before = known?.snapshot ?? (await snapshots.take())
+  const restored = await restoreFiles(snapshots, changedFiles(items, mark))
+  const after = await snapshots.take()
+  const isKnown = before !== undefined && after !== undefined
+  const diffs = isKnown ? await snapshots.diff(before, after, restored.files) : []
+  const summary = summaryOf(mergeDiffs(run.session.summary?.diffs ?? [], diffs))
+  const revert: Revert = {
+    ...mark,
+    ...(before !== undefined && { snapshot: before }),
+    ...(diffs.length > 0 && { diff: diffText(diffs) }),
+  }
+  const { notice = snapshotNotice(run) } = restored
+  await run.writer.commit([
+    { op: "session.patch", sessionID, set: { revert, ...(diffs.length > 0 && { summary }) } },
+  ])
+  return {
+    session: await store.session(sessionID),
+    files: restored.files,
+    ...(notice !== undefined && { notice }),
+  }
+}
+
+/** Takes the mark away and brings the files back to what they were before the revert. */
+export async function clearRevert(run: Run): Promise<Reverted> {
+  await run.setup()
+  const { store } = run.engine
+  const { sessionID } = run
+  const { revert } = run.session
+  if (!revert) return { session: run.session, files: [] }
+  const { snapshots } = run.project
+  const before = await snapshots.take()
+  const restored = await restoreMarked(run, revert)
+  const after = await snapshots.take()
+  const isKnown = before !== undefined && after !== undefined
+  const diffs = isKnown ? await snapshots.diff(before, after, restored.files) : []
+  const summary = summaryOf(mergeDiffs(run.session.summary?.diffs ?? [], diffs))
+  await run.writer.commit([
+    { op: "session.patch", sessionID, set: { revert: null, ...(diffs.length > 0 && { summary }) } },
+  ])
+  return { session: await store.session(sessionID), ...restored }
+}
+
+/** What makes a revert real, for the commit that takes the next prompt. */
+export async function revertOps(run: Run): Promise<Op[]> {
+  const { revert } = run.session
+  if (!revert) return []
+  const { store, newID } = run.engine
+  const page = await store.history(run.sessionID, { messageID: revert.messageID })
+  const plan = revertPlan(page.items, revert, { newID })
+  return [{ op: "history.move", sessionID: run.sessionID, segment: newID("segment"), ...plan }]
+}
+
+async function itemsFrom(store: Store, sessionID: string, messageID: string): Promise<HistoryItem[]> {
+  const marked = await findMessage(store, sessionID, messageID)
+  if (!marked) {
+    throw new StemmaError(
+      "not_found",
+      `Message ${messageID} is not in session ${sessionID}. Read its history again.`,
+    )
+  }
+  const items: HistoryItem[] = []
+  for (let from = marked.position; ; ) {
+    const page = await store.history(sessionID, { from, take: "start", limit: 1000 })
+    items.push(...page.items)
+    if (!page.more || page.items.length === 0) return items
+    from = page.items.at(-1)!.position + 1
+  }
+}
+
+/** The files that the messages from the mark on changed, with the snapshot in which each was as before. */
+function changedFiles(items: readonly HistoryItem[], mark: RevertMark): Map<string, string> {
+  const files = new Map<string, string>()
+  for (const { message, parts } of items) {
+    const isMarked = message.id === mark.messageID && mark.partID !== undefined
+    const from = isMarked ? parts.findIndex((part) => part.id === mark.partID) : 0
+    for (const part of parts.slice(Math.max(0, from)) as Part[]) {
+      if (part.type !== "patch") continue
+      for (const file of part.files) if (!files.has(file)) files.set(file, part.hash)
+    }
+  }
+  return files
+}
+
+async function restoreFiles(
+  snapshots: Snapshots,
+  wanted: ReadonlyMap<string, string>,
+): Promise<{ files: string[]; notice?: string }> {
+  if (wanted.size === 0) return { files: [] }
+  if (snapshots.unavailable !== undefined) {
+    return { files: [], notice: snapshots.unavailable }
+  }
+  const bySnapshot = Map.groupBy(wanted.keys(), (file) => wanted.get(file)!)
+  const files: string[] = []
+  const failed: string[] = []
+  for (const [snapshot, names] of bySnapshot) {
+    const result = await snapshots.restore(snapshot, names)
+    files.push(...result.restored, ...result.removed)
+    failed.push(...result.failed)
+  }
+  return {
+    files,
+    ...(failed.length > 0 && { notice: `These files could not be restored: ${failed.join(", ")}` }),
+  }
+}
+
+/** Brings back the files as they were before the mark was set. */
+async function restoreMarked(run: Run, revert: Revert): Promise<{ files: string[]; notice?: string }> {
+  const { snapshot } = revert
+  if (snapshot === undefined) {
+    const notice = snapshotNotice(run)
+    return { files: [], ...(notice !== undefined && { notice }) }
+  }
+  const items = await itemsFrom(run.engine.store, run.sessionID, revert.messageID)
+  const files = [...changedFiles(items, revert).keys()]
+  return restoreFiles(run.project.snapshots, new Map(files.map((file) => [file, snapshot])))
+}
+
+function snapshotNotice(run: Run): string | undefined {
+  const { unavailable } = run.project.snapshots
+  return unavailable
+}
+
+function diffText(diffs: readonly FileDiff[]): string {
+  const text = diffs.map(({ file, before, after }) => unifiedDiff(before, after, { file })).join("")
+  return text.length > diffUnitsMax ? `${text.slice(0, diffUnitsMax)}\n[cut]\n` : text
+}

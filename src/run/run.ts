@@ -1,0 +1,155 @@
+import type { HistoryItem, InboxItem, Session } from "../protocol/index.ts"
+import { Approvals } from "./approvals.ts"
+import type { Engine } from "./engine.ts"
+import type { HistoryMemo } from "./history-memo.ts"
+import type { LeaseKeeper } from "./lease-keeper.ts"
+import type { Project, Setup } from "./project.ts"
+import type { ReadMemory } from "./read-memory.ts"
+import { RunWriter } from "./writer.ts"
+
+/** The reason with which a run is cut off because its process closes: it is sealed as interrupted, not as aborted. */
+export class Closing extends Error {
+  override name = "Closing"
+}
+
+/** Somebody asked the run to stop. */
+export class Aborted extends Error {
+  override name = "Aborted"
+}
+
+/**
+ * One session's run in this process, from the claim of the lease to its release. Everything that writes the session's
+ * history goes through its writer.
+ */
+export class Run {
+  readonly engine: Engine
+  readonly project: Project
+  readonly writer: RunWriter
+  readonly memo: HistoryMemo
+  readonly approvals: Approvals
+  readonly reads: ReadMemory
+  /** The row as it was last read; fields that this run changes are kept up to date. */
+  session: Session
+  /** Steps of the present turn. */
+  steps = 0
+  /** Calls of the present turn, settled, in order: what a doom loop is found in. */
+  readonly calls: { tool: string; input: string; result: string }[] = []
+  /** The user message that the present turn answers. */
+  promptID: string | undefined
+  /** A person has let this run go past its budget. */
+  isOverBudget = false
+  readonly #onAnswered: ((items: readonly HistoryItem[]) => void) | undefined
+  #turn = new AbortController()
+  #closing: Closing | undefined
+  #handling: Promise<void> = Promise.resolve()
+
+  constructor(options: {
+    engine: Engine
+    project: Project
+    session: Session
+    lease: LeaseKeeper
+    memo: HistoryMemo
+    reads: ReadMemory
+    /** Called when a turn is over, with all items of it and those before. */
+    onAnswered?: (items: readonly HistoryItem[]) => void
+  }) {
+    const { engine, project } = options
+    this.#onAnswered = options.onAnswered
+    this.engine = engine
+    this.project = project
+    this.session = options.session
+    this.memo = options.memo
+    this.reads = options.reads
+    this.writer = new RunWriter(engine.store, options.lease)
+    this.approvals = new Approvals({ engine, writer: this.writer, project, setup: () => project.setup() })
+  }
+
+  get sessionID(): string {
+    return this.session.id
+  }
+
+  get isClosing(): boolean {
+    return this.#closing !== undefined
+  }
+
+  /** Aborted when the turn must stop: by a person, because the process closes, or because the lease is lost. */
+  get signal(): AbortSignal {
+    return this.#signal
+  }
+
+  #signal: AbortSignal = new AbortController().signal
+
+  async setup(): Promise<Setup> {
+    return this.project.setup()
+  }
+
+  /** A prompt is being answered: an abort is about that. */
+  isInTurn = false
+  /** What the writer before this one left is known: answers in the inbox find their questions. */
+  isReady = false
+
+  beginTurn(): void {
+    this.isInTurn = true
+    this.#turn = new AbortController()
+    this.#signal = AbortSignal.any([this.#turn.signal, this.writer.signal])
+    if (this.#closing) this.#turn.abort(this.#closing)
+    this.steps = 0
+    this.calls.length = 0
+  }
+
+  abort(reason: string): void {
+    this.#turn.abort(new Aborted(reason))
+  }
+
+  /** Cuts the run off: nothing new is begun, what runs is sealed as interrupted. */
+  close(): void {
+    this.#closing ??= new Closing("The process that ran it was closed.")
+    this.#turn.abort(this.#closing)
+  }
+
+  /** Tells those who wait for an answer that there may be one. */
+  tellAnswered(): void {
+    this.#onAnswered?.(this.memo.items)
+  }
+
+  /** Acts at once on what does not wait for the next step: answers and aborts. */
+  async handleInbox(): Promise<void> {
+    return this.#oneByOne(async () => {
+      if (!this.isReady) return
+      for (const item of await this.engine.store.inbox(this.sessionID)) await this.#handle(item)
+    })
+  }
+
+  /** Takes the aborts that came before the first prompt: they were meant for what was there before this run. */
+  async takeOldAborts(): Promise<{ wasAborted: boolean }> {
+    let wasAborted = false
+    await this.#oneByOne(async () => {
+      const { sessionID } = this
+      for (const item of await this.engine.store.inbox(sessionID)) {
+        if (item.type === "prompt") return
+        if (item.type !== "abort") continue
+        await this.writer.commit([{ op: "inbox.take", sessionID, itemID: item.id }])
+        wasAborted = true
+      }
+    })
+    return { wasAborted }
+  }
+
+  /** Two at a time would take the same item twice. */
+  async #oneByOne(work: () => Promise<void>): Promise<void> {
+    const next = this.#handling.then(async () => {
+      if (!this.writer.signal.aborted) await work()
+    })
+    this.#handling = next.catch(() => {})
+    return next
+  }
+
+  async #handle(item: InboxItem): Promise<void> {
+    if (item.type === "answer") await this.approvals.answer(item)
+    // Before a turn, an abort that follows a prompt waits for that prompt to be taken.
+    if (item.type === "abort" && this.isInTurn) {
+      await this.writer.commit([{ op: "inbox.take", sessionID: this.sessionID, itemID: item.id }])
+      this.abort(item.reason ?? "The run was aborted.")
+    }
+  }
+}

@@ -1,0 +1,144 @@
+import type { HistoryItem, PermissionRequest, Session, StemmaEvent, Todo } from "../protocol/index.ts"
+import { estimateMessageTokens, sessionText, statistics, transcript, visibleItems } from "../session/index.ts"
+import { EventIterator } from "../stream/event-iterator.ts"
+import { type AppendInput, appendMessage } from "./append.ts"
+import type { Coordinator } from "./coordinator.ts"
+import type { Engine } from "./engine.ts"
+import { HistoryMemo } from "./history-memo.ts"
+import { admitPrompt, type PromptOptions, type PromptPart, promptItem } from "./prompt.ts"
+import { PromptRun } from "./prompt-run.ts"
+import { offeredAgent } from "./step-plan.ts"
+import { findAnswer, findMessage } from "./waiters.ts"
+
+/** One session, to talk to. It holds nothing: any number of handles, in any number of processes, may be used at once. */
+export class SessionHandle {
+  readonly id: string
+  readonly #engine: Engine
+  readonly #coordinator: Coordinator
+
+  constructor(options: { id: string; engine: Engine; coordinator: Coordinator }) {
+    this.id = options.id
+    this.#engine = options.engine
+    this.#coordinator = options.coordinator
+  }
+
+  /** The session's row as it is now. */
+  async info(): Promise<Session> {
+    return this.#engine.store.session(this.id)
+  }
+
+  /**
+   * Sends a prompt. Await it for the reply, or iterate over it for the events until then. Once `admitted` resolves, the
+   * prompt survives whatever happens to this process.
+   */
+  prompt(input: string | readonly PromptPart[], options: PromptOptions = {}): PromptRun {
+    const { store, hub } = this.#engine
+    const prompt = this.#coordinator.accept(async () =>
+      promptItem({ engine: this.#engine, session: await this.info(), input, prompt: options }),
+    )
+    let isDuplicate = false
+    return new PromptRun({
+      messageID: prompt.then(({ id }) => id),
+      subscribe: () => hub.subscribe({ scope: { sessionID: this.id } }),
+      admit: async () => {
+        isDuplicate = (await admitPrompt(store, await prompt)).isDuplicate
+      },
+      answer: async () => {
+        const { id } = await prompt
+        const known = isDuplicate ? await findAnswer(store, this.id, id) : undefined
+        if (known) return { item: known, isOld: true }
+        // Perhaps somebody goes on with it, perhaps it stays as it is.
+        const cutOff = isDuplicate ? await findAnswer(store, this.id, id, { isOver: true }) : undefined
+        const answer = this.#coordinator.waiters.add(this.id, id)
+        this.#coordinator.wake(this.id)
+        const item = await answer
+        return { item, isOld: item.message.id === cutOff?.message.id }
+      },
+    })
+  }
+
+  /** Adds a message without asking a model: an import, something to know beforehand, a tool's result. */
+  async append(input: AppendInput): Promise<HistoryItem> {
+    return this.#coordinator.exclusive(this.id, (run) => appendMessage(run, input))
+  }
+
+  /** Stops what runs, here or in another process. Does nothing if nothing runs. */
+  async abort(reason = "The run was aborted."): Promise<void> {
+    if (this.#coordinator.abort(this.id, reason)) return
+    const { store, clock, newID } = this.#engine
+    // In this order: a prompt that is taken in between is seen twice rather than never.
+    const isWaiting = (await store.inbox(this.id)).some((item) => item.type === "prompt")
+    const { items } = await store.history(this.id, { limit: 1 })
+    const isOpen = items[0] !== undefined && !items[0].sealed
+    if (!isOpen && !isWaiting) return
+    await store.admit({ id: newID("part"), sessionID: this.id, type: "abort", time: clock.now(), reason })
+  }
+
+  /** The history, oldest first; what a revert hides is left out. `last` takes only so many messages. */
+  async messages(options: { last?: number } = {}): Promise<readonly HistoryItem[]> {
+    const { store } = this.#engine
+    const { revert } = await this.info()
+    const items: HistoryItem[] = []
+    let to: number | undefined
+    const wanted = options.last ?? Number.POSITIVE_INFINITY
+    while (items.length < wanted) {
+      const limit = Math.min(1000, wanted - items.length)
+      const page = await store.history(this.id, { take: "end", limit, ...(to !== undefined && { to }) })
+      items.unshift(...page.items)
+      to = page.items[0]?.position
+      if (!page.more || to === undefined) break
+    }
+    if (!revert) return items
+    const marked = await findMessage(store, this.id, revert.messageID)
+    return visibleItems(items, revert, { ...(marked && { position: marked.position }) })
+  }
+
+  /** The history as people read it. */
+  async transcript(options: { last?: number } = {}): Promise<string> {
+    return transcript(await this.messages(options))
+  }
+
+  /** Only what was said. */
+  async text(): Promise<string> {
+    return sessionText(await this.messages())
+  }
+
+  /** The tools that were called, in the order of their first call. */
+  async toolsUsed(): Promise<string[]> {
+    return statistics(await this.messages()).tools
+  }
+
+  /** About how many tokens of history the next call would send. */
+  async contextSize(): Promise<number> {
+    const session = await this.info()
+    const memo = new HistoryMemo()
+    await memo.refresh(this.#engine.store, session)
+    const items = visibleItems(memo.items, session.revert)
+    return items.reduce((sum, item) => sum + estimateMessageTokens(item), 0)
+  }
+
+  /** Who answers from now on. */
+  async setAgent(name: string): Promise<Session> {
+    const { store, projects } = this.#engine
+    const session = await this.info()
+    const agent = offeredAgent(await (await projects.get(session.directory)).setup(), name)
+    await store.commit({ ops: [{ op: "session.patch", sessionID: this.id, set: { agent: agent.name } }] })
+    return this.info()
+  }
+
+  async todos(): Promise<Todo[]> {
+    return this.#engine.store.todos(this.id)
+  }
+
+  /** Questions that wait for a person. */
+  async questions(): Promise<PermissionRequest[]> {
+    return this.#engine.store.permissions({ sessionID: this.id, open: true })
+  }
+
+  /** Events of this session from now on. */
+  events(options: { signal?: AbortSignal } = {}): AsyncIterableIterator<StemmaEvent, undefined> {
+    const { signal } = options
+    const scope = { sessionID: this.id }
+    return new EventIterator(() => this.#engine.hub.subscribe({ scope, ...(signal && { signal }) }))
+  }
+}

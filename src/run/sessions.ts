@@ -1,0 +1,299 @@
+import { readFile } from "node:fs/promises"
+import {
+  type NewSession,
+  parseOrInvalid,
+  Ruleset,
+  RulesInput,
+  type Session,
+  SessionID,
+  SessionPatch,
+  StemmaError,
+  type Tokens,
+  version,
+} from "../protocol/index.ts"
+import { defaultTitle, type RevertMark, type Statistics, statistics, toRuleset } from "../session/index.ts"
+import type { Page, Removal, SearchPage, SearchQuery, SessionQuery } from "../stores/store.ts"
+import type { Coordinator } from "./coordinator.ts"
+import type { Engine } from "./engine.ts"
+import { modelRef } from "./prompt.ts"
+import { clearRevert, markRevert, type Reverted } from "./revert.ts"
+import { SessionHandle } from "./session-handle.ts"
+import { offeredAgent } from "./step-plan.ts"
+
+export interface CreateOptions {
+  /** The same id again gives the same session. */
+  id?: string
+  /** An outside name, unique per agent. */
+  key?: string
+  /** Where it works; the directory that Stemma was opened with if absent. */
+  directory?: string
+  parentID?: string
+  agent?: string
+  /** `provider/model`. */
+  model?: string
+  title?: string
+  permission?: RulesInput | Ruleset
+  maxHistory?: number
+  budget?: number
+  /** Files that the session knows from the start. */
+  files?: readonly string[]
+}
+
+export interface UpdateOptions {
+  title?: string
+  agent?: string | null
+  model?: string | null
+  permission?: RulesInput | Ruleset | null
+  maxHistory?: number | null
+  budget?: number | null
+  key?: string | null
+}
+
+export interface SessionStatistics extends Statistics {
+  cost: number
+  tokens: Tokens
+}
+
+/** The sessions of a store: made, found, changed and removed. */
+export class Sessions {
+  readonly #engine: Engine
+  readonly #coordinator: Coordinator
+  readonly #directory: string
+
+  constructor(options: { engine: Engine; coordinator: Coordinator; directory: string }) {
+    this.#engine = options.engine
+    this.#coordinator = options.coordinator
+    this.#directory = options.directory
+  }
+
+  /** Makes a session. With the `id` of one that is there, gives that one. */
+  async create(options: CreateOptions = {}): Promise<SessionHandle> {
+    const { store, newID } = this.#engine
+    const id =
+      options.id === undefined ? newID("session") : parseOrInvalid(SessionID, options.id, "The session id")
+    if (options.id !== undefined && (await this.#find(id))) return this.#handle(id)
+    const session = await this.#newSession(id, options)
+    const files = await readFiles(options.files ?? [], session.directory)
+    try {
+      await store.commit({
+        ops: [
+          { op: "session.create", session, segment: newID("segment") },
+          ...files.map((text) => this.#fileOp(session, text)),
+        ],
+      })
+    } catch (error) {
+      // Somebody else made the same one at the same time.
+      const isMine = options.id !== undefined && StemmaError.is(error, "conflict") && (await this.#find(id))
+      if (!isMine) throw error
+    }
+    return this.#handle(id)
+  }
+
+  /**
+   * The session that one comes back to: of the project, or with a name. It is made on first use, by whoever is first.
+   */
+  async current(options: { scope?: "project" | (string & {}); agent?: string } = {}): Promise<SessionHandle> {
+    const { agent } = options
+    const key = await this.#currentKey(options.scope)
+    for (let attempt = 0; ; attempt++) {
+      const found = await this.#byKey(key, agent)
+      if (found) return this.#handle(found.id)
+      try {
+        return await this.create({ key, ...(agent !== undefined && { agent }) })
+      } catch (error) {
+        if (!StemmaError.is(error, "conflict") || attempt > 2) throw error
+      }
+    }
+  }
+
+  /** Lets the current session go, with all it has, and begins a new one under its name. */
+  async reset(options: { scope?: "project" | (string & {}); agent?: string } = {}): Promise<SessionHandle> {
+    const found = await this.#byKey(await this.#currentKey(options.scope), options.agent)
+    if (found) await this.#patch(found.id, { key: null })
+    return this.current(options)
+  }
+
+  async get(id: string): Promise<SessionHandle> {
+    await this.#engine.store.session(parseOrInvalid(SessionID, id, "The session id"))
+    return this.#handle(id)
+  }
+
+  async list(query: SessionQuery = {}): Promise<Page<Session>> {
+    return this.#engine.store.sessions(query)
+  }
+
+  async children(parentID: string, query: Omit<SessionQuery, "parentID"> = {}): Promise<Page<Session>> {
+    return this.#engine.store.sessions({ ...query, parentID })
+  }
+
+  /** Sets single fields; `null` removes one. */
+  async update(id: string, fields: UpdateOptions): Promise<Session> {
+    const { permission, model, agent, ...rest } = fields
+    if (typeof agent === "string") await this.#checkAgent(id, agent)
+    const set = {
+      ...rest,
+      ...(agent !== undefined && { agent }),
+      ...(model !== undefined && { model: model === null ? null : modelRef(model) }),
+      ...(permission !== undefined && { permission: permission === null ? null : rulesOf(permission) }),
+    }
+    return this.#patch(id, parseOrInvalid(SessionPatch, set, "The change"))
+  }
+
+  /** Makes the session the most recently used. */
+  async touch(id: string): Promise<Session> {
+    const { time } = await this.#engine.store.session(id)
+    return this.#patch(id, { time: { updated: Math.max(this.#engine.clock.now(), time.updated) } })
+  }
+
+  /** A new session with the history of another: the whole, or what came before a message. */
+  async fork(id: string, options: { messageID?: string; title?: string } = {}): Promise<SessionHandle> {
+    const { store, newID, clock } = this.#engine
+    const source = await store.session(id)
+    const now = clock.now()
+    const forkID = newID("session")
+    const { messageID } = options
+    await store.commit({
+      ops: [
+        {
+          op: "session.fork",
+          sourceID: id,
+          ...(messageID !== undefined && { messageID }),
+          session: {
+            id: forkID,
+            title: options.title ?? source.title,
+            version,
+            time: { created: now, updated: now },
+          },
+          segment: newID("segment"),
+        },
+      ],
+    })
+    return this.#handle(forkID)
+  }
+
+  /** Goes back to before a message, or one of its parts, with the files; the next prompt makes it real. */
+  async revert(id: string, mark: RevertMark): Promise<Reverted> {
+    return this.#coordinator.exclusive(id, (run) => markRevert(run, mark))
+  }
+
+  /** Takes a revert back, with the files, as long as no prompt has made it real. */
+  async unrevert(id: string): Promise<Reverted> {
+    return this.#coordinator.exclusive(id, clearRevert)
+  }
+
+  /** Puts it away; `archived: false` brings it back. */
+  async archive(id: string, options: { archived?: boolean } = {}): Promise<Session> {
+    const archived = options.archived === false ? null : this.#engine.clock.now()
+    return this.#patch(id, { time: { archived } })
+  }
+
+  /** Aborts what runs and removes the session with its children. Says what stays because forks share it. */
+  async remove(id: string): Promise<Removal> {
+    this.#coordinator.abort(id, "The session was removed.")
+    return this.#engine.store.remove(id)
+  }
+
+  async search(query: string | SearchQuery): Promise<SearchPage> {
+    return this.#engine.store.search(typeof query === "string" ? { text: query } : query)
+  }
+
+  async stats(id: string): Promise<SessionStatistics> {
+    const handle = this.#handle(id)
+    const { cost, tokens } = await handle.info()
+    return { ...statistics(await handle.messages()), cost, tokens }
+  }
+
+  #handle(id: string): SessionHandle {
+    return new SessionHandle({ id, engine: this.#engine, coordinator: this.#coordinator })
+  }
+
+  async #find(id: string): Promise<Session | undefined> {
+    try {
+      return await this.#engine.store.session(id)
+    } catch (error) {
+      if (StemmaError.is(error, "not_found")) return undefined
+      throw error
+    }
+  }
+
+  async #byKey(key: string, agent: string | undefined): Promise<Session | undefined> {
+    const page = await this.#engine.store.sessions({ key, limit: 100 })
+    return page.items.find((session) => session.agent === agent)
+  }
+
+  async #currentKey(scope: string | undefined): Promise<string> {
+    if (scope !== undefined && scope !== "project") return `current:name:${scope}`
+    const { loaded } = await (await this.#engine.projects.get(this.#directory)).setup()
+    return `current:project:${loaded.project.id}`
+  }
+
+  async #patch(id: string, set: SessionPatch): Promise<Session> {
+    await this.#engine.store.commit({ ops: [{ op: "session.patch", sessionID: id, set }] })
+    return this.#engine.store.session(id)
+  }
+
+  async #checkAgent(id: string, name: string): Promise<void> {
+    const { directory } = await this.#engine.store.session(id)
+    offeredAgent(await (await this.#engine.projects.get(directory)).setup(), name)
+  }
+
+  async #newSession(id: string, options: CreateOptions): Promise<NewSession> {
+    const { clock, projects } = this.#engine
+    const project = await projects.get(options.directory ?? this.#directory)
+    const setup = await project.setup()
+    if (options.agent !== undefined) offeredAgent(setup, options.agent)
+    const now = clock.now()
+    const { key, parentID, agent, model, permission, maxHistory, budget } = options
+    return {
+      id,
+      projectID: setup.loaded.project.id,
+      directory: project.directory,
+      title: options.title ?? defaultTitle({ child: parentID !== undefined, nowMs: now }),
+      version,
+      time: { created: now, updated: now },
+      ...(key !== undefined && { key }),
+      ...(parentID !== undefined && { parentID }),
+      ...(agent !== undefined && { agent }),
+      ...(model !== undefined && { model: modelRef(model) }),
+      ...(permission !== undefined && { permission: rulesOf(permission) }),
+      ...(maxHistory !== undefined && { maxHistory }),
+      ...(budget !== undefined && { budget }),
+    }
+  }
+
+  #fileOp(session: NewSession, text: string) {
+    const { newID, clock } = this.#engine
+    return {
+      op: "message.append" as const,
+      sessionID: session.id,
+      message: {
+        id: newID("message"),
+        role: "user" as const,
+        time: { created: clock.now() },
+        agent: session.agent ?? "build",
+        model: session.model ?? { providerID: "none", modelID: "none" },
+      },
+      parts: [{ id: newID("part"), type: "text" as const, text, synthetic: true }],
+      sealed: true,
+    }
+  }
+}
+
+function rulesOf(input: RulesInput | Ruleset): Ruleset {
+  const schema = Array.isArray(input) ? Ruleset : RulesInput
+  return toRuleset(parseOrInvalid(schema as typeof RulesInput, input, "The rules"))
+}
+
+/** All or none: a file that cannot be read is an error before anything is made. */
+async function readFiles(files: readonly string[], directory: string): Promise<string[]> {
+  const { resolve } = await import("node:path")
+  return Promise.all(
+    files.map(async (file) => {
+      try {
+        return `File ${file}:\n${await readFile(resolve(directory, file), "utf8")}`
+      } catch (error) {
+        throw new StemmaError("not_found", `The file ${file} cannot be read: ${(error as Error).message}`)
+      }
+    }),
+  )
+}

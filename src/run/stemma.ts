@@ -1,0 +1,105 @@
+import type { PendingTrust } from "../config/load.ts"
+import type { SessionStatus, StemmaEvent } from "../protocol/index.ts"
+import type { Scope, Store } from "../stores/store.ts"
+import { EventIterator } from "../stream/event-iterator.ts"
+import type { Hub, Subscription } from "../stream/hub.ts"
+import type { Coordinator } from "./coordinator.ts"
+import type { Engine } from "./engine.ts"
+import { Permissions } from "./permissions.ts"
+import type { Project } from "./project.ts"
+import { Sessions } from "./sessions.ts"
+
+/** A running Stemma: sessions, their events, and the questions they ask. Made by `openStemma`. */
+export class Stemma implements AsyncDisposable {
+  readonly sessions: Sessions
+  readonly permissions: Permissions
+  readonly store: Store
+  readonly directory: string
+  readonly #engine: Engine
+  readonly #coordinator: Coordinator
+  readonly #closeRest: () => Promise<void>
+  #closing: Promise<void> | undefined
+
+  constructor(options: {
+    engine: Engine
+    coordinator: Coordinator
+    directory: string
+    /** Lets go of what was opened beside the coordinator. */
+    closeRest: () => Promise<void>
+  }) {
+    this.#engine = options.engine
+    this.#coordinator = options.coordinator
+    this.#closeRest = options.closeRest
+    this.store = options.engine.store
+    this.directory = options.directory
+    this.sessions = new Sessions(options)
+    this.permissions = new Permissions(options)
+  }
+
+  /** What happens in all sessions, or those in scope, from now on. */
+  events(
+    options: { scope?: Scope; signal?: AbortSignal } = {},
+  ): AsyncIterableIterator<StemmaEvent, undefined> {
+    return new EventIterator(() => this.#engine.hub.subscribe(options))
+  }
+
+  /**
+   * The same with cursors: what `since` missed first, then live. A slow reader is closed with a cursor to continue from;
+   * nobody waits for it.
+   */
+  subscribe(options: Parameters<Hub["subscribe"]>[0] = {}): Subscription {
+    return this.#engine.hub.subscribe(options)
+  }
+
+  /** What a session is doing in this process. */
+  status(sessionID: string): SessionStatus {
+    return this.#engine.hub.status(sessionID)
+  }
+
+  /**
+   * What a directory's config files, agents, commands and skills would be allowed if they were trusted; undefined if there is
+   * nothing to trust. Show it to a person, then give its `hash` to `trust`.
+   */
+  async pendingTrust(directory?: string): Promise<PendingTrust | undefined> {
+    return (await this.project(directory)).source.pending()
+  }
+
+  /** Trusts the config files of a project as they are now. A change of them ends it. */
+  async trust(options: { directory?: string; hash?: string } = {}): Promise<void> {
+    const { directory, ...rest } = options
+    await (await this.project(directory)).source.trust(rest)
+  }
+
+  async untrust(directory?: string): Promise<void> {
+    await (await this.project(directory)).source.untrust()
+  }
+
+  /** What of the config was ignored or is wrong, and what to do about it: a sentence each. */
+  async notices(directory?: string): Promise<readonly string[]> {
+    return (await (await this.project(directory)).setup()).loaded.notices
+  }
+
+  /** The config, agents, models and tools of a directory. */
+  async project(directory = this.directory): Promise<Project> {
+    return this.#engine.projects.get(directory)
+  }
+
+  /**
+   * Takes no more prompts, waits for the runs that are going, and lets go of everything. Called a second time while it
+   * waits, it cuts the runs off: they are sealed as interrupted, and the next process can go on with them.
+   */
+  async close(): Promise<void> {
+    if (this.#closing) this.#coordinator.stop()
+    this.#closing ??= this.#close()
+    return this.#closing
+  }
+
+  async [Symbol.asyncDispose](): Promise<void> {
+    return this.close()
+  }
+
+  async #close(): Promise<void> {
+    await this.#coordinator.close()
+    await this.#closeRest()
+  }
+}

@@ -1,0 +1,112 @@
+import type { Agent } from "../config/agent.ts"
+import { type Grant, grantScope } from "../config/grants.ts"
+import type { Model, ModelTool } from "../models/model.ts"
+import { type Action, type PartBody, StemmaError, type UserBody } from "../protocol/index.ts"
+import type { Tool, Wanted } from "../tools/tool.ts"
+import { defaultAgent, type Judge, loadJudge } from "./judge.ts"
+import type { OpenMessage } from "./open-message.ts"
+import type { Setup } from "./project.ts"
+import type { Run } from "./run.ts"
+import { offeredTools } from "./toolbox.ts"
+
+/** How many steps a run may have if nobody says. */
+export const standardStepsMax = 250
+
+/** Everything that one step needs, fixed at its start. */
+export interface Step {
+  run: Run
+  open: OpenMessage
+  setup: Setup
+  agent: Agent
+  model: Model
+  user: UserBody
+  tools: ReadonlyMap<string, Tool>
+  offered: readonly ModelTool[]
+  isLastStep: boolean
+  /** The rules as they are now. */
+  judge: () => Promise<Judge>
+  /** The rules as they were when the step began. */
+  decide: (wanted: Wanted, tool?: string) => Action
+  /** Takes a snapshot before the first call that may write; later calls wait for the same one. */
+  snapshotBefore: () => Promise<void>
+  /** The snapshot that was taken, once it is. */
+  snapshot: () => string | undefined
+}
+
+export async function planStep(
+  run: Run,
+  { open, user, grants }: { open: OpenMessage; user: UserBody; grants: Promise<readonly Grant[]> },
+): Promise<Step> {
+  const setup = await run.setup()
+  const agent = findAgent(setup, user.agent)
+  const model = await setup.models.get(`${user.model.providerID}/${user.model.modelID}`)
+  const judgeBy = async (known: Promise<readonly Grant[]>) =>
+    loadJudge({
+      store: run.engine.store,
+      setup,
+      session: await run.engine.store.session(run.sessionID),
+      agent,
+      tools: user.tools,
+      grants: await known,
+    })
+  const atStart = await judgeBy(grants)
+  const { tools, offered } = await offeredTools({ setup, agent, judge: atStart })
+  const stepsMax = agent.stepsMax ?? setup.loaded.config.stepsMax ?? standardStepsMax
+  return {
+    run,
+    open,
+    setup,
+    agent,
+    model,
+    user,
+    tools,
+    offered,
+    isLastStep: run.steps >= stepsMax,
+    judge: () => judgeBy(listGrants(run)),
+    decide: (wanted, tool) => atStart.decide(wanted, tool).action,
+    ...snapshotOnce(run, open),
+  }
+}
+
+/** What a person has allowed for good in the run's project. Whoever does not wait for it hears of no error. */
+export function listGrants(run: Run): Promise<readonly Grant[]> {
+  const listing = run.setup().then(({ loaded }) => run.project.grants.list(grantScope(loaded.project)))
+  listing.catch(() => {})
+  return listing
+}
+
+/** An agent that people may choose: those that work for Stemma itself are none. */
+export function offeredAgent(setup: Setup, name: string | undefined): Agent {
+  const agent = findAgent(setup, name)
+  if (!agent.hidden) return agent
+  throw new StemmaError("invalid", `The agent ${agent.name} works for Stemma itself. Choose another one.`)
+}
+
+export function findAgent(setup: Setup, name: string | undefined): Agent {
+  const wanted = name ?? defaultAgent(setup)
+  const agent = setup.loaded.agents.get(wanted)
+  if (agent) return agent
+  const names = [...setup.loaded.agents.values()].filter((one) => !one.hidden).map((one) => one.name)
+  throw new StemmaError("invalid", `There is no agent ${wanted}. There are: ${names.join(", ")}.`)
+}
+
+function snapshotOnce(run: Run, open: OpenMessage): Pick<Step, "snapshotBefore" | "snapshot"> {
+  let taken: Promise<void> | undefined
+  let snapshot: string | undefined
+  const take = async () => {
+    snapshot = await run.project.snapshots.take(run.signal).catch((error: unknown) => {
+      run.engine.warn(error)
+      return undefined
+    })
+    if (snapshot === undefined) return
+    const part: PartBody = { id: run.engine.newID("part"), type: "snapshot", snapshot }
+    open.put(part)
+  }
+  return {
+    snapshotBefore: () => {
+      taken ??= take()
+      return taken
+    },
+    snapshot: () => snapshot,
+  }
+}

@@ -1,0 +1,237 @@
+import { ModelError } from "../models/model-error.ts"
+import {
+  type AssistantBody,
+  type InboxItem,
+  isSettled,
+  type MessageError,
+  type PartBody,
+  StemmaError,
+  type ToolState,
+} from "../protocol/index.ts"
+import type { Op } from "../stores/commit.ts"
+import { PermissionRefused } from "./approvals.ts"
+import { askModel } from "./ask-model.ts"
+import { doomLoop } from "./doom-loop.ts"
+import type { OpenMessage } from "./open-message.ts"
+import { openStep } from "./open-step.ts"
+import { Aborted, Closing, type Run } from "./run.ts"
+import { listGrants, planStep, type Step } from "./step-plan.ts"
+import { type Call, runToolCalls } from "./tool-calls.ts"
+
+export type Prompt = Extract<InboxItem, { type: "prompt" }>
+
+/** What comes after a step: another one, or nothing until the next prompt. */
+export type Next = "continue" | "idle"
+
+/**
+ * One call of the model and the tool calls it asked for: one assistant message. Whatever fails is written into that
+ * message; only a lost lease or a store that refuses to write is thrown.
+ */
+export async function step(run: Run, prompts: readonly Prompt[]): Promise<Next> {
+  // Looked up while the commit is on its way.
+  const grants = listGrants(run)
+  const { open, user } = await openStep(run, prompts)
+  run.steps++
+  // An abort that came right behind the prompt is meant for it.
+  if (prompts.length > 0) run.handleInbox().catch(() => {})
+  let plan: Step | undefined
+  try {
+    run.signal.throwIfAborted()
+    plan = await planStep(run, { open, user, grants })
+    await checkBudget(plan)
+    const { calls, ops } = await askModel(plan)
+    return calls.length > 0 ? await finishStep(plan, calls) : await seal(plan, {}, ops)
+  } catch (error) {
+    return sealFailed(run, { open, error, snapshot: plan?.snapshot() })
+  }
+}
+
+/** Runs the calls and seals the message: also for a step that another process began. */
+export async function finishStep(plan: Step, calls: readonly Call[]): Promise<Next> {
+  const { run, open } = plan
+  if (calls.length === 0) return seal(plan, {})
+  const { endsRun } = plan.isLastStep ? await refuseCalls(plan, calls) : await runToolCalls(plan, calls)
+  run.signal.throwIfAborted()
+  if (plan.isLastStep) return seal(plan, { finish: "limit" })
+  if (endsRun) return seal(plan, { finish: "rejected" })
+  const looping = doomLoop(run.calls)
+  if (looping !== undefined) {
+    const refused = await askAboutLoop(plan, looping)
+    if (refused) return seal(plan, { finish: "error", error: refused })
+    run.calls.length = 0
+  }
+  // The message may have been opened by a writer that did not come to this.
+  return seal(plan, { finish: open.message.finish ?? "tool-calls" })
+}
+
+async function seal(plan: Step, fields: Partial<AssistantBody>, before: readonly Op[] = []): Promise<Next> {
+  const { run, open } = plan
+  const ops: Op[] = [...before, ...open.flushOps(), ...(await patchOps(run, open, plan.snapshot()))]
+  const finish = fields.finish ?? open.message.finish ?? "stop"
+  const snapshot = plan.snapshot()
+  ops.push(
+    open.putOp({
+      id: run.engine.newID("part"),
+      type: "step-finish",
+      reason: finish,
+      ...(snapshot !== undefined && { snapshot }),
+      cost: open.message.cost,
+      tokens: open.message.tokens,
+    }),
+    open.sealOp({ ...fields, finish, time: completed(run, open) }),
+  )
+  const { version } = await run.writer.commit(ops)
+  run.memo.replaceLast(open.item(version))
+  return finish === "tool-calls" ? "continue" : "idle"
+}
+
+/** Which files the step changed, if it might have changed any. */
+async function patchOps(run: Run, open: OpenMessage, before: string | undefined): Promise<Op[]> {
+  if (before === undefined) return []
+  const { snapshots } = run.project
+  const after = await snapshots.take()
+  if (after === undefined || after === before) return []
+  const files = await snapshots.changed(before, after)
+  if (files.length === 0) return []
+  return [
+    open.putOp({ id: run.engine.newID("part"), type: "patch", hash: before, files }),
+    open.putOp({ id: run.engine.newID("part"), type: "snapshot", snapshot: after }),
+  ]
+}
+
+/** The message as it was left is sealed with its reason; every unsettled call becomes an error. */
+export async function sealFailed(
+  run: Run,
+  failed: { open: OpenMessage; error: unknown; snapshot: string | undefined },
+): Promise<Next> {
+  const { open, error } = failed
+  open.stop()
+  if (run.writer.signal.aborted) throw run.writer.signal.reason
+  const reason = run.signal.aborted ? run.signal.reason : error
+  const { finish, text } = endOf(reason)
+  const redact = await run.setup().then(
+    (setup) => setup.redact,
+    () => (value: string) => value,
+  )
+  const message = messageErrorOf(reason, open, redact)
+  const ops: Op[] = open.flushOps()
+  const now = run.engine.clock.now()
+  for (const part of [...open.parts]) ops.push(...closePartOps(open, part, { text, nowMs: now }))
+  ops.push(
+    ...(await patchOps(run, open, failed.snapshot)),
+    open.putOp({
+      id: run.engine.newID("part"),
+      type: "step-finish",
+      reason: finish,
+      cost: open.message.cost,
+      tokens: open.message.tokens,
+    }),
+    open.sealOp({ error: message, finish, time: completed(run, open) }),
+  )
+  const { version } = await run.writer.commit(ops)
+  run.memo.replaceLast(open.item(version))
+  return "idle"
+}
+
+function closePartOps(open: OpenMessage, part: PartBody, end: { text: string; nowMs: number }): Op[] {
+  if (part.type === "tool" && !isSettled(part.state)) {
+    return [open.toolOp(part.id, failedState(part.state, end))]
+  }
+  const isGrowing = (part.type === "text" || part.type === "reasoning") && part.time?.end === undefined
+  if (!isGrowing) return []
+  const time = { start: part.time?.start ?? end.nowMs, end: Math.max(part.time?.start ?? 0, end.nowMs) }
+  return open.endTextOps({ ...part, time })
+}
+
+function failedState(state: ToolState, end: { text: string; nowMs: number }): ToolState {
+  const start = state.status === "running" ? state.time.start : end.nowMs
+  const metadata = state.status === "running" ? state.metadata : undefined
+  return {
+    status: "error",
+    input: state.input,
+    error: end.text,
+    ...(metadata && { metadata }),
+    time: { start, end: Math.max(start, end.nowMs) },
+  }
+}
+
+function endOf(reason: unknown): { finish: string; text: string } {
+  if (reason instanceof Aborted) return { finish: "aborted", text: `aborted: ${reason.message}` }
+  if (reason instanceof Closing) return { finish: "interrupted", text: `interrupted: ${reason.message}` }
+  if (reason instanceof BudgetRefused) return { finish: "budget", text: reason.message }
+  return { finish: "error", text: "interrupted: the model's call failed before this call could run" }
+}
+
+function messageErrorOf(reason: unknown, open: OpenMessage, redact: (text: string) => string): MessageError {
+  const { providerID, modelID } = open.message
+  if (reason instanceof ModelError) return reason.toMessageError({ providerID, modelID })
+  const message = redact(reason instanceof Error ? reason.message : String(reason))
+  if (reason instanceof Aborted) return { name: "MessageAbortedError", data: { message } }
+  if (reason instanceof Closing) return { name: "InterruptedError", data: { message } }
+  if (reason instanceof BudgetRefused) return { name: "BudgetError", data: { message } }
+  if (StemmaError.is(reason, "denied")) return { name: "ProviderAuthError", data: { providerID, message } }
+  return { name: "UnknownError", data: { message } }
+}
+
+function completed(run: Run, open: OpenMessage): AssistantBody["time"] {
+  const { created } = open.message.time
+  return { created, completed: Math.max(created, run.engine.clock.now()) }
+}
+
+/** The last step has no tools; what the model calls all the same is answered with an error. */
+async function refuseCalls(plan: Step, calls: readonly Call[]): Promise<{ endsRun: boolean }> {
+  const { run, open } = plan
+  const now = run.engine.clock.now()
+  const text = "The run has reached its last step: no more tools are run."
+  const ops = calls.map((call) =>
+    open.toolOp(call.partID, failedState(open.tool(call.partID).state, { text, nowMs: now })),
+  )
+  await run.writer.commit([...open.flushOps(), ...ops])
+  return { endsRun: true }
+}
+
+/** A run that has used up its session's money. */
+class BudgetRefused extends Error {
+  override name = "BudgetRefused"
+}
+
+async function checkBudget(plan: Step): Promise<void> {
+  const { run, setup } = plan
+  const budget = run.session.budget ?? setup.loaded.config.budget
+  if (budget === undefined || run.isOverBudget) return
+  // Others may have spent of it too.
+  const { cost } = await run.engine.store.session(run.sessionID)
+  if (cost < budget) return
+  const said = `The session has cost $${cost} and its budget is $${budget}`
+  try {
+    await run.approvals.ask({
+      wanted: { permission: "budget", patterns: [String(budget)], floor: "ask", metadata: { cost, budget } },
+      judge: plan.judge,
+      signal: run.signal,
+      onceOnly: true,
+    })
+    run.isOverBudget = true
+  } catch (error) {
+    if (error instanceof PermissionRefused) throw new BudgetRefused(`${said}: raise the budget to go on.`)
+    throw error
+  }
+}
+
+/** Undefined if a person lets it go on. */
+async function askAboutLoop(plan: Step, tool: string): Promise<MessageError | undefined> {
+  const { run } = plan
+  const last = run.calls.at(-1)!
+  try {
+    await run.approvals.ask({
+      wanted: { permission: "doom_loop", patterns: [tool], metadata: { tool, input: last.input } },
+      judge: plan.judge,
+      signal: run.signal,
+      onceOnly: true,
+    })
+    return undefined
+  } catch (error) {
+    if (!(error instanceof PermissionRefused)) throw error
+    const message = `${tool} was called three times in a row with the same input and the same result; the run was stopped.`
+    return { name: "DoomLoopError", data: { message, tool } }
+  }
+}

@@ -1,0 +1,246 @@
+import { Buffer } from "node:buffer"
+import { redactDeep } from "../config/environment.ts"
+import type { Attachment, JsonObject, PartBody, ToolState } from "../protocol/index.ts"
+import { cleanDeep, cleanText } from "../session/index.ts"
+import { limitOutput, pointerNotice } from "../tools/output.ts"
+import type { Tool, ToolContext, ToolResult, Wanted } from "../tools/tool.ts"
+import { PermissionRefused } from "./approvals.ts"
+import { callInput } from "./call-input.ts"
+import { Aborted, Closing } from "./run.ts"
+import type { Step } from "./step-plan.ts"
+
+const progressEveryMs = 100
+/** So much of what a call prints is shown while it runs; the result has the rest. */
+const printedUnitsMax = 256 * 1024
+
+/** A call as the model wrote it. */
+export interface Call {
+  partID: string
+  callID: string
+  tool: string
+  /** The input as text; anything but JSON is a mistake that the model is told. */
+  text: string
+}
+
+/** Runs the calls of a step at the same time and settles each exactly once. True if the run must end after it. */
+export async function runToolCalls(step: Step, calls: readonly Call[]): Promise<{ endsRun: boolean }> {
+  const outcomes = await Promise.allSettled(calls.map((call) => runCall(step, call)))
+  const failed = outcomes.find((outcome) => outcome.status === "rejected")
+  if (failed) throw failed.reason
+  for (const call of calls) step.run.calls.push(settledCall(step, call))
+  return { endsRun: outcomes.some((outcome) => outcome.status === "fulfilled" && outcome.value.endsRun) }
+}
+
+function settledCall(step: Step, call: Call) {
+  const { state, tool } = step.open.tool(call.partID)
+  const result = state.status === "completed" ? state.output : state.status === "error" ? state.error : ""
+  return { tool, input: JSON.stringify(state.input), result }
+}
+
+async function runCall(step: Step, call: Call): Promise<{ endsRun: boolean }> {
+  const { run, open } = step
+  const startedAt = run.engine.clock.now()
+  const fail = async (message: string, input: JsonObject, metadata?: JsonObject) => {
+    const end = Math.max(startedAt, run.engine.clock.now())
+    const error = cleanText(step.setup.redact(message))
+    const state: ToolState = {
+      status: "error",
+      input,
+      error,
+      ...(metadata && { metadata }),
+      time: { start: startedAt, end },
+    }
+    await run.writer.commit([...open.flushOps(), open.toolOp(call.partID, state)])
+  }
+  const parsed = callInput(step.tools, call)
+  if (!parsed.ok) {
+    await fail(parsed.error, parsed.input)
+    return { endsRun: false }
+  }
+  const progress: Progress = {}
+  try {
+    const result = await execute(step, {
+      call,
+      tool: parsed.tool,
+      value: parsed.value,
+      input: parsed.input,
+      progress,
+      startedAt,
+    })
+    await settle(step, { call, input: parsed.input, result, progress, startedAt })
+    return { endsRun: false }
+  } catch (error) {
+    if (run.writer.signal.aborted) throw run.writer.signal.reason
+    await fail(errorText(error, run.signal), parsed.input, progress.metadata)
+    return { endsRun: error instanceof PermissionRefused && error.endsRun }
+  }
+}
+
+interface Progress {
+  title?: string
+  metadata?: JsonObject
+}
+
+interface Execution {
+  call: Call
+  tool: Tool
+  value: unknown
+  input: JsonObject
+  progress: Progress
+  startedAt: number
+}
+
+async function execute(step: Step, execution: Execution): Promise<ToolResult> {
+  const { run, open } = step
+  const { call, tool, value, input, startedAt } = execution
+  const signal = run.signal
+  signal.throwIfAborted()
+  const where = { name: tool.name, messageID: open.message.id, callID: call.callID }
+  const ask = (wanted: Wanted) => run.approvals.ask({ wanted, judge: step.judge, tool: where, signal })
+  const shared = {
+    agent: step.agent.name,
+    decide: (wanted: Wanted) => step.decide(wanted, tool.name),
+    sessionID: run.sessionID,
+    workspace: run.project.workspace,
+    signal,
+    reads: run.reads,
+  }
+  for (const wanted of await tool.wants(value, shared)) await ask(wanted)
+  if (await mayWrite(tool, value)) await step.snapshotBefore()
+  signal.throwIfAborted()
+  const running = (): PartBody => ({
+    ...open.tool(call.partID),
+    state: { status: "running", input, ...execution.progress, time: { start: startedAt } },
+  })
+  await run.writer.commit([...open.flushOps(), open.putOp(running())])
+  const show = throttle(() => open.putGrowing(running()), progressEveryMs)
+  let printed = 0
+  const redact = step.setup.redactStream()
+  const context: ToolContext = {
+    ...shared,
+    messageID: open.message.id,
+    callID: call.callID,
+    ask,
+    progress(update) {
+      if (update.title !== undefined) execution.progress.title = shown(step, update.title)
+      if (update.metadata) {
+        execution.progress.metadata = { ...execution.progress.metadata, ...shown(step, update.metadata) }
+      }
+      show.call()
+    },
+    print(text) {
+      if (printed >= printedUnitsMax) return
+      printed += text.length
+      open.grow(call.partID, "output", redact(text))
+    },
+    environment: step.setup.environment,
+    todos: {
+      read: () => run.engine.store.todos(run.sessionID),
+      write: async (todos) => {
+        await run.writer.commit([{ op: "todos.put", sessionID: run.sessionID, todos }])
+      },
+    },
+    blobs: {
+      put: (bytes) => run.engine.store.blobs.put(bytes),
+      get: (hash) => run.engine.store.blobs.get(hash),
+    },
+  }
+  try {
+    return await withGrace(tool.execute(value, context), signal, run.engine.timing.toolGraceMs)
+  } finally {
+    show.stop()
+  }
+}
+
+async function mayWrite(tool: Tool, value: unknown): Promise<boolean> {
+  return typeof tool.writes === "function" ? tool.writes(value) : tool.writes
+}
+
+async function settle(
+  step: Step,
+  done: { call: Call; input: JsonObject; result: ToolResult; progress: Progress; startedAt: number },
+): Promise<void> {
+  const { run, open } = step
+  const { result, progress } = done
+  const whole = cleanText(step.setup.redact(result.output))
+  const limited = limitOutput(whole)
+  const hash = limited.cut ? await run.engine.store.blobs.put(Buffer.from(whole)) : undefined
+  const attachments = await Promise.all((result.attachments ?? []).map((one) => stored(step, one)))
+  const state: ToolState = {
+    status: "completed",
+    input: done.input,
+    output:
+      hash === undefined
+        ? limited.output
+        : `${limited.output}\n\n${pointerNotice({ hash, lines: limited.lines, bytes: limited.bytes })}`,
+    ...(hash !== undefined && { outputBlob: `blob:${hash}` }),
+    title: shown(step, result.title),
+    metadata: result.metadata ? shown(step, result.metadata) : (progress.metadata ?? {}),
+    time: { start: done.startedAt, end: Math.max(done.startedAt, run.engine.clock.now()) },
+    ...(attachments.length > 0 && { attachments }),
+  }
+  await run.writer.commit([...open.flushOps(), open.toolOp(done.call.partID, state)])
+}
+
+/** What a tool says of itself, as it may be shown: clean and without secrets. */
+function shown<T>(step: Step, value: T): T {
+  return cleanDeep(redactDeep(value, step.setup.redact))
+}
+
+/** Bytes in a data: url become a blob, so that no row carries them. */
+async function stored(step: Step, attachment: Attachment): Promise<Attachment> {
+  const match = /^data:[^,]*;base64,(.*)$/s.exec(attachment.url)
+  if (!match) return attachment
+  const hash = await step.run.engine.store.blobs.put(Buffer.from(match[1]!, "base64"))
+  return { ...attachment, url: `blob:${hash}` }
+}
+
+/** A tool that does not end soon after the abort is given up: it gets no more time than that. */
+async function withGrace<T>(work: Promise<T>, signal: AbortSignal, graceMs: number): Promise<T> {
+  const given = Promise.withResolvers<never>()
+  let timer: NodeJS.Timeout | undefined
+  const stop = () => {
+    timer = setTimeout(() => given.reject(signal.reason), graceMs)
+  }
+  if (signal.aborted) stop()
+  else signal.addEventListener("abort", stop, { once: true })
+  // Whatever it does after it was given up concerns nobody.
+  work.catch(() => {})
+  given.promise.catch(() => {})
+  try {
+    return await Promise.race([work, given.promise])
+  } finally {
+    clearTimeout(timer)
+    signal.removeEventListener("abort", stop)
+  }
+}
+
+function errorText(error: unknown, signal: AbortSignal): string {
+  if (signal.aborted) {
+    const reason: unknown = signal.reason
+    if (reason instanceof Closing) return `interrupted: ${reason.message}`
+    if (reason instanceof Aborted) return `aborted: ${reason.message}`
+  }
+  if (error instanceof Error && error.message !== "") return error.message
+  return `The tool failed without saying why: ${String(error)}`
+}
+
+function throttle(work: () => void, everyMs: number): { call(): void; stop(): void } {
+  let timer: NodeJS.Timeout | undefined
+  let last = Number.NEGATIVE_INFINITY
+  const run = () => {
+    timer = undefined
+    last = performance.now()
+    work()
+  }
+  return {
+    call() {
+      const wait = last + everyMs - performance.now()
+      if (wait <= 0) run()
+      else timer ??= setTimeout(run, wait)
+    },
+    stop() {
+      clearTimeout(timer)
+    },
+  }
+}

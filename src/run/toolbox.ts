@@ -1,0 +1,51 @@
+import { z } from "zod"
+import type { Agent } from "../config/agent.ts"
+import type { ModelTool } from "../models/model.ts"
+import type { JsonObject } from "../protocol/index.ts"
+import { isWhollyDenied, matchWildcard } from "../session/index.ts"
+import type { Tool } from "../tools/tool.ts"
+import type { Judge } from "./judge.ts"
+import type { Setup } from "./project.ts"
+
+/** The permission without which a tool is of no use, where it is not the tool's own name. */
+const permissionOf: Record<string, string> = { write: "edit" }
+
+const schemas = new WeakMap<Tool, JsonObject>()
+
+/** The tools that the model is offered: not those that are switched off or wholly denied. */
+export async function offeredTools(options: {
+  setup: Setup
+  agent: Agent
+  judge: Judge
+}): Promise<{ tools: ReadonlyMap<string, Tool>; offered: ModelTool[] }> {
+  const { setup, agent, judge } = options
+  const { rulesets, tools: switches = {} } = judge.own
+  const chosen = [...setup.tools.values()].filter(
+    (tool) => isOn(tool.name, switches) && !isWhollyDenied(permissionOf[tool.name] ?? tool.name, ...rulesets),
+  )
+  const context = {
+    agent: agent.name,
+    decide: (wanted: Parameters<Judge["decide"]>[0]) => judge.decide(wanted).action,
+  }
+  const offered = await Promise.all(
+    chosen.map(async (tool) => ({
+      name: tool.name,
+      description: typeof tool.description === "string" ? tool.description : await tool.description(context),
+      inputSchema: schemaOf(tool),
+    })),
+  )
+  return { tools: new Map(chosen.map((tool) => [tool.name, tool])), offered }
+}
+
+function isOn(tool: string, switches: Record<string, boolean>): boolean {
+  const line = Object.entries(switches).findLast(([name]) => matchWildcard(tool, name))
+  return line?.[1] !== false
+}
+
+function schemaOf(tool: Tool): JsonObject {
+  const known = schemas.get(tool)
+  if (known) return known
+  const { $schema: _, ...schema } = z.toJSONSchema(tool.input, { target: "draft-7", io: "input" })
+  schemas.set(tool, schema as JsonObject)
+  return schema as JsonObject
+}

@@ -1,0 +1,62 @@
+import { StemmaError } from "../protocol/index.ts"
+import type { Op } from "../stores/commit.ts"
+import type { Committed, Store } from "../stores/store.ts"
+import type { LeaseKeeper } from "./lease-keeper.ts"
+
+/**
+ * Writes one session's run under its fence. Commits are applied in the order in which they are handed in. After the first
+ * one that fails nothing more is written: what is in the store then is what recovery finds.
+ */
+export class RunWriter {
+  readonly #store: Store
+  readonly #lease: LeaseKeeper
+  readonly #failed = new AbortController()
+  #last: Promise<unknown> = Promise.resolve()
+
+  constructor(store: Store, lease: LeaseKeeper) {
+    this.#store = store
+    this.#lease = lease
+    const lost = () => this.#failed.abort(lease.signal.reason)
+    if (lease.signal.aborted) lost()
+    else lease.signal.addEventListener("abort", lost, { once: true })
+  }
+
+  /** Aborted with the reason once a commit failed or the lease was lost. */
+  get signal(): AbortSignal {
+    return this.#failed.signal
+  }
+
+  get sessionID(): string {
+    return this.#lease.sessionID
+  }
+
+  async commit(ops: Op[]): Promise<Committed> {
+    this.#failed.signal.throwIfAborted()
+    this.#lease.check()
+    const done = this.#store.commit({ ops, fences: { [this.sessionID]: this.#lease.fence } })
+    this.#last = done.catch(() => {})
+    try {
+      return await done
+    } catch (error) {
+      if (isLostFence(error)) this.#lease.lose()
+      this.#failed.abort(error)
+      throw error
+    }
+  }
+
+  /** Hands in without waiting; a failure shows in `signal` and in the next `commit`. */
+  push(ops: Op[]): void {
+    if (this.#failed.signal.aborted || ops.length === 0) return
+    this.commit(ops).catch(() => {})
+  }
+
+  /** Waits until everything handed in so far is decided. */
+  async settled(): Promise<void> {
+    await this.#last
+  }
+}
+
+/** Within a run the only writer is this one, so a conflict can only mean that it no longer is. */
+function isLostFence(error: unknown): boolean {
+  return StemmaError.is(error, "conflict")
+}

@@ -1,0 +1,114 @@
+import { join } from "node:path"
+import { afterAll, expect, it } from "vitest"
+import { createID, openStore, type PermissionRequest, type Store } from "../../src/index.ts"
+import { type Child, compileCache, startChild } from "../support/child-process.ts"
+import type { RunGo } from "../support/children/run-child.ts"
+import { startModelServer } from "../support/model-server/server.ts"
+import { pairProblems, runAnswer } from "../support/run/answers.ts"
+import { type RunCrashReport, runCrashLane } from "../support/run/crash-lane.ts"
+import { historyProblems, ranCalls, toolParts } from "../support/run/history-problems.ts"
+import { recoveriesMax } from "../support/run/left-behind.ts"
+import { makeShared, openShared, sharedPaths } from "../support/run/scene.ts"
+import { storeWith } from "../support/run/store-with.ts"
+import { until } from "../support/run-scene.ts"
+import { testSeed } from "../support/seed.ts"
+import { temporaryDirectory } from "../support/temporary-directory.ts"
+
+const { seed } = testSeed("run crash")
+const cache = await temporaryDirectory()
+afterAll(() => cache[Symbol.asyncDispose]())
+
+const lanes = [
+  { what: "at any moment, with snapshots", snapshots: true, by: "time", kills: 25, offset: 0 },
+  { what: "at any moment, without snapshots", snapshots: false, by: "time", kills: 25, offset: 1 },
+  { what: "between two commits", snapshots: true, by: "commit", kills: 10, offset: 2 },
+] as const
+
+it.concurrent.each(lanes)(
+  "an answer survives the death of its process, again and again: $what",
+  { timeout: 300_000 },
+  async ({ kills, snapshots, by, what, offset }) => {
+    await using directory = await temporaryDirectory()
+    const options = { kills, seed: seed + offset, snapshots, by, cache: cache.path }
+    const report = await runCrashLane({ directory: directory.path, ...options })
+    process.stdout.write(`${what}: ${JSON.stringify(report, undefined, 2)}\n`)
+    expectGood(report, kills)
+  },
+)
+
+function expectGood(report: RunCrashReport, kills: number): void {
+  expect(report.kills).toBe(kills)
+  expect(report.starved).toBeLessThanOrEqual(kills / 10)
+  // A lease runs out after 10 s; a dead holder's is taken at once.
+  expect(report.takeoverMaxMs).toBeLessThan(5000)
+}
+
+it("a call that kills its process is not run again for ever, though it may be repeated", async () => {
+  await using directory = await temporaryDirectory()
+  await using server = await startModelServer({ fallback: runAnswer })
+  const scene = { root: directory.path, baseURL: server.baseURL, snapshots: false }
+  await makeShared(scene)
+  const sessionID = createID("session", Date.now())
+  const prompts = [{ messageID: createID("message", Date.now()), text: "die" }]
+  for (let death = 0; death <= recoveriesMax; death++) {
+    await using child: Child = startChild("run-child.ts", {
+      output: join(directory.path, `child-${death}`),
+      env: compileCache(cache.path),
+    })
+    await child.ready
+    child.process.send({ scene, sessionID, prompts, recover: true } satisfies RunGo)
+    expect(await child.ended).toMatchObject({ signal: "SIGKILL" })
+  }
+  await using stemma = await openShared(scene, { recover: true })
+  const session = await stemma.sessions.get(sessionID)
+  const reply = await session.prompt("die", { messageID: prompts[0]!.messageID, delivery: "queue" })
+  expect(reply.message.finish).toBe("interrupted")
+  expect((await session.prompt("say hello")).text).toBe("answer to say hello")
+  const items = await session.messages()
+  const ran = ranCalls(sharedPaths(scene).ran)
+  expect(ran).toHaveLength(1 + recoveriesMax)
+  expect(historyProblems(items, { session: await session.info(), ran })).toEqual([])
+  expect(toolParts(items)).toMatchObject([{ tool: "die", state: { status: "error" } }])
+  expect(server.requests.flatMap(({ body }) => pairProblems(body))).toEqual([])
+})
+
+it("a question outlives its process, and its answer holds though it comes while another takes over", async () => {
+  await using directory = await temporaryDirectory()
+  await using server = await startModelServer({ fallback: runAnswer })
+  const scene = { root: directory.path, baseURL: server.baseURL, snapshots: false }
+  await makeShared(scene)
+  const sessionID = createID("session", Date.now())
+  const messageID = createID("message", Date.now())
+  await using store = await openStore({ path: sharedPaths(scene).database })
+  {
+    await using child: Child = startChild("run-child.ts", {
+      output: join(directory.path, "child"),
+      env: compileCache(cache.path),
+    })
+    await child.ready
+    const prompts = [{ messageID, text: "wish 1" }]
+    child.process.send({ scene, sessionID, prompts, recover: false, interactive: true } satisfies RunGo)
+    await until("the question is asked", async () => (await questions(store, sessionID)).length === 1)
+    child.process.kill("SIGKILL")
+    await child.ended
+  }
+  // Whoever takes over reads the open questions late, so that the answer is there before it knows them.
+  const slow = storeWith(store, {
+    permissions: async (query) => {
+      if (query.open) await new Promise((resolve) => setTimeout(resolve, 200))
+      return store.permissions(query)
+    },
+  })
+  await using stemma = await openShared(scene, { store: slow, recover: true, interactive: true })
+  const session = await stemma.sessions.get(sessionID)
+  const [question] = await questions(store, sessionID)
+  const reply = session.prompt("wish 1", { messageID, delivery: "queue" })
+  await stemma.permissions.reply(sessionID, question!.id, { reply: "once" })
+  expect((await reply).text).toBe("granted 1")
+  expect(ranCalls(sharedPaths(scene).ran)).toMatchObject([{ tool: "wish" }])
+  expect(await store.permissions({ sessionID })).toMatchObject([{ id: question!.id, reply: "once" }])
+})
+
+async function questions(store: Store, sessionID: string): Promise<PermissionRequest[]> {
+  return store.permissions({ sessionID, open: true }).catch(() => [])
+}

@@ -1,0 +1,85 @@
+import { expect, test } from "vitest"
+import type { Model, ModelEvent } from "../../src/index.ts"
+import { assertValid, partsOf, runScene } from "../support/run-scene.ts"
+
+const finish: ModelEvent = { type: "finish", reason: "stop" }
+
+/** A model that gives these events, call by call; what some servers send is odder than any test server. */
+function oddModel(answers: readonly ModelEvent[][]): Model {
+  let calls = 0
+  return {
+    ref: { providerID: "odd", modelID: "m" },
+    limit: { context: 0, output: 0 },
+    async *stream() {
+      yield* answers[calls++] ?? [...said("t", "Fine."), finish]
+    },
+  }
+}
+
+function said(id: string, text: string): ModelEvent[] {
+  return [
+    { type: "text-start", id },
+    { type: "text-delta", id, text },
+    { type: "text-end", id },
+  ]
+}
+
+function oddScene(...answers: ModelEvent[][]) {
+  const model = oddModel(answers)
+  return runScene({
+    models: { odd: () => model },
+    files: { "a.txt": "alpha\n", "b.txt": "beta\n" },
+    config: { model: "odd/m" },
+  })
+}
+
+test("text that goes on without having begun is a broken stream, and tried again", async () => {
+  await using scene = await oddScene([...said("0", "Lost."), { type: "text-delta", id: "1", text: "Odd." }])
+  const session = await scene.stemma.sessions.create()
+  const reply = await session.prompt("Hello")
+  expect({ text: reply.text, error: reply.error }).toEqual({ text: "Fine.", error: undefined })
+  expect(partsOf(await session.messages(), "retry")).toMatchObject([
+    { error: { name: "APIError", data: { message: expect.stringContaining("made no sense") } } },
+  ])
+  await assertValid(session)
+})
+
+test("texts that share an id are all there, in the reply and in what the model is shown", async () => {
+  const metadata = { odd: { signature: "s" } }
+  await using scene = await oddScene([
+    { type: "reasoning-start", id: "0" },
+    { type: "reasoning-delta", id: "0", text: "Hm." },
+    { type: "reasoning-end", id: "0", metadata },
+    ...said("0", "One."),
+    ...said("0", "Two."),
+    finish,
+  ])
+  const session = await scene.stemma.sessions.create()
+  const reply = await session.prompt("Hello")
+  expect(reply.text).toBe("One.\nTwo.")
+  expect(reply.parts).toMatchObject([
+    { type: "step-start" },
+    { type: "reasoning", text: "Hm.", metadata, time: { end: expect.any(Number) } },
+    { type: "text", text: "One.", time: { end: expect.any(Number) } },
+    { type: "text", text: "Two.", time: { end: expect.any(Number) } },
+    { type: "step-finish" },
+  ])
+  expect((await session.messages()).at(-1)!.parts).toEqual(reply.parts)
+})
+
+test("whole calls that share an id are each run once", async () => {
+  const call = (filePath: string): ModelEvent => ({
+    type: "tool-call",
+    id: "same",
+    tool: "read",
+    input: JSON.stringify({ filePath }),
+  })
+  await using scene = await oddScene([call("a.txt"), call("b.txt"), finish])
+  const session = await scene.stemma.sessions.create()
+  expect((await session.prompt("Hello")).text).toBe("Fine.")
+  expect(partsOf(await session.messages(), "tool")).toMatchObject([
+    { state: { status: "completed", output: expect.stringContaining("alpha") } },
+    { state: { status: "completed", output: expect.stringContaining("beta") } },
+  ])
+  await assertValid(session)
+})

@@ -1,0 +1,304 @@
+import { readFile, writeFile } from "node:fs/promises"
+import { join } from "node:path"
+import { expect, test } from "vitest"
+import { z } from "zod"
+import {
+  createID,
+  noTokens,
+  type PartBody,
+  type SessionHandle,
+  type Stemma,
+  type Tool,
+} from "../../src/index.ts"
+import {
+  answered,
+  assertValid,
+  partsOf,
+  type RunScene,
+  type RunSceneOptions,
+  runScene,
+  until,
+} from "../support/run-scene.ts"
+
+const id = (kind: "message" | "part" | "permission") => createID(kind, Date.now())
+
+function counting(name: string, replay: "safe" | "never"): { tool: Tool<{ n: number }>; ran: number[] } {
+  const ran: number[] = []
+  const tool: Tool<{ n: number }> = {
+    name,
+    description: "Counts.",
+    input: z.object({ n: z.number() }),
+    replay,
+    writes: false,
+    wants: async ({ n }) => (n < 0 ? [{ permission: "negative", patterns: [String(n)] }] : []),
+    async execute({ n }) {
+      ran.push(n)
+      return { title: name, output: `${name} ${n}` }
+    },
+  }
+  return { tool, ran }
+}
+
+function call(tool: string, n: number, status: "pending" | "running"): PartBody {
+  const input = { n }
+  const state =
+    status === "pending"
+      ? { status, input: {}, raw: JSON.stringify(input) }
+      : { status, input, time: { start: 1 } }
+  return { id: id("part"), type: "tool", callID: `call_${tool}_${n}`, tool, state }
+}
+
+interface Left {
+  parts: PartBody[]
+  /** The model's stream had ended. */
+  finish?: string
+  sealed?: boolean
+}
+
+/** A session as a process leaves it that dies in the middle of an answer: the lease is free, the message open. */
+async function leave(stemma: Stemma, left: Left): Promise<SessionHandle> {
+  const session = await stemma.sessions.create()
+  const { store, directory } = stemma
+  const sessionID = session.id
+  const lease = await store.claim(sessionID)
+  const model = { providerID: "scripted", modelID: "m" }
+  const promptID = id("message")
+  await store.commit({
+    fences: { [sessionID]: lease.fence },
+    ops: [
+      {
+        op: "message.append",
+        sessionID,
+        message: { id: promptID, role: "user", time: { created: 1 }, agent: "build", model },
+        parts: [{ id: id("part"), type: "text", text: "Do it." }],
+        sealed: true,
+      },
+      {
+        op: "message.append",
+        sessionID,
+        message: {
+          id: id("message"),
+          role: "assistant",
+          time: { created: 2 },
+          parentID: promptID,
+          ...model,
+          agent: "build",
+          path: { cwd: directory, root: directory },
+          cost: 0,
+          tokens: noTokens(),
+          ...(left.finish !== undefined && { finish: left.finish }),
+        },
+        parts: [{ id: id("part"), type: "step-start" }, ...left.parts],
+        ...(left.sealed && { sealed: true }),
+      },
+    ],
+  })
+  await store.release(lease)
+  return session
+}
+
+async function scene(options: RunSceneOptions = {}): Promise<RunScene> {
+  return runScene({ script: () => ({ text: "Gone on." }), ...options })
+}
+
+test("text that was streamed is sealed as interrupted, and with recover the run goes on", async () => {
+  await using one = await scene()
+  const session = await leave(one.stemma, { parts: [{ id: id("part"), type: "text", text: "Half an ans" }] })
+  const server = await one.again({ recover: true })
+  const again = await server.sessions.get(session.id)
+  await answered(again)
+  const items = await again.messages()
+  expect(items[1]!.message).toMatchObject({ finish: "interrupted", error: { name: "InterruptedError" } })
+  expect(await again.text()).toContain("Half an ans")
+  await assertValid(again)
+})
+
+test("without recover it is only repaired when somebody uses it, and no model is asked", async () => {
+  await using one = await scene()
+  const session = await leave(one.stemma, { parts: [{ id: id("part"), type: "text", text: "Half" }] })
+  await one.stemma.sessions.list()
+  await session.messages()
+  expect((await session.messages())[1]!.sealed).toBe(false)
+  await session.append({ role: "user", text: "A note." })
+  expect(one.model.requests).toHaveLength(0)
+  expect((await session.messages())[1]!.message).toMatchObject({ finish: "interrupted" })
+  expect((await session.prompt("Next")).text).toBe("Gone on.")
+  expect(one.model.requests).toHaveLength(1)
+  await assertValid(session)
+})
+
+test("a call that ran is interrupted, one that may be repeated runs again, one that had not begun runs", async () => {
+  const never = counting("never", "never")
+  const safe = counting("safe", "safe")
+  await using one = await scene({ tools: [never.tool, safe.tool] })
+  const session = await leave(one.stemma, {
+    parts: [
+      call("never", 1, "running"),
+      call("safe", 2, "running"),
+      call("never", 3, "pending"),
+      call("safe", 4, "pending"),
+    ],
+    finish: "tool-calls",
+  })
+  const server = await one.again({ recover: true })
+  const again = await server.sessions.get(session.id)
+  await answered(again)
+  const results = partsOf(await again.messages(), "tool").map(({ state }) =>
+    state.status === "completed" ? state.output : state.status === "error" ? state.error : state.status,
+  )
+  expect(results).toEqual([expect.stringContaining("interrupted"), "safe 2", "never 3", "safe 4"])
+  expect(never.ran).toEqual([3])
+  expect(safe.ran.sort()).toEqual([2, 4])
+  await assertValid(again)
+})
+
+test("calls of a stream that had not ended are not run", async () => {
+  const safe = counting("safe", "safe")
+  await using one = await scene({ tools: [safe.tool] })
+  const session = await leave(one.stemma, { parts: [call("safe", 1, "pending")] })
+  const server = await one.again({ recover: true })
+  const again = await server.sessions.get(session.id)
+  await answered(again)
+  expect(safe.ran).toEqual([])
+  await assertValid(again)
+})
+
+test("a process that ended between two steps is gone on from, or marked interrupted", async () => {
+  await using one = await scene()
+  const done: PartBody = {
+    id: id("part"),
+    type: "tool",
+    callID: "c1",
+    tool: "list",
+    state: {
+      status: "completed",
+      input: {},
+      output: "x",
+      title: "x",
+      metadata: {},
+      time: { start: 1, end: 2 },
+    },
+  }
+  const first = await leave(one.stemma, { parts: [done], finish: "tool-calls", sealed: true })
+  await first.prompt("Next")
+  expect((await first.messages())[2]!.message).toMatchObject({ finish: "interrupted" })
+  const second = await leave(one.stemma, { parts: [done], finish: "tool-calls", sealed: true })
+  const server = await one.again({ recover: true })
+  const again = await server.sessions.get(second.id)
+  await answered(again)
+  expect((await again.messages()).map(({ message }) => message.role)).toEqual([
+    "user",
+    "assistant",
+    "assistant",
+  ])
+})
+
+test("a run that was cut off three times is not gone on with", async () => {
+  await using one = await scene()
+  const session = await leave(one.stemma, { parts: [{ id: id("part"), type: "text", text: "1" }] })
+  const { store } = one.stemma
+  const last = (await session.messages())[1]!
+  const lease = await store.claim(session.id)
+  const { sessionID, ...body } = last.message
+  if (body.role !== "assistant") throw new Error("not an answer")
+  const cut = { ...body, finish: "interrupted" }
+  const fences = { [sessionID]: lease.fence }
+  await store.commit({ fences, ops: [{ op: "message.seal", sessionID, messageID: body.id, message: cut }] })
+  for (let n = 0; n < 2; n++) {
+    const message = { ...cut, id: id("message") }
+    await store.commit({
+      fences,
+      ops: [{ op: "message.append", sessionID, message, parts: [], sealed: true }],
+    })
+  }
+  await store.release(lease)
+  const server = await one.again({ recover: true })
+  await new Promise((resolve) => setTimeout(resolve, 300))
+  expect(one.model.requests).toHaveLength(0)
+  expect((await (await server.sessions.get(sessionID)).prompt("Next")).text).toBe("Gone on.")
+})
+
+test("a prompt that was admitted and never taken is answered by the next process that serves", async () => {
+  await using one = await scene()
+  const session = await one.stemma.sessions.create()
+  await one.stemma.store.admit({
+    id: "msg_waiting",
+    sessionID: session.id,
+    type: "prompt",
+    time: 1,
+    delivery: "queue",
+    message: {
+      id: "msg_waiting",
+      role: "user",
+      time: { created: 1 },
+      agent: "build",
+      model: { providerID: "scripted", modelID: "m" },
+    },
+    parts: [{ id: id("part"), type: "text", text: "Anybody?" }],
+  })
+  await one.again({ recover: true })
+  await answered(session)
+})
+
+test("a question that a dead process asked is asked no second time, and its answer holds", async () => {
+  const never = counting("never", "never")
+  await using one = await scene({ tools: [never.tool], interactive: true })
+  const pending = call("never", -1, "pending")
+  const session = await leave(one.stemma, { parts: [pending], finish: "tool-calls" })
+  const messageID = (await session.messages())[1]!.message.id
+  const request = {
+    id: id("permission"),
+    sessionID: session.id,
+    permission: "negative",
+    patterns: ["-1"],
+    always: [],
+    metadata: {},
+    tool: { messageID, callID: "call_never_-1" },
+    time: { created: 1 },
+  }
+  await one.stemma.store.commit({ ops: [{ op: "permission.put", request }] })
+  const server = await one.again({ recover: true })
+  await server.permissions.reply(session.id, request.id, { reply: "once" })
+  const again = await server.sessions.get(session.id)
+  await answered(again)
+  expect(never.ran).toEqual([-1])
+  const all = await server.store.permissions({ sessionID: session.id })
+  expect(all.map(({ id: asked, reply }) => [asked, reply])).toEqual([[request.id, "once"]])
+})
+
+test("an abort that came after the process died keeps the run from going on", async () => {
+  await using one = await scene()
+  const session = await leave(one.stemma, { parts: [{ id: id("part"), type: "text", text: "Half" }] })
+  await session.abort("Leave it.")
+  const server = await one.again({ recover: true })
+  const again = await server.sessions.get(session.id)
+  await until("it was sealed", async () => (await again.messages())[1]!.sealed)
+  await new Promise((resolve) => setTimeout(resolve, 200))
+  expect(one.model.requests).toHaveLength(0)
+})
+
+test("a writer that lost its lease writes nothing more, and the new holder's history stands", async () => {
+  const words = Array.from({ length: 400 }, (_, index) => `word${index} `)
+  await using one = await scene({ script: () => ({ text: words, deltaDelayMs: 5 }) })
+  const session = await one.stemma.sessions.create()
+  const run = session.prompt("Talk")
+  await until("it streams", async () => (await session.messages()).length === 2)
+  await expect(one.stemma.store.claim(session.id)).rejects.toMatchObject({ code: "conflict" })
+  expect((await run).text).toBe(words.join(""))
+})
+
+test("files that a dead process changed are known to a later revert", async () => {
+  await using one = await scene({ git: true, files: { "a.txt": "one\n" } })
+  const project = await one.stemma.project()
+  const snapshot = await project.snapshots.take()
+  const session = await leave(one.stemma, {
+    parts: [{ id: id("part"), type: "snapshot", snapshot: snapshot! }, call("bash", 1, "running")],
+    finish: "tool-calls",
+  })
+  await writeFile(join(one.directory, "a.txt"), "two\n")
+  await session.append({ role: "user", text: "A note." })
+  expect(partsOf(await session.messages(), "patch")).toMatchObject([{ hash: snapshot, files: ["a.txt"] }])
+  const prompt = (await session.messages())[0]!.message.id
+  await one.stemma.sessions.revert(session.id, { messageID: prompt })
+  expect(await readFile(join(one.directory, "a.txt"), "utf8")).toBe("one\n")
+})

@@ -1,0 +1,179 @@
+import { execFile } from "node:child_process"
+import { readFile, rm, writeFile } from "node:fs/promises"
+import { join } from "node:path"
+import { promisify } from "node:util"
+import { expect, test } from "vitest"
+import { partsOf, type RunScene, type RunSceneOptions, runScene } from "../support/run-scene.ts"
+
+const run = promisify(execFile)
+
+function write(filePath: string, content: string) {
+  return { calls: [{ tool: "write", input: { filePath, content } }] }
+}
+
+async function scene(options: RunSceneOptions = {}): Promise<RunScene> {
+  return runScene({
+    git: true,
+    files: { "mine.txt": "a person's\n", ".gitignore": "ignored.txt\n" },
+    script: [
+      write("a.txt", "first\n"),
+      { text: "Made a.txt." },
+      {
+        calls: [
+          { tool: "bash", input: { command: "echo second > a.txt; echo b > b.txt; echo i > ignored.txt" } },
+        ],
+      },
+      { text: "Changed it." },
+      { text: "After." },
+      { text: "After that." },
+    ],
+    ...options,
+  })
+}
+
+async function file(one: RunScene, name: string): Promise<string | undefined> {
+  return readFile(join(one.directory, name), "utf8").catch(() => undefined)
+}
+
+test("a revert restores only the files that the reverted messages changed; unrevert brings them back", async () => {
+  await using one = await scene()
+  const session = await one.stemma.sessions.create()
+  await session.prompt("Make it")
+  const second = await session.prompt("Change it")
+  await writeFile(join(one.directory, "mine.txt"), "changed by a person\n")
+  expect(await file(one, "a.txt")).toBe("second\n")
+
+  const prompt = second.message.parentID
+  const reverted = await one.stemma.sessions.revert(session.id, { messageID: prompt })
+  expect(reverted.notice).toBeUndefined()
+  expect(reverted.files.sort()).toEqual(["a.txt", "b.txt"])
+  expect(await file(one, "a.txt")).toBe("first\n")
+  expect(await file(one, "b.txt")).toBeUndefined()
+  expect(await file(one, "ignored.txt")).toBe("i\n")
+  expect(await file(one, "mine.txt")).toBe("changed by a person\n")
+  expect(reverted.session.revert).toMatchObject({
+    messageID: prompt,
+    diff: expect.stringContaining("-second"),
+  })
+  expect(await session.text()).not.toContain("Changed it.")
+
+  const back = await one.stemma.sessions.unrevert(session.id)
+  expect(back.session.revert).toBeUndefined()
+  expect(await file(one, "a.txt")).toBe("second\n")
+  expect(await file(one, "b.txt")).toBe("b\n")
+  expect(await file(one, "mine.txt")).toBe("changed by a person\n")
+  expect(await session.text()).toContain("Changed it.")
+})
+
+test("a second revert goes further back, and one unrevert brings everything back", async () => {
+  await using one = await scene()
+  const session = await one.stemma.sessions.create()
+  const first = await session.prompt("Make it")
+  const second = await session.prompt("Change it")
+  await one.stemma.sessions.revert(session.id, { messageID: second.message.parentID })
+  await one.stemma.sessions.revert(session.id, { messageID: first.message.parentID })
+  expect(await file(one, "a.txt")).toBeUndefined()
+  await one.stemma.sessions.unrevert(session.id)
+  expect(await file(one, "a.txt")).toBe("second\n")
+  expect(await file(one, "b.txt")).toBe("b\n")
+})
+
+test("the next prompt makes a revert real, and the model is not shown what it hides", async () => {
+  await using one = await scene()
+  const session = await one.stemma.sessions.create()
+  await session.prompt("Make it")
+  const second = await session.prompt("Change it")
+  await one.stemma.sessions.revert(session.id, { messageID: second.message.parentID })
+  const reply = await session.prompt("Another way")
+  expect(reply.text).toBe("After.")
+  const shown = JSON.stringify(one.model.requests.at(-1)!.messages)
+  expect(shown).toContain("Another way")
+  expect(shown).not.toContain("Change it")
+  expect((await session.info()).revert).toBeUndefined()
+  expect((await session.prompt("Go on")).text).toBe("After that.")
+  expect((await session.messages()).map(({ position }) => position)).toEqual([0, 1, 2, 3, 4, 5, 6])
+})
+
+test("a revert to a part keeps what came before it", async () => {
+  await using one = await scene()
+  const session = await one.stemma.sessions.create()
+  await session.prompt("Make it")
+  const [call] = partsOf(await session.messages(), "tool")
+  await one.stemma.sessions.revert(session.id, { messageID: call!.messageID, partID: call!.id })
+  expect(await file(one, "a.txt")).toBeUndefined()
+  expect((await session.prompt("Go")).error).toBeUndefined()
+})
+
+test("the session and its prompts know what changed in the files", async () => {
+  await using one = await scene()
+  const session = await one.stemma.sessions.create()
+  await session.prompt("Make it")
+  expect((await session.info()).summary).toMatchObject({ additions: 1, deletions: 0, files: 1 })
+  await session.prompt("Change it")
+  const { summary } = await session.info()
+  expect(summary).toMatchObject({ additions: 2, deletions: 0, files: 2 })
+  expect(summary!.diffs!.map(({ file, after }) => [file, after]).sort()).toEqual([
+    ["a.txt", "second\n"],
+    ["b.txt", "b\n"],
+  ])
+  const prompts = (await session.messages()).filter(({ message }) => message.role === "user")
+  expect(prompts[1]!.notes?.summary).toMatchObject({ diffs: [{ file: "a.txt" }, { file: "b.txt" }] })
+  await one.stemma.sessions.revert(session.id, { messageID: prompts[1]!.message.id })
+  expect((await session.info()).summary).toMatchObject({ additions: 1, deletions: 0, files: 1 })
+})
+
+test("the user's own repository, index and config are untouched", async () => {
+  await using one = await scene()
+  const git = async (...args: string[]) => (await run("git", ["-C", one.directory, ...args])).stdout
+  await git("add", "mine.txt")
+  const before = [
+    await git("status", "--porcelain"),
+    await readFile(join(one.directory, ".git", "config"), "utf8"),
+  ]
+  const session = await one.stemma.sessions.create()
+  await session.prompt("Make it")
+  await session.prompt("Change it")
+  await rm(join(one.directory, "a.txt"))
+  await rm(join(one.directory, "b.txt"))
+  await rm(join(one.directory, "ignored.txt"))
+  expect([
+    await git("status", "--porcelain"),
+    await readFile(join(one.directory, ".git", "config"), "utf8"),
+  ]).toEqual(before)
+})
+
+test.each([
+  ["the program", { snapshots: false }],
+  ["the config", { config: { snapshot: false } }],
+])("where %s switches snapshots off, a revert says that files are not restored", async (_, off) => {
+  await using one = await scene(off)
+  const session = await one.stemma.sessions.create()
+  const reply = await session.prompt("Make it")
+  const reverted = await one.stemma.sessions.revert(session.id, { messageID: reply.message.parentID })
+  expect(reverted.notice).toContain("not restored")
+  expect(await file(one, "a.txt")).toBe("first\n")
+})
+
+test("a busy session is not reverted", async () => {
+  await using one = await scene({ script: [{ text: "One." }, { text: "Slow.", delayMs: 3000 }] })
+  const session = await one.stemma.sessions.create()
+  const first = await session.prompt("One")
+  const second = session.prompt("Two")
+  await second.admitted
+  await expect(
+    one.stemma.sessions.revert(session.id, { messageID: first.message.parentID }),
+  ).rejects.toMatchObject({ code: "conflict" })
+  await session.abort()
+  await second
+})
+
+test("a revert to a message that is not there changes nothing", async () => {
+  await using one = await scene()
+  const session = await one.stemma.sessions.create()
+  await session.prompt("Make it")
+  await expect(one.stemma.sessions.revert(session.id, { messageID: "msg_nowhere" })).rejects.toMatchObject({
+    code: "not_found",
+  })
+  expect((await session.info()).revert).toBeUndefined()
+  expect(await file(one, "a.txt")).toBe("first\n")
+})

@@ -1,0 +1,90 @@
+import { join } from "node:path"
+import { describe, expect, it } from "vitest"
+import { createID } from "../../src/index.ts"
+import { type Child, startChild } from "../support/child-process.ts"
+import type { RunGo } from "../support/children/run-child.ts"
+import { startModelServer } from "../support/model-server/server.ts"
+import { runAnswer } from "../support/run/answers.ts"
+import { expectGoodPeers } from "../support/run/expect-peers.ts"
+import { historyProblems, ranCalls } from "../support/run/history-problems.ts"
+import { runPeers } from "../support/run/peers.ts"
+import { makeShared, openShared, type SharedScene, sharedPaths } from "../support/run/scene.ts"
+import { until } from "../support/run-scene.ts"
+import { testSeed } from "../support/seed.ts"
+import { temporaryDirectory } from "../support/temporary-directory.ts"
+
+const { seed } = testSeed("two processes")
+
+it("two processes prompt, rename, abort and answer in one session at the same time", {
+  timeout: 120_000,
+}, async () => {
+  await using directory = await temporaryDirectory()
+  const report = await runPeers({ directory: directory.path, seed, own: 8, shared: 4 })
+  expectGoodPeers(report)
+})
+
+describe("a process that waits for an answer while another one dies", () => {
+  it.each([
+    { recover: true, finish: "stop" },
+    { recover: false, finish: "interrupted" },
+  ])("takes over what the dead one was answering: recover $recover", async ({ recover, finish }) => {
+    await using here = await besideAnother({ recover })
+    const { session, other } = here
+    const promptID = createID("message", Date.now())
+    const waiting = session.prompt("work 2", { messageID: promptID, delivery: "queue" })
+    await until("the other process answers this one's prompt", async () => {
+      const last = (await session.messages({ last: 1 }))[0]
+      const isIt = last?.message.role === "assistant" && last.message.parentID === promptID
+      return isIt && last.parts.some((part) => part.type === "text" && part.text !== "")
+    })
+    other.process.kill("SIGKILL")
+    const killedAt = performance.now()
+    const reply = await waiting
+    expect(reply.message).toMatchObject({ finish, parentID: promptID })
+    // A lease runs out after 10 s; a dead holder's is taken at once.
+    expect(performance.now() - killedAt).toBeLessThan(5000)
+    expect(await here.problems()).toEqual([])
+    expect((await session.prompt("say hello")).text).toBe("answer to say hello")
+  })
+
+  it("answers its own prompt, that the dead one had not taken", async () => {
+    await using here = await besideAnother({ recover: false, text: "slow 1" })
+    const { session, other } = here
+    const waiting = session.prompt("say mine", { delivery: "queue" })
+    await waiting.admitted
+    other.process.kill("SIGKILL")
+    const killedAt = performance.now()
+    expect((await waiting).text).toBe("answer to say mine")
+    expect(performance.now() - killedAt).toBeLessThan(5000)
+    const finishes = (await session.messages()).map(({ message }) => "finish" in message && message.finish)
+    expect(finishes).toEqual([false, "interrupted", false, "stop"])
+    expect(await here.problems()).toEqual([])
+  })
+})
+
+/** This process with Stemma open, and another one that is answering a prompt of its own in the same session. */
+async function besideAnother({ recover, text = "work 1" }: { recover: boolean; text?: string }) {
+  const stack = new AsyncDisposableStack()
+  const directory = stack.use(await temporaryDirectory())
+  const server = stack.use(await startModelServer({ fallback: runAnswer }))
+  const scene: SharedScene = { root: directory.path, baseURL: server.baseURL, snapshots: false }
+  await makeShared(scene)
+  const stemma = stack.use(await openShared(scene, { recover }))
+  const session = await stemma.sessions.create()
+  const other: Child = stack.use(startChild("run-child.ts", { output: join(directory.path, "other") }))
+  await other.ready
+  const prompts = [{ messageID: createID("message", Date.now()), text }]
+  other.process.send({ scene, sessionID: session.id, prompts, recover: false } satisfies RunGo)
+  await until("the other process answers", async () => (await session.messages()).length === 2)
+  return {
+    session,
+    other,
+    problems: async () => {
+      const ran = ranCalls(sharedPaths(scene).ran)
+      const { problems } = await stemma.store.check()
+      const found = historyProblems(await session.messages(), { session: await session.info(), ran })
+      return [...found, ...problems]
+    },
+    [Symbol.asyncDispose]: () => stack.disposeAsync(),
+  }
+}
