@@ -1,4 +1,4 @@
-// A session is kept, forked, reverted and found again. Run it: npm start
+// A session is kept, forked, reverted and found again, with the store alone. Run it: node examples/01-hello.ts
 import { mkdtemp, rm } from "node:fs/promises"
 import { tmpdir } from "node:os"
 import { join } from "node:path"
