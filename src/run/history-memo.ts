@@ -21,6 +21,8 @@ export class HistoryMemo {
   #start = 0
   #epoch = -1
   #segment = ""
+  /** The `maxHistory` for which the first item was chosen. */
+  #bound = 0
   #growing: GrowingContext | undefined
   /** By item: the message of the growing context with which it begins. */
   #starts: number[] = []
@@ -44,7 +46,12 @@ export class HistoryMemo {
   async refresh(store: Store, session: Session): Promise<void> {
     const { history } = session
     const isSame = this.#epoch === history.epoch && this.#segment === history.segment
-    if (!isSame || this.count > history.count) this.#reset(await firstPosition(store, session))
+    const bound = session.maxHistory ?? Number.POSITIVE_INFINITY
+    // With a higher bound, items are wanted that were not read.
+    if (!isSame || this.count > history.count || bound > this.#bound) {
+      this.#reset(await firstPosition(store, session))
+      this.#bound = bound
+    }
     // An item that was open when it was read has changed since.
     if (this.last && !this.last.sealed) this.#dropLast()
     this.#epoch = history.epoch

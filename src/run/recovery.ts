@@ -148,7 +148,9 @@ function reopened(run: Run, item: HistoryItem): OpenMessage {
 /** How often the answer to the last prompt was cut off. */
 function interruptions(run: Run): number {
   let count = 0
-  for (const { message, parts } of [...run.memo.items].reverse()) {
+  const { items } = run.memo
+  for (let index = items.length - 1; index >= 0; index--) {
+    const { message, parts } = items[index]!
     if (message.role !== "assistant") break
     if (message.finish === "interrupted") count++
     for (const part of parts) if (part.type === "retry" && part.error.name === "InterruptedError") count++

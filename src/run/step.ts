@@ -66,9 +66,10 @@ export async function finishStep(plan: Step, calls: readonly Call[]): Promise<Ne
 
 async function seal(plan: Step, fields: Partial<AssistantBody>, before: readonly Op[] = []): Promise<Next> {
   const { run, open } = plan
-  const ops: Op[] = [...before, ...open.flushOps(), ...(await patchOps(run, open, plan.snapshot()))]
+  const flushed = open.flushOps()
+  const { ops: changed, snapshot } = await filesAfter(run, open, plan.snapshot())
+  const ops: Op[] = [...before, ...flushed, ...changed]
   const finish = fields.finish ?? open.message.finish ?? "stop"
-  const snapshot = plan.snapshot()
   ops.push(
     open.putOp({
       id: run.engine.newID("part"),
@@ -85,18 +86,38 @@ async function seal(plan: Step, fields: Partial<AssistantBody>, before: readonly
   return finish === "tool-calls" ? "continue" : "idle"
 }
 
-/** Which files the step changed, if it might have changed any. */
-async function patchOps(run: Run, open: OpenMessage, before: string | undefined): Promise<Op[]> {
-  if (before === undefined) return []
-  const { snapshots } = run.project
-  const after = await snapshots.take()
-  if (after === undefined || after === before) return []
-  const files = await snapshots.changed(before, after)
-  if (files.length === 0) return []
-  return [
+/** Which files the step changed, if it might have changed any, and how they are now. */
+async function filesAfter(
+  run: Run,
+  open: OpenMessage,
+  before: string | undefined,
+): Promise<{ ops: Op[]; snapshot?: string }> {
+  if (before === undefined) return { ops: [] }
+  const changed = await changedFiles(run, before)
+  if (!changed) return { ops: [], snapshot: before }
+  const { files, snapshot } = changed
+  const ops = [
     open.putOp({ id: run.engine.newID("part"), type: "patch", hash: before, files }),
-    open.putOp({ id: run.engine.newID("part"), type: "snapshot", snapshot: after }),
+    open.putOp({ id: run.engine.newID("part"), type: "snapshot", snapshot }),
   ]
+  return { ops, snapshot }
+}
+
+/** Undefined if nothing changed, or if nobody can tell: an answer is worth more than its snapshot. */
+async function changedFiles(
+  run: Run,
+  before: string,
+): Promise<{ files: string[]; snapshot: string } | undefined> {
+  const { snapshots } = run.project
+  try {
+    const snapshot = await snapshots.take()
+    if (snapshot === undefined || snapshot === before) return undefined
+    const files = await snapshots.changed(before, snapshot)
+    return files.length > 0 ? { files, snapshot } : undefined
+  } catch (error) {
+    run.engine.warn(error)
+    return undefined
+  }
 }
 
 /** The message as it was left is sealed with its reason; every unsettled call becomes an error. */
@@ -118,7 +139,7 @@ export async function sealFailed(
   const now = run.engine.clock.now()
   for (const part of [...open.parts]) ops.push(...closePartOps(open, part, { text, nowMs: now }))
   ops.push(
-    ...(await patchOps(run, open, failed.snapshot)),
+    ...(await filesAfter(run, open, failed.snapshot)).ops,
     open.putOp({
       id: run.engine.newID("part"),
       type: "step-finish",

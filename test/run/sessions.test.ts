@@ -235,6 +235,9 @@ test("maxHistory bounds what the model is shown, and the history stays whole", a
   const cold = await scene.again()
   await (await cold.sessions.get(session.id)).prompt("Cold")
   expect(scene.model.requests.at(-1)!.messages.length).toBeLessThanOrEqual(4)
+  await cold.sessions.update(session.id, { maxHistory: null })
+  await (await cold.sessions.get(session.id)).prompt("All of it")
+  expect(scene.model.requests.at(-1)!.messages).toHaveLength(15)
 })
 
 test("events of all sessions are told, and the iteration ends when Stemma is closed", async () => {
