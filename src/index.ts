@@ -98,7 +98,8 @@ export async function openStemma(options: StemmaOptions = {}): Promise<Stemma> {
     ? options.store
     : await openStore(options.store ?? { path: join(data, "stemma.db") })
   const hub = createHub({ store, clock })
-  const background = new Background(options.onWarning ?? warn)
+  const report = reporter(options.onWarning)
+  const background = new Background(report)
   const engine: Engine = {
     store,
     hub,
@@ -121,7 +122,7 @@ export async function openStemma(options: StemmaOptions = {}): Promise<Stemma> {
     timing: { ...standardTiming, ...options.timing },
     recover: options.recover ?? false,
     background: (work) => background.add(work),
-    warn: options.onWarning ?? warn,
+    warn: report,
   }
   const coordinator = new Coordinator(engine)
   const directory = options.directory ?? process.cwd()
@@ -136,6 +137,18 @@ export async function openStemma(options: StemmaOptions = {}): Promise<Stemma> {
 
 function isStore(store: StemmaOptions["store"]): store is Store {
   return typeof store === "object" && "commit" in store
+}
+
+/** Nobody waits for a warning, so a listener that throws must not take the process down. */
+function reporter(listener: ((error: unknown) => void) | undefined): (error: unknown) => void {
+  if (!listener) return warn
+  return (error) => {
+    try {
+      listener(error)
+    } catch (failed) {
+      warn(failed)
+    }
+  }
 }
 
 function warn(error: unknown): void {

@@ -4,6 +4,7 @@ import { ModelError } from "../models/model-error.ts"
 import { type JsonObject, noTokens, type PartBody, type Tokens } from "../protocol/index.ts"
 import { type ContextMessage, costOf, estimateTokens } from "../session/index.ts"
 import type { Op } from "../stores/commit.ts"
+import { withGrace } from "./grace.ts"
 import type { OpenMessage } from "./open-message.ts"
 import { readAllowed } from "./prompt-files.ts"
 import { givenUp, retryDelayMs, waitMs } from "./retry.ts"
@@ -100,14 +101,8 @@ async function fileBytes(plan: Step, url: string): Promise<Uint8Array> {
 async function oneTry(plan: Step, request: ModelRequest): Promise<Asked> {
   const { run } = plan
   const answer = new Answer(plan)
-  let sliceEnd = performance.now() + sliceMs
-  let taken = 0
-  for await (const event of plan.model.stream(request)) {
-    answer.take(event)
-    if (++taken % eventsPerLook !== 0 || performance.now() < sliceEnd) continue
-    await setImmediate()
-    sliceEnd = performance.now() + sliceMs
-  }
+  // A model that is deaf to the signal is given up too.
+  await withGrace(listen(plan, request, answer), run.signal, run.engine.timing.toolGraceMs)
   run.signal.throwIfAborted()
   const ops = [...(await answer.endOps()), ...accountOps(plan, answer)]
   const { calls } = answer
@@ -115,6 +110,19 @@ async function oneTry(plan: Step, request: ModelRequest): Promise<Asked> {
   if (calls.length === 0) return { calls, ops }
   await run.writer.commit(ops)
   return { calls, ops: [] }
+}
+
+async function listen(plan: Step, request: ModelRequest, answer: Answer): Promise<void> {
+  const { signal } = plan.run
+  let sliceEnd = performance.now() + sliceMs
+  let taken = 0
+  for await (const event of plan.model.stream(request)) {
+    if (signal.aborted) return
+    answer.take(event)
+    if (++taken % eventsPerLook !== 0 || performance.now() < sliceEnd) continue
+    await setImmediate()
+    sliceEnd = performance.now() + sliceMs
+  }
 }
 
 function accountOps(plan: Step, answer: Answer): Op[] {

@@ -65,7 +65,8 @@ export class Coordinator {
   wake(sessionID: string): void {
     const active = this.#active.get(sessionID)
     if (!active) {
-      if (!this.#stopping.signal.aborted) this.#start(sessionID)
+      if (this.#stopping.signal.aborted) this.waiters.fail(sessionID, closed())
+      else this.#start(sessionID)
       return
     }
     active.again = true

@@ -1,17 +1,14 @@
 import { Buffer } from "node:buffer"
-import { redactDeep } from "../config/environment.ts"
-import type { Attachment, JsonObject, PartBody, ToolState } from "../protocol/index.ts"
-import { cleanDeep, cleanText } from "../session/index.ts"
+import type { Attachment, JsonObject, ToolState } from "../protocol/index.ts"
+import { cleanText } from "../session/index.ts"
 import { limitOutput, pointerNotice } from "../tools/output.ts"
-import type { Tool, ToolContext, ToolResult, Wanted } from "../tools/tool.ts"
+import type { Tool, ToolResult, Wanted } from "../tools/tool.ts"
 import { PermissionRefused } from "./approvals.ts"
+import { callContext, shown } from "./call-context.ts"
 import { callInput } from "./call-input.ts"
+import { withGrace } from "./grace.ts"
 import { Aborted, Closing } from "./run.ts"
 import type { Step } from "./step-plan.ts"
-
-const progressEveryMs = 100
-/** So much of what a call prints is shown while it runs; the result has the rest. */
-const printedUnitsMax = 256 * 1024
 
 /** A call as the model wrote it. */
 export interface Call {
@@ -76,12 +73,12 @@ async function runCall(step: Step, call: Call): Promise<{ endsRun: boolean }> {
   }
 }
 
-interface Progress {
+export interface Progress {
   title?: string
   metadata?: JsonObject
 }
 
-interface Execution {
+export interface Execution {
   call: Call
   tool: Tool
   value: unknown
@@ -92,7 +89,7 @@ interface Execution {
 
 async function execute(step: Step, execution: Execution): Promise<ToolResult> {
   const { run, open } = step
-  const { call, tool, value, input, startedAt } = execution
+  const { call, tool, value } = execution
   const signal = run.signal
   signal.throwIfAborted()
   const where = { name: tool.name, messageID: open.message.id, callID: call.callID }
@@ -105,50 +102,17 @@ async function execute(step: Step, execution: Execution): Promise<ToolResult> {
     signal,
     reads: run.reads,
   }
-  for (const wanted of await tool.wants(value, shared)) await ask(wanted)
-  if (await mayWrite(tool, value)) await step.snapshotBefore()
+  const { toolGraceMs } = run.engine.timing
+  const wishes = await withGrace(tool.wants(value, shared), signal, toolGraceMs)
+  for (const wanted of wishes) await ask(wanted)
+  if (await withGrace(mayWrite(tool, value), signal, toolGraceMs)) await step.snapshotBefore()
   signal.throwIfAborted()
-  const running = (): PartBody => ({
-    ...open.tool(call.partID),
-    state: { status: "running", input, ...execution.progress, time: { start: startedAt } },
-  })
+  const { context, end, running } = callContext(step, { ...execution, shared, ask })
   await run.writer.commit([...open.flushOps(), open.putOp(running())])
-  const show = throttle(() => open.putGrowing(running()), progressEveryMs)
-  let printed = 0
-  const redact = step.setup.redactStream()
-  const context: ToolContext = {
-    ...shared,
-    messageID: open.message.id,
-    callID: call.callID,
-    ask,
-    progress(update) {
-      if (update.title !== undefined) execution.progress.title = shown(step, update.title)
-      if (update.metadata) {
-        execution.progress.metadata = { ...execution.progress.metadata, ...shown(step, update.metadata) }
-      }
-      show.call()
-    },
-    print(text) {
-      if (printed >= printedUnitsMax) return
-      printed += text.length
-      open.grow(call.partID, "output", redact(text))
-    },
-    environment: step.setup.environment,
-    todos: {
-      read: () => run.engine.store.todos(run.sessionID),
-      write: async (todos) => {
-        await run.writer.commit([{ op: "todos.put", sessionID: run.sessionID, todos }])
-      },
-    },
-    blobs: {
-      put: (bytes) => run.engine.store.blobs.put(bytes),
-      get: (hash) => run.engine.store.blobs.get(hash),
-    },
-  }
   try {
-    return await withGrace(tool.execute(value, context), signal, run.engine.timing.toolGraceMs)
+    return await withGrace(tool.execute(value, context), signal, toolGraceMs)
   } finally {
-    show.stop()
+    end()
   }
 }
 
@@ -182,37 +146,12 @@ async function settle(
   await run.writer.commit([...open.flushOps(), open.toolOp(done.call.partID, state)])
 }
 
-/** What a tool says of itself, as it may be shown: clean and without secrets. */
-function shown<T>(step: Step, value: T): T {
-  return cleanDeep(redactDeep(value, step.setup.redact))
-}
-
 /** Bytes in a data: url become a blob, so that no row carries them. */
 async function stored(step: Step, attachment: Attachment): Promise<Attachment> {
   const match = /^data:[^,]*;base64,(.*)$/s.exec(attachment.url)
   if (!match) return attachment
   const hash = await step.run.engine.store.blobs.put(Buffer.from(match[1]!, "base64"))
   return { ...attachment, url: `blob:${hash}` }
-}
-
-/** A tool that does not end soon after the abort is given up: it gets no more time than that. */
-async function withGrace<T>(work: Promise<T>, signal: AbortSignal, graceMs: number): Promise<T> {
-  const given = Promise.withResolvers<never>()
-  let timer: NodeJS.Timeout | undefined
-  const stop = () => {
-    timer = setTimeout(() => given.reject(signal.reason), graceMs)
-  }
-  if (signal.aborted) stop()
-  else signal.addEventListener("abort", stop, { once: true })
-  // Whatever it does after it was given up concerns nobody.
-  work.catch(() => {})
-  given.promise.catch(() => {})
-  try {
-    return await Promise.race([work, given.promise])
-  } finally {
-    clearTimeout(timer)
-    signal.removeEventListener("abort", stop)
-  }
 }
 
 function errorText(error: unknown, signal: AbortSignal): string {
@@ -223,24 +162,4 @@ function errorText(error: unknown, signal: AbortSignal): string {
   }
   if (error instanceof Error && error.message !== "") return error.message
   return `The tool failed without saying why: ${String(error)}`
-}
-
-function throttle(work: () => void, everyMs: number): { call(): void; stop(): void } {
-  let timer: NodeJS.Timeout | undefined
-  let last = Number.NEGATIVE_INFINITY
-  const run = () => {
-    timer = undefined
-    last = performance.now()
-    work()
-  }
-  return {
-    call() {
-      const wait = last + everyMs - performance.now()
-      if (wait <= 0) run()
-      else timer ??= setTimeout(run, wait)
-    },
-    stop() {
-      clearTimeout(timer)
-    },
-  }
 }

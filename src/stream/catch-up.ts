@@ -62,7 +62,7 @@ export class CatchUp {
   #feedOf(sessionID: string): SessionFeed<never> {
     const known = this.#feeds.get(sessionID)
     if (known) return known
-    const feed = new SessionFeed<never>(sessionID)
+    const feed = new SessionFeed<never>(sessionID, { isPast: true })
     this.#feeds.set(sessionID, feed)
     return feed
   }

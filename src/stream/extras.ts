@@ -1,7 +1,8 @@
 import { type HistoryItem, type Row, StemmaError } from "../protocol/index.ts"
 import type { RowOf } from "../session/view.ts"
 import type { Store } from "../stores/store.ts"
-import type { Extras, SessionFeed } from "./feed.ts"
+import type { Extras, Moved, SessionFeed } from "./feed.ts"
+import { usefulRows } from "./message-rows.ts"
 
 const pageLimit = 200
 
@@ -11,17 +12,17 @@ export async function readExtras<Listener>(
   feed: SessionFeed<Listener>,
   rows: readonly Row[],
 ): Promise<Extras | undefined> {
-  const wanted = feed.wantedMessages(rows)
-  const moves = movesOf(rows)
-  if (wanted.size === 0 && moves.length === 0) return undefined
   const { sessionID } = feed
-  const extras: Extras = { messages: new Map(), removed: [], replaced: [] }
+  const moves = movesOf(rows)
+  const moved = moves.length === 0 ? undefined : await readMoved({ store, sessionID, moves })
+  const wanted = feed.wantedMessages(usefulRows(rows, moved))
+  if (wanted.size === 0 && moved === undefined) return undefined
+  const messages = new Map<string, HistoryItem>()
   for (const messageID of wanted) {
     const page = await present(store.history(sessionID, { messageID }))
-    if (page?.items[0]) extras.messages.set(messageID, page.items[0])
+    if (page?.items[0]) messages.set(messageID, page.items[0])
   }
-  if (moves.length > 0) await readMoves({ store, sessionID, moves }, extras)
-  return extras
+  return { messages, moved }
 }
 
 /**
@@ -35,20 +36,22 @@ function movesOf(rows: readonly Row[]): RowOf<"history">[] {
   return hasBegun ? moves.slice(1) : moves
 }
 
-async function readMoves(
-  where: { store: Store; sessionID: string; moves: RowOf<"history">[] },
-  extras: Extras,
-): Promise<void> {
+async function readMoved(where: {
+  store: Store
+  sessionID: string
+  moves: RowOf<"history">[]
+}): Promise<Moved | undefined> {
   const { store, sessionID, moves } = where
   const session = await present(store.session(sessionID))
-  if (!session) return
+  if (!session) return undefined
+  const removed: string[] = []
   // Each move leaves at most one tail.
   for (const { segment, keep } of session.history.left.slice(-moves.length)) {
     const items = await readPages(store, sessionID, { left: segment, from: keep })
-    for (const { message } of items) extras.removed.push(message.id)
+    for (const { message } of items) removed.push(message.id)
   }
   const from = Math.min(...moves.map(({ keep }) => keep))
-  extras.replaced = await readPages(store, sessionID, { from })
+  return { from, version: moves.at(-1)!.version, removed, items: await readPages(store, sessionID, { from }) }
 }
 
 async function readPages(

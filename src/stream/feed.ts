@@ -1,8 +1,19 @@
-import type { HistoryItem, Message, Row, StemmaEvent } from "../protocol/index.ts"
+import type { HistoryItem, Row } from "../protocol/index.ts"
 import { eventsOf } from "../session/events.ts"
 import { reduceRow } from "../session/reduce.ts"
-import { emptyView, missing, type RowOf, viewItem } from "../session/view.ts"
+import { emptyView, type RowOf, viewItem } from "../session/view.ts"
 import type { Growth } from "./growth.ts"
+import {
+  asBegun,
+  begunEvent,
+  isAppendedWhole,
+  isTold,
+  isWhole,
+  ownRow,
+  removalOf,
+  rowsOf,
+  usefulRows,
+} from "./message-rows.ts"
 import { inTellingOrder, isFinish, messageOf } from "./row-order.ts"
 import { Telling, type Told } from "./telling.ts"
 
@@ -10,10 +21,17 @@ import { Telling, type Told } from "./telling.ts"
 export interface Extras {
   /** Messages that the rows are about, by id, as they are now. */
   messages: Map<string, HistoryItem>
+  moved: Moved | undefined
+}
+
+/** A move of the history, or a redaction. Older rows from a position on are of no use any more. */
+export interface Moved {
+  from: number
+  version: number
   /** Messages that the history no longer has. */
   removed: string[]
-  /** Messages that the history has instead. */
-  replaced: HistoryItem[]
+  /** All that the history has from there on. */
+  items: HistoryItem[]
 }
 
 /**
@@ -25,11 +43,14 @@ export class SessionFeed<Listener> {
   readonly sessionID: string
   readonly growing = new Map<string, Growth<Listener>>()
   /**
-   * The message that may have been open when the feed began. Parts of it may be gone whose ids nothing tells any more:
-   * with its next row the message is removed and given again as a whole.
+   * Messages that may have been open when listeners last heard of them. Parts of one may be gone whose ids nothing tells
+   * any more: with its next row it is removed and given again as a whole.
    */
-  #doubtful: string | undefined
-  #isIntroduced = false
+  readonly #doubtful = new Set<string>()
+  /** Doubtful ones whose parts were given. */
+  readonly #introduced = new Set<string>()
+  readonly #met = new Set<string>()
+  readonly #isPast: boolean
   #hasBegun = false
   #isNew = false
   #open: string | undefined
@@ -37,8 +58,10 @@ export class SessionFeed<Listener> {
   #session: RowOf<"session"> | undefined
   #view = emptyView()
 
-  constructor(sessionID: string) {
+  /** `isPast`: the listener may have heard of any of this before it dropped. */
+  constructor(sessionID: string, options: { isPast: boolean }) {
     this.sessionID = sessionID
+    this.#isPast = options.isPast
   }
 
   /** Listeners cannot know anything of the session: it was just created. */
@@ -53,48 +76,58 @@ export class SessionFeed<Listener> {
 
   /** The messages that must be read for these rows to be told. To be called before `tell`. */
   wantedMessages(rows: readonly Row[]): Set<string> {
-    this.#begin(rows)
-    const given = new Set(rows.map((row) => row.type === "message" && row.message.id))
+    this.#doubt(rows)
     const wanted = new Set<string>()
     for (const row of rows) {
       const messageID = messageOf(row)
-      if (messageID === undefined) continue
-      const isIncomplete = messageID === this.#doubtful && (!this.#isIntroduced || row.type === "message")
-      if (isIncomplete || (!given.has(messageID) && !this.#knows(row))) wanted.add(messageID)
+      if (messageID === undefined || wanted.has(messageID)) continue
+      if (!this.#isTellable(row, ownRow(rows, messageID), rows)) wanted.add(messageID)
     }
     return wanted
+  }
+
+  #isTellable(row: Row, own: RowOf<"message"> | undefined, rows: readonly Row[]): boolean {
+    const messageID = messageOf(row)!
+    if (!this.#doubtful.has(messageID)) return own !== undefined || this.#knows(row)
+    return own ? isWhole(own, rows) : this.#introduced.has(messageID)
   }
 
   #knows(row: Row): boolean {
     return "position" in row && viewItem(this.#view, row.position)?.message.id === messageOf(row)
   }
 
-  /** A message changes only while it is the last, so only the first that rows tell of can be older than the feed. */
-  #begin(rows: readonly Row[]): void {
-    if (this.#hasBegun) return
-    const first = rows.find((row) => row.type !== "note" && messageOf(row) !== undefined)
-    if (first === undefined) return
-    this.#hasBegun = true
-    const messageID = messageOf(first)!
-    if (!isAppendedWhole(rows, messageID)) this.#doubtful = messageID
+  /**
+   * A message changes only while it is the last, so only the first that rows tell of can be older than the feed. Of the
+   * past, any may have been told before.
+   */
+  #doubt(rows: readonly Row[]): void {
+    for (const row of rows) {
+      const messageID = row.type === "note" ? undefined : messageOf(row)
+      if (messageID === undefined || this.#met.has(messageID)) continue
+      this.#met.add(messageID)
+      if ((this.#isPast || !this.#hasBegun) && !isAppendedWhole(rows, messageID))
+        this.#doubtful.add(messageID)
+      this.#hasBegun = true
+    }
   }
 
   /** Tells what the rows mean. They are all that `changes` gave, and none is older than those told before. */
   tell(rows: readonly Row[], extras?: Extras): Told<Listener> {
     const telling = new Telling(this.growing)
+    const useful = usefulRows(rows, extras?.moved)
     const met = new Set<string>()
-    const lastMove = rows.findLast((row) => row.type === "history")
-    for (const row of inTellingOrder(rows)) {
+    for (const row of inTellingOrder(useful)) {
       const messageID = messageOf(row)
       if (messageID !== undefined && !met.has(messageID)) {
         met.add(messageID)
         const item = extras?.messages.get(messageID)
         if (row.type === "note") this.#meetNoted(row, item)
-        else this.#meet(row, { messageID, item, own: ownRow(rows, messageID), telling })
+        else this.#meet(row, { messageID, item, own: ownRow(useful, messageID), telling })
       }
       this.#row(row, telling)
-      if (row.type === "history") met.clear()
-      if (row === lastMove && extras) this.#replace(extras, { rows, version: row.version, telling })
+      if (row.type === "history" && row.version === extras?.moved?.version) {
+        this.#replace(extras.moved, { rows: useful, telling })
+      }
     }
     return telling.end()
   }
@@ -103,6 +136,8 @@ export class SessionFeed<Listener> {
   trim(): void {
     if (!this.isQuiet) return
     this.#sealed.clear()
+    this.#met.clear()
+    this.#introduced.clear()
     this.#view = emptyView()
     if (this.#session) reduceRow(this.#view, this.#session)
   }
@@ -143,10 +178,10 @@ export class SessionFeed<Listener> {
   /** Before the first row of a message: listeners are to know the message, and of a doubtful one every part. */
   #meet(first: Row, meeting: Meeting<Listener>): void {
     const { messageID, own, item, telling } = meeting
-    const isDoubtful = messageID === this.#doubtful
+    const isDoubtful = this.#doubtful.has(messageID)
     const isGivenAgain = isDoubtful && own !== undefined
     if (isGivenAgain) {
-      this.#doubtful = undefined
+      this.#doubtful.delete(messageID)
       telling.event(removalOf(this.sessionID, messageID), own.version)
     }
     const { version } = own ?? first
@@ -156,8 +191,8 @@ export class SessionFeed<Listener> {
       const [row] = rowsOf(item, this.sessionID, version)
       this.#row({ ...row, sealed: false, message: asBegun(row.message) }, telling)
     }
-    if (!item || !(isGivenAgain || (isDoubtful && !this.#isIntroduced))) return
-    this.#isIntroduced = true
+    if (!item || !isDoubtful) return
+    this.#introduced.add(messageID)
     if (!item.sealed) this.#open ??= messageID
     for (const row of rowsOf(item, this.sessionID, version)) {
       if (row.type !== "part") continue
@@ -167,17 +202,18 @@ export class SessionFeed<Listener> {
     }
   }
 
-  /** A move or a redaction: what the history dropped, and what it has instead unless the rows tell it. */
+  /** What the history dropped, and what it has now unless the rows that follow tell it. */
   #replace(
-    { removed, replaced }: Extras,
-    at: { rows: readonly Row[]; version: number; telling: Telling<Listener> },
+    { removed, items, version }: Moved,
+    { rows, telling }: { rows: readonly Row[]; telling: Telling<Listener> },
   ): void {
-    const { rows, version, telling } = at
     for (const messageID of removed) telling.event(removalOf(this.sessionID, messageID), version)
-    const ranges = missing(this.#view)
-    for (const item of replaced) {
-      const isMissing = ranges.some(({ from, to }) => item.position >= from && item.position < to)
-      if (!isMissing || isTold(rows, item.message.id, version)) continue
+    for (const item of items) {
+      const { id } = item.message
+      if (isTold(rows, id, version)) continue
+      this.#met.add(id)
+      this.#doubtful.delete(id)
+      telling.event(removalOf(this.sessionID, id), version)
       for (const row of rowsOf(item, this.sessionID, version)) this.#row(row, telling)
     }
   }
@@ -189,53 +225,4 @@ interface Meeting<Listener> {
   own: RowOf<"message"> | undefined
   item: HistoryItem | undefined
   telling: Telling<Listener>
-}
-
-function ownRow(rows: readonly Row[], messageID: string): RowOf<"message"> | undefined {
-  return rows.find((row): row is RowOf<"message"> => row.type === "message" && row.message.id === messageID)
-}
-
-/** The message as it was before it was finished: its parts come first. */
-function asBegun(message: Message): Message {
-  if (message.role === "user") return message
-  const { finish: _finish, error: _error, time, ...rest } = message
-  return { ...rest, time: { created: time.created } }
-}
-
-function begunEvent(message: Message): StemmaEvent {
-  return { type: "message.updated", properties: { info: asBegun(message) } }
-}
-
-function removalOf(sessionID: string, messageID: string): StemmaEvent {
-  return { type: "message.removed", properties: { sessionID, messageID } }
-}
-
-/** True if one commit brought the whole message, sealed: a prompt. */
-function isAppendedWhole(rows: readonly Row[], messageID: string): boolean {
-  const row = ownRow(rows, messageID)
-  if (row?.message.role !== "user" || !row.sealed || row.parts === 0) return false
-  const parts = rows.filter(
-    (candidate) => candidate.type === "part" && candidate.part.messageID === messageID,
-  )
-  return parts.length === row.parts && parts.every(({ version }) => version === row.version)
-}
-
-/** True if rows that are not older than that version tell the whole message. */
-function isTold(rows: readonly Row[], messageID: string, version: number): boolean {
-  const own = ownRow(rows, messageID)
-  if (own === undefined || own.version < version) return false
-  const parts = rows.filter((row) => row.type === "part" && row.part.messageID === messageID)
-  return parts.filter((row) => row.version >= version).length === own.parts
-}
-
-/** A message of a page as rows of that version, its own first. */
-function rowsOf(item: HistoryItem, sessionID: string, version: number): [RowOf<"message">, ...Row[]] {
-  const { position, sealed, message, parts } = item
-  const place = { version, sessionID, position }
-  const rows: Row[] = []
-  for (const [index, part] of parts.entries()) rows.push({ type: "part", ...place, index, part })
-  for (const [key, value] of Object.entries(item.notes ?? {})) {
-    rows.push({ type: "note", ...place, messageID: message.id, key, value })
-  }
-  return [{ type: "message", ...place, sealed, parts: parts.length, message }, ...rows]
 }

@@ -27,7 +27,7 @@ export class LiveSession {
   #heldUnits = 0
 
   constructor(sessionID: string) {
-    this.feed = new SessionFeed(sessionID)
+    this.feed = new SessionFeed(sessionID, { isPast: false })
   }
 
   /** A new listener knows nothing of what is growing. */

@@ -121,8 +121,14 @@ export class Telling<Listener> {
     this.#events.push({ event: { type: "message.part.updated", properties: { part: growth.part } }, version })
   }
 
-  /** Parts are given once, with all their text; deltas of a part that is given as a whole are in it. */
+  /** Parts are given once, as they are in the end; deltas of a part that is given as a whole are in it. */
   #assembled(touched: Map<string, Touched<Listener>>): Tagged[] {
+    const last = new Map<string, { part: Part; version: number }>()
+    for (const { event, version } of this.#events) {
+      if (event.type === "message.part.updated") {
+        last.set(event.properties.part.id, { part: event.properties.part, version })
+      }
+    }
     const given = new Map<string, string>()
     return this.#events.flatMap(({ event, version }): Tagged[] => {
       if (event.type === "message.part.delta" && this.#before.has(event.properties.partID)) return []
@@ -133,12 +139,12 @@ export class Telling<Listener> {
         }
       }
       if (event.type !== "message.part.updated") return [{ event, version }]
-      const { part } = event.properties
-      if (given.has(part.id)) return []
-      given.set(part.id, part.messageID)
-      const whole = touched.get(part.id)
-      const properties = { part: whole?.part ?? part }
-      return [{ event: { ...event, properties }, version: Math.max(version, whole?.version ?? 0) }]
+      const { id, messageID } = event.properties.part
+      if (given.has(id)) return []
+      given.set(id, messageID)
+      const whole = touched.get(id) ?? last.get(id)!
+      const properties = { part: whole.part }
+      return [{ event: { ...event, properties }, version: Math.max(version, whole.version) }]
     })
   }
 }

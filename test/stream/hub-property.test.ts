@@ -148,7 +148,7 @@ async function runOnce(
   try {
     for (const intent of run.list) {
       passTime(world, (intent.numbers[0] ?? 0) % 700)
-      await allSteps[intent.step]!.run(world, drawFrom(intent.numbers.slice(1)))
+      await tryStep(intent, world)
       const draw = drawFrom(intent.visit)
       if (draw.chance(10) && world.live.length > 0 && clients.length < 6) {
         const id = draw.one(world.live)
@@ -166,6 +166,15 @@ async function runOnce(
     await scene.hub.close()
     for (const { done } of clients) await done
     await scene.store.close()
+  }
+}
+
+/** A step that finds nothing to do, such as a revert to a part that is gone, does nothing. */
+async function tryStep(intent: Intent, world: World): Promise<void> {
+  try {
+    await allSteps[intent.step]!.run(world, drawFrom(intent.numbers.slice(1)))
+  } catch (error) {
+    if (!StemmaError.is(error, "not_found")) throw error
   }
 }
 
