@@ -1,14 +1,15 @@
 import { join } from "node:path"
 import { describe, expect, it } from "vitest"
-import { createID } from "../../src/index.ts"
+import { createID, openStore, type StemmaEvent } from "../../src/index.ts"
 import { type Child, startChild } from "../support/child-process.ts"
-import type { RunGo } from "../support/children/run-child.ts"
+import type { RunGo, RunLine } from "../support/children/run-child.ts"
 import { startModelServer } from "../support/model-server/server.ts"
-import { runAnswer } from "../support/run/answers.ts"
+import { promptTexts, runAnswer } from "../support/run/answers.ts"
 import { expectGoodPeers } from "../support/run/expect-peers.ts"
 import { historyProblems, ranCalls } from "../support/run/history-problems.ts"
 import { runPeers } from "../support/run/peers.ts"
 import { makeShared, openShared, type SharedScene, sharedPaths } from "../support/run/scene.ts"
+import { storeWith } from "../support/run/store-with.ts"
 import { until } from "../support/run-scene.ts"
 import { testSeed } from "../support/seed.ts"
 import { temporaryDirectory } from "../support/temporary-directory.ts"
@@ -62,6 +63,70 @@ describe("a process that waits for an answer while another one dies", () => {
   })
 })
 
+it("a process that is closed while another one holds the session says so to who waits, and the prompt is kept", async () => {
+  await using here = await besideAnother({ recover: false, text: "slow 1" })
+  const { stemma, session, other } = here
+  const messageID = createID("message", Date.now())
+  const waiting = session.prompt("say later", { messageID, delivery: "queue" })
+  await waiting.admitted
+  const closing = stemma.close()
+  await stemma.close()
+  await closing
+  await expect(waiting).rejects.toMatchObject({ code: "unavailable" })
+  const replied = () => here.lines().some((line) => "event" in line && isEndOf(line.event, messageID))
+  await until("the other process has answered it", replied)
+  expect(other.process.signalCode).toBeNull()
+})
+
+it("two that take turns each show the model what the other has said", async () => {
+  await using directory = await temporaryDirectory()
+  await using server = await startModelServer({ fallback: runAnswer })
+  const scene: SharedScene = { root: directory.path, baseURL: server.baseURL, snapshots: false }
+  await makeShared(scene)
+  await using one = await openShared(scene)
+  await using other = await openShared(scene)
+  const { id } = await one.sessions.create()
+  const said: string[] = []
+  for (let turn = 0; turn < 8; turn++) {
+    said.push(`say ${turn}`)
+    const session = await (turn % 2 === 0 ? one : other).sessions.get(id)
+    expect((await session.prompt(said.at(-1)!)).text).toBe(`answer to say ${turn}`)
+    expect(promptTexts(server.requests.at(-1)!.body)).toEqual(said)
+  }
+})
+
+it("an abort that comes while a run is being opened is about its prompt", async () => {
+  await using directory = await temporaryDirectory()
+  await using server = await startModelServer({ fallback: runAnswer })
+  const scene: SharedScene = { root: directory.path, baseURL: server.baseURL, snapshots: false }
+  await makeShared(scene)
+  await using store = await openStore({ path: sharedPaths(scene).database })
+  const opening = Promise.withResolvers<void>()
+  const slow = storeWith(store, {
+    permissions: async (query) => {
+      opening.resolve()
+      await new Promise((resolve) => setTimeout(resolve, 100))
+      return store.permissions(query)
+    },
+  })
+  await using stemma = await openShared(scene, { store: slow })
+  const session = await stemma.sessions.create()
+  const waiting = session.prompt("slow 1")
+  await opening.promise
+  await session.abort("not that")
+  expect((await waiting).message).toMatchObject({
+    finish: "aborted",
+    error: { data: { message: "not that" } },
+  })
+  expect((await session.prompt("say hello")).text).toBe("answer to say hello")
+})
+
+function isEndOf(event: StemmaEvent, promptID: string): boolean {
+  if (event.type !== "message.updated" || event.properties.info.role !== "assistant") return false
+  const { parentID, finish, time } = event.properties.info
+  return parentID === promptID && finish === "stop" && time.completed !== undefined
+}
+
 /** This process with Stemma open, and another one that is answering a prompt of its own in the same session. */
 async function besideAnother({ recover, text = "work 1" }: { recover: boolean; text?: string }) {
   const stack = new AsyncDisposableStack()
@@ -77,8 +142,10 @@ async function besideAnother({ recover, text = "work 1" }: { recover: boolean; t
   other.process.send({ scene, sessionID: session.id, prompts, recover: false } satisfies RunGo)
   await until("the other process answers", async () => (await session.messages()).length === 2)
   return {
+    stemma,
     session,
     other,
+    lines: () => other.lines<RunLine>(),
     problems: async () => {
       const ran = ranCalls(sharedPaths(scene).ran)
       const { problems } = await stemma.store.check()

@@ -1,0 +1,70 @@
+import {
+  type AssistantMessage,
+  type HistoryItem,
+  isSettled,
+  StemmaError,
+  type Store,
+} from "../../../src/index.ts"
+import { toolParts } from "./history-problems.ts"
+
+/** What a dead process left of a session. */
+export interface Left {
+  items: readonly HistoryItem[]
+  /** The ids of prompts that nobody has taken. */
+  waiting: string[]
+}
+
+export async function leftBehind(store: Store, sessionID: string): Promise<Left> {
+  try {
+    const { items } = await store.history(sessionID, { limit: 1000 })
+    const inbox = await store.inbox(sessionID)
+    return { items, waiting: inbox.flatMap((item) => (item.type === "prompt" ? [item.id] : [])) }
+  } catch (error) {
+    if (StemmaError.is(error, "not_found")) return { items: [], waiting: [] }
+    throw error
+  }
+}
+
+/** A run that was cut off is gone on with so many times. */
+export const recoveriesMax = 3
+
+/** How often the answer to a prompt was cut off by the end of a process. */
+export function interruptionsOf(items: readonly HistoryItem[], promptID: string): number {
+  let count = 0
+  for (const { message, parts } of items) {
+    if (message.role !== "assistant" || message.parentID !== promptID) continue
+    if (message.finish === "interrupted") count++
+    for (const part of parts) if (part.type === "retry" && part.error.name === "InterruptedError") count++
+  }
+  return count
+}
+
+/** How the last message that answers a prompt ended; undefined if there is none or it is open. */
+export function finishOf(items: readonly HistoryItem[], promptID: string): string | undefined {
+  const last = items.findLast(({ message }) => message.role === "assistant" && message.parentID === promptID)
+  return last?.sealed ? (last.message as AssistantMessage).finish : undefined
+}
+
+/** The same, if nobody who recovers would go on from there. */
+export function endOf(items: readonly HistoryItem[], promptID: string): string | undefined {
+  const finish = finishOf(items, promptID)
+  if (finish === "tool-calls") return undefined
+  return finish !== "interrupted" || interruptionsOf(items, promptID) > recoveriesMax ? finish : undefined
+}
+
+/** Where a run was when its process ended, by what it left. */
+export function phaseOf({ items, waiting }: Left): string {
+  const last = items.at(-1)
+  if (!last) return waiting.length > 0 ? "before it is taken" : "before it is admitted"
+  const { finish } = last.message as AssistantMessage
+  if (last.sealed) return finish === "stop" ? "after the end" : "between steps"
+  const calls = toolParts([last])
+  if (finish === undefined) {
+    const hasText = last.parts.some(
+      (part) => (part.type === "text" || part.type === "reasoning") && part.text !== "",
+    )
+    return hasText || calls.length > 0 ? "while it streams" : "before it streams"
+  }
+  if (calls.length === 0 || calls.every(({ state }) => isSettled(state))) return "before the seal"
+  return calls.every(({ state }) => state.status === "pending") ? "before the tools" : "while tools run"
+}

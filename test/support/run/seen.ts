@@ -1,0 +1,45 @@
+import type { HistoryItem } from "../../../src/index.ts"
+import type { RunLine } from "../children/run-child.ts"
+
+/** The text of one part as a subscriber had it. */
+export interface SeenText {
+  messageID: string
+  partID: string
+  text: string
+}
+
+/** The text and reasoning that a subscriber had seen up to a moment. */
+export function seenUntil(lines: readonly RunLine[], atMs: number): SeenText[] {
+  const seen = new Map<string, SeenText>()
+  for (const line of lines) {
+    if (line.atMs > atMs) break
+    if (!("event" in line)) continue
+    const { event } = line
+    if (event.type === "message.part.removed") seen.delete(event.properties.partID)
+    if (event.type === "message.part.updated") {
+      const { part } = event.properties
+      if (part.type !== "text" && part.type !== "reasoning") continue
+      seen.set(part.id, { messageID: part.messageID, partID: part.id, text: part.text })
+    }
+    if (event.type === "message.part.delta" && event.properties.field === "text") {
+      const { messageID, partID, offset, delta } = event.properties
+      const text = seen.get(partID)?.text ?? ""
+      if (offset !== text.length) throw new Error(`A delta at ${offset} came after ${text.length} units.`)
+      seen.set(partID, { messageID, partID, text: text + delta })
+    }
+  }
+  return [...seen.values()]
+}
+
+/** What was seen and is not in the history. */
+export function lostTexts(seen: readonly SeenText[], items: readonly HistoryItem[]): string[] {
+  const lost: string[] = []
+  for (const { messageID, partID, text } of seen) {
+    const item = items.find(({ message }) => message.id === messageID)
+    const part = item?.parts.find(({ id }) => id === partID)
+    const kept = part?.type === "text" || part?.type === "reasoning" ? part.text : undefined
+    if (kept?.startsWith(text)) continue
+    lost.push(`${messageID} ${partID}: seen ${JSON.stringify(text)}, kept ${JSON.stringify(kept)}`)
+  }
+  return lost
+}
