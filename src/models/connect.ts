@@ -65,9 +65,16 @@ export async function connect(connection: Connection): Promise<Connected> {
   }
 }
 
+const longBodyLength = 256 * 1024
+
 /** A key goes to the address that was given for it and nowhere else, whatever the server says. */
 function withoutRedirects(inner: typeof fetch): typeof fetch {
-  return (input, init) => inner(input, { ...init, redirect: "manual" })
+  return (input, init) => {
+    const body = init?.body
+    // Fetch reads a long text several times over, bytes only once; for a short one the copy is not worth it.
+    const isLong = typeof body === "string" && body.length > longBodyLength
+    return inner(input, { ...init, ...(isLong && { body: Buffer.from(body) }), redirect: "manual" })
+  }
 }
 
 /** The package takes options under this form of the name. */

@@ -26,12 +26,25 @@ const cacheHere: SharedV4ProviderOptions = { anthropic: { cacheControl: { type: 
 /** How many messages at the end of the context are marked for Anthropic's cache: this call's, and the one before to read from. */
 const cachedMessagesMax = 2
 
+/** What the messages of a context became. */
+interface Converted {
+  messages: readonly ContextMessage[]
+  prompt: LanguageModelV4Message[]
+  /** By message: how long the prompt was after it. Ends before the first one whose bytes are not to be kept. */
+  ends: number[]
+}
+
 /** A message that was converted before is not converted again, however long the context is. */
 export function createPromptConverter(options: PromptOptions): PromptConverter {
   const converted = new WeakMap<ContextMessage, LanguageModelV4Message[]>()
+  // A context mostly goes on where the last one ended: to compare costs less than to look each message up.
+  let last: Converted = { messages: [], prompt: [], ends: [] }
   return async ({ system, messages, readFile }) => {
-    const prompt = systemMessages(system, options.api)
-    for (const message of messages) {
+    const same = sameLength(last, messages)
+    const prompt = last.prompt.slice(0, last.ends[same - 1] ?? 0)
+    const ends = last.ends.slice(0, same)
+    let isKept = true
+    for (const message of same === 0 ? messages : messages.slice(same)) {
       let known = converted.get(message)
       if (known === undefined) {
         const elsewhere = filesOf(message).filter(isElsewhere)
@@ -39,12 +52,24 @@ export function createPromptConverter(options: PromptOptions): PromptConverter {
         known = convertMessage(message, options, (file) => sentFile(file, options.api, bytes?.get(file)))
         // Bytes are not kept: a history of pictures would stay in memory.
         if (bytes === undefined) converted.set(message, known)
+        else isKept = false
       }
       for (const one of known) prompt.push(one)
+      if (isKept) ends.push(prompt.length)
     }
-    if (options.api === "anthropic") markForCache(prompt)
-    return prompt
+    last = { messages, prompt: isKept ? prompt : prompt.slice(0, ends.at(-1) ?? 0), ends }
+    const whole = [...systemMessages(system, options.api), ...prompt]
+    if (options.api === "anthropic") markForCache(whole)
+    return whole
   }
+}
+
+/** How many messages at the beginning are those of the last context. */
+function sameLength({ messages: before, ends }: Converted, messages: readonly ContextMessage[]): number {
+  const most = Math.min(ends.length, messages.length)
+  let same = 0
+  while (same < most && before[same] === messages[same]) same++
+  return same
 }
 
 async function readAll(

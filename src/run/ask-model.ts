@@ -82,6 +82,7 @@ function requestOf(plan: Step): ModelRequest {
 }
 
 const outputTokensMax = 32_000
+const answerUnitsMax = 32 * 1024 * 1024
 /** What a fast model says is there all at once: after this long others get their turn, and those who listen theirs. */
 const sliceMs = 5
 const eventsPerLook = 16
@@ -159,6 +160,7 @@ class Answer {
   readonly #parts = new Map<string, SaidPart>()
   readonly calls: Call[] = []
   readonly #files: { mime: string; bytes: Uint8Array }[] = []
+  #units = 0
   reason = "other"
   usage: Tokens | undefined
 
@@ -171,9 +173,11 @@ class Answer {
     switch (event.type) {
       case "text-delta":
       case "reasoning-delta":
+        this.#count(event.text)
         this.#open.grow(this.#begun(event.id).id, "text", event.text)
         break
       case "tool-input-delta":
+        this.#count(event.text)
         this.#open.grow(this.#begun(event.id).id, "raw", event.text)
         break
       case "text-start":
@@ -251,6 +255,17 @@ class Answer {
     )
   }
 
+  /** A model that never ends must not fill the memory. */
+  #count(text: string): void {
+    this.#units += text.length
+    if (this.#units <= answerUnitsMax) return
+    const { providerID, modelID } = this.#plan.model.ref
+    throw new ModelError(
+      "refused",
+      `The answer of ${providerID}/${modelID} is longer than any sensible one; it was ended.`,
+    )
+  }
+
   #textPart(type: "text" | "reasoning", metadata: JsonObject | undefined) {
     const time = { start: this.#plan.run.engine.clock.now() }
     return { id: this.#newID(), type, text: "", time, ...(metadata && { metadata }) }
@@ -258,7 +273,9 @@ class Answer {
 
   #toolPart(callID: string, tool: string) {
     const state = { status: "pending" as const, input: {}, raw: "" }
-    return { id: this.#newID(), type: "tool" as const, callID, tool, state }
+    const id = this.#newID()
+    // Some servers forget the id, or the name; a history needs both.
+    return { id, type: "tool" as const, callID: callID || `call_${id}`, tool: tool || "unnamed", state }
   }
 
   #endText(id: string, metadata: JsonObject | undefined): void {
@@ -287,7 +304,7 @@ class Answer {
       this.#begin(event.id, part)
     }
     if (event.metadata) this.#parts.set(event.id, { ...part, metadata: event.metadata })
-    this.calls.push({ partID: part.id, callID: event.id, tool: event.tool, text: event.input })
+    this.calls.push({ partID: part.id, callID: part.callID, tool: part.tool, text: event.input })
   }
 
   #callOp(call: Call): Op {

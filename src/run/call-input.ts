@@ -22,7 +22,7 @@ export function callInput(tools: ReadonlyMap<string, Tool>, call: { tool: string
   if (!input) {
     return {
       ok: false,
-      error: `The input of ${tool.name} is not a JSON object. Call it again with a JSON object as its description says.`,
+      error: `The input of ${tool.name} is not a JSON object of a sensible depth. Call it again with a JSON object as its description says.`,
       input: shown,
     }
   }
@@ -38,11 +38,20 @@ export function callInput(tools: ReadonlyMap<string, Tool>, call: { tool: string
   }
 }
 
+/** Deeper input is no tool's, and no store keeps it. */
+const depthMax = 100
+
+function isShallow(value: unknown, depth: number): boolean {
+  if (typeof value !== "object" || value === null) return true
+  return depth > 0 && Object.values(value).every((one) => isShallow(one, depth - 1))
+}
+
 function parseObject(text: string): JsonObject | undefined {
   if (text.trim() === "") return {}
   try {
     const value: unknown = JSON.parse(text)
     if (typeof value !== "object" || value === null || Array.isArray(value)) return undefined
+    if (!isShallow(value, depthMax)) return undefined
     return cleanDeep(value as JsonObject)
   } catch {
     return undefined

@@ -160,7 +160,6 @@ export class Coordinator {
     this.#active.set(sessionID, active)
     active.done = this.#hold(sessionID, active).finally(() => {
       this.#active.delete(sessionID)
-      this.#engine.hub.setStatus(sessionID, { type: "idle" })
       if (active.again) this.wake(sessionID)
     })
     active.done.catch(() => {})
@@ -193,6 +192,7 @@ export class Coordinator {
     } finally {
       delete active.run
       await lease.release()
+      this.#engine.hub.setStatus(sessionID, { type: "idle" })
     }
     await this.waiters.look(sessionID, { isOver: !lease.signal.aborted })
     if (this.#stopping.signal.aborted) {
@@ -210,7 +210,8 @@ export class Coordinator {
     const { memo, reads } = this.#memories.get(sessionID)
     await memo.refresh(this.#engine.store, session)
     const onAnswered = (items: readonly HistoryItem[]) => this.waiters.answered(sessionID, items)
-    return new Run({ engine: this.#engine, project, session, lease, memo, reads, onAnswered })
+    const onRefused = (promptID: string, error: unknown) => this.waiters.refuse(sessionID, promptID, error)
+    return new Run({ engine: this.#engine, project, session, lease, memo, reads, onAnswered, onRefused })
   }
 
   /** Undefined if another process holds the session and has taken what was there to do. */

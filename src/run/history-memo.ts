@@ -28,6 +28,8 @@ export class HistoryMemo {
   #starts: number[] = []
   /** About how many characters the items hold. */
   size = 0
+  /** The count when those who wait for answers were last told: to look through a long history for nothing takes time. */
+  told = 0
 
   /** The items from where the context begins, an open one included. */
   get items(): readonly HistoryItem[] {
@@ -111,6 +113,7 @@ export class HistoryMemo {
     this.#items = []
     this.#start = start
     this.size = 0
+    this.told = 0
     this.#growing = undefined
   }
 }

@@ -10,6 +10,8 @@ import type { Setup } from "./project.ts"
 const strictness: Record<Action, number> = { allow: 0, ask: 1, deny: 2 }
 const ancestorsMax = 32
 const denyAll: Ruleset = [{ permission: "*", pattern: "*", action: "deny" }]
+/** Nobody knows what it may not do, so nothing is permitted. */
+const unknownAncestor: PermitLevel = { rulesets: [denyAll] }
 
 /** Says what a session may do: by its own rules, by those of every ancestor, and by what a person has allowed for good. */
 export class Judge {
@@ -65,13 +67,17 @@ export async function loadJudge(options: {
       if (StemmaError.is(error, "not_found")) return undefined
       throw error
     })
-    if (parent === undefined) break
+    if (parent === undefined) {
+      chain.push(unknownAncestor)
+      break
+    }
     const parentAgent = setup.loaded.agents.get(parent.agent ?? defaultAgent(setup))
     const level = levelOf({ setup, session: parent, agent: parentAgent, tools: undefined })
     // Nobody knows any more what that agent may not do.
     chain.push(parentAgent ? level : { ...level, rulesets: [...level.rulesets, denyAll] })
     parentID = parent.parentID
   }
+  if (parentID !== undefined && chain.length >= ancestorsMax) chain.push(unknownAncestor)
   return new Judge(chain, options.grants)
 }
 

@@ -8,9 +8,38 @@ import type { Prompt } from "./step.ts"
 
 /**
  * Takes the prompts and opens the message that will answer them, in one commit: each prompt is taken exactly once, and
- * a process that dies right after it leaves a message that says so.
+ * a process that dies right after it leaves a message that says so. Undefined if there was only a prompt that the store
+ * refuses for good: whoever sent it is told, and it is gone.
  */
 export async function openStep(
+  run: Run,
+  prompts: readonly Prompt[],
+): Promise<{ open: OpenMessage; user: UserBody } | undefined> {
+  try {
+    return await openWith(run, prompts)
+  } catch (error) {
+    if (run.writer.signal.aborted || !isRefusal(error) || prompts.length === 0) throw error
+    // One of several: the others are taken with the next steps.
+    if (prompts.length > 1) return openStep(run, prompts.slice(0, 1))
+    await refuse(run, prompts[0]!, error)
+    return run.steps > 0 ? openStep(run, []) : undefined
+  }
+}
+
+function isRefusal(error: unknown): error is StemmaError {
+  return (
+    StemmaError.is(error, "invalid") ||
+    StemmaError.is(error, "conflict") ||
+    StemmaError.is(error, "not_found")
+  )
+}
+
+async function refuse(run: Run, prompt: Prompt, error: StemmaError): Promise<void> {
+  await run.writer.commit([{ op: "inbox.take", sessionID: run.sessionID, itemID: prompt.id }])
+  run.tellRefused(prompt.id, error)
+}
+
+async function openWith(
   run: Run,
   prompts: readonly Prompt[],
 ): Promise<{ open: OpenMessage; user: UserBody }> {
@@ -39,7 +68,7 @@ export async function openStep(
   const parts: PartBody[] = [{ id: engine.newID("part"), type: "step-start" }]
   ops.push(...titleOps(run, prompts, now), { op: "message.append", sessionID, message, parts })
   const isMoved = ops[0]?.op === "history.move"
-  const { version } = await run.writer.commit(ops)
+  const { version } = await run.writer.attempt(ops)
   run.promptID = user.id
   const position = isMoved ? await readAgain(run) : addPrompts(run, prompts, version)
   const open = new OpenMessage({ writer: run.writer, hub: engine.hub, position, message, parts })

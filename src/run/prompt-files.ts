@@ -61,9 +61,11 @@ export async function readAllowed(url: string, access: FileAccess): Promise<Uint
       `The file ${place.name} may not be read here. Paste its text, or change the rules.`,
     )
   }
-  const { size } = await stat(place.path).catch(() => ({ size: -1 }))
-  if (size < 0) throw new StemmaError("not_found", `There is no file ${place.name}.`)
-  if (size > fileBytesMax)
+  const found = await stat(place.path).catch(() => undefined)
+  if (!found) throw new StemmaError("not_found", `There is no file ${place.name}.`)
+  // A pipe would never end.
+  if (!found.isFile()) throw new StemmaError("invalid", `${place.name} is no regular file. Name one.`)
+  if (found.size > fileBytesMax)
     throw new StemmaError("invalid", `${place.name} is larger than 20 MiB. Send a smaller one.`)
   return readFile(place.path)
 }

@@ -132,9 +132,15 @@ async function restoreFiles(
   const files: string[] = []
   const failed: string[] = []
   for (const [snapshot, names] of bySnapshot) {
-    const result = await snapshots.restore(snapshot, names)
-    files.push(...result.restored, ...result.removed)
-    failed.push(...result.failed)
+    try {
+      const result = await snapshots.restore(snapshot, names)
+      files.push(...result.restored, ...result.removed)
+      failed.push(...result.failed)
+    } catch (error) {
+      // A snapshot that is gone must not keep the conversation from being reverted.
+      if (!StemmaError.is(error)) throw error
+      failed.push(...names)
+    }
   }
   return {
     files,

@@ -39,6 +39,7 @@ export class Run {
   /** A person has let this run go past its budget. */
   isOverBudget = false
   readonly #onAnswered: ((items: readonly HistoryItem[]) => void) | undefined
+  readonly #onRefused: ((promptID: string, error: unknown) => void) | undefined
   #turn = new AbortController()
   #closing: Closing | undefined
   #handling: Promise<void> = Promise.resolve()
@@ -52,9 +53,11 @@ export class Run {
     reads: ReadMemory
     /** Called when a turn is over, with all items of it and those before. */
     onAnswered?: (items: readonly HistoryItem[]) => void
+    onRefused?: (promptID: string, error: unknown) => void
   }) {
     const { engine, project } = options
     this.#onAnswered = options.onAnswered
+    this.#onRefused = options.onRefused
     this.engine = engine
     this.project = project
     this.session = options.session
@@ -109,7 +112,14 @@ export class Run {
 
   /** Tells those who wait for an answer that there may be one. */
   tellAnswered(): void {
+    if (this.memo.told === this.memo.count) return
+    this.memo.told = this.memo.count
     this.#onAnswered?.(this.memo.items)
+  }
+
+  /** Tells whoever sent a prompt that it can never be taken. */
+  tellRefused(promptID: string, error: unknown): void {
+    this.#onRefused?.(promptID, error)
   }
 
   /** Acts at once on what does not wait for the next step: answers and aborts. */

@@ -30,7 +30,9 @@ export type Next = "continue" | "idle"
 export async function step(run: Run, prompts: readonly Prompt[]): Promise<Next> {
   // Looked up while the commit is on its way.
   const grants = listGrants(run)
-  const { open, user } = await openStep(run, prompts)
+  const opened = await openStep(run, prompts)
+  if (!opened) return "idle"
+  const { open, user } = opened
   run.steps++
   // An abort that came right behind the prompt is meant for it.
   if (prompts.length > 0) run.handleInbox().catch(() => {})

@@ -21,11 +21,44 @@ export interface Call {
 
 /** Runs the calls of a step at the same time and settles each exactly once. True if the run must end after it. */
 export async function runToolCalls(step: Step, calls: readonly Call[]): Promise<{ endsRun: boolean }> {
-  const outcomes = await Promise.allSettled(calls.map((call) => runCall(step, call)))
+  const outcomes = await atMost(callsAtOnce, calls, (call, index) =>
+    index < callsMax ? runCall(step, call) : refuseCall(step, call),
+  )
   const failed = outcomes.find((outcome) => outcome.status === "rejected")
   if (failed) throw failed.reason
   for (const call of calls) step.run.calls.push(settledCall(step, call))
   return { endsRun: outcomes.some((outcome) => outcome.status === "fulfilled" && outcome.value.endsRun) }
+}
+
+/** No sensible model asks for more; a mad one must not start a process for each. */
+const callsMax = 256
+const callsAtOnce = 32
+
+async function refuseCall(step: Step, call: Call): Promise<{ endsRun: boolean }> {
+  const { run, open } = step
+  const now = run.engine.clock.now()
+  const error = `Only the first ${callsMax} calls of a step are run. Make fewer at once.`
+  const state: ToolState = { status: "error", input: {}, error, time: { start: now, end: now } }
+  await run.writer.commit([open.toolOp(call.partID, state)])
+  return { endsRun: false }
+}
+
+async function atMost<T, R>(
+  max: number,
+  items: readonly T[],
+  work: (item: T, index: number) => Promise<R>,
+): Promise<PromiseSettledResult<R>[]> {
+  const results: PromiseSettledResult<R>[] = []
+  let next = 0
+  const worker = async () => {
+    while (next < items.length) {
+      const index = next++
+      const [result] = await Promise.allSettled([work(items[index]!, index)])
+      results[index] = result!
+    }
+  }
+  await Promise.all(Array.from({ length: Math.min(max, items.length) }, worker))
+  return results
 }
 
 function settledCall(step: Step, call: Call) {

@@ -68,6 +68,13 @@ export class Waiters {
     }
   }
 
+  /** A prompt that can never be taken. */
+  refuse(sessionID: string, promptID: string, error: unknown): void {
+    for (const waiter of [...(this.#waiting.get(sessionID) ?? [])]) {
+      if (waiter.promptID === promptID) this.#end(sessionID, waiter, () => waiter.reject(error))
+    }
+  }
+
   fail(sessionID: string, error: unknown): void {
     for (const waiter of [...(this.#waiting.get(sessionID) ?? [])]) {
       this.#end(sessionID, waiter, () => waiter.reject(error))

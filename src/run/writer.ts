@@ -31,6 +31,16 @@ export class RunWriter {
   }
 
   async commit(ops: Op[]): Promise<Committed> {
+    try {
+      return await this.attempt(ops)
+    } catch (error) {
+      this.#failed.abort(error)
+      throw error
+    }
+  }
+
+  /** The same, for what somebody else has asked for: if the store refuses that, the run goes on without it. */
+  async attempt(ops: Op[]): Promise<Committed> {
     this.#failed.signal.throwIfAborted()
     this.#lease.check()
     const done = this.#store.commit({ ops, fences: { [this.sessionID]: this.#lease.fence } })
@@ -39,7 +49,6 @@ export class RunWriter {
       return await done
     } catch (error) {
       if (isLostFence(error)) this.#lease.lose()
-      this.#failed.abort(error)
       throw error
     }
   }
@@ -56,7 +65,6 @@ export class RunWriter {
   }
 }
 
-/** Within a run the only writer is this one, so a conflict can only mean that it no longer is. */
 function isLostFence(error: unknown): boolean {
-  return StemmaError.is(error, "conflict")
+  return StemmaError.is(error, "conflict") && error.details?.fence !== undefined
 }

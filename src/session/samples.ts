@@ -8,7 +8,7 @@ import {
   type ToolState,
 } from "../protocol/index.ts"
 
-/** This file builds small histories for the tests of this folder; nothing else uses it. */
+/** This file builds small histories for the tests of this folder and of `run/`; nothing else uses it. */
 export const sessionID = "ses_one"
 
 export function session(history: Partial<Session["history"]> = {}, fields: Partial<Session> = {}): Session {

@@ -1,4 +1,10 @@
-import { type Clock, type SessionStatus, type StemmaEvent, systemClock } from "../protocol/index.ts"
+import {
+  type Clock,
+  type SessionStatus,
+  StemmaError,
+  type StemmaEvent,
+  systemClock,
+} from "../protocol/index.ts"
 import type { Store } from "../stores/store.ts"
 import { CatchUp } from "./catch-up.ts"
 import { bufferMaxStandard, type Delta, type SubscribeOptions, type Subscription } from "./frame.ts"
@@ -60,6 +66,7 @@ class StoreHub implements Hub {
   }
 
   subscribe(options: SubscribeOptions = {}): Subscription {
+    checkOptions(options)
     const { scope, signal, bufferMax = bufferMaxStandard } = options
     const abort = () => subscriber.close()
     const subscriber: Subscriber = new Subscriber({
@@ -154,4 +161,18 @@ class StoreHub implements Hub {
     this.#live = undefined
     for (const subscriber of [...this.#subscribers]) subscriber.end(toStemmaError(error))
   }
+}
+
+/** Callers may be plain JavaScript. */
+function checkOptions({ scope, since, signal }: SubscribeOptions): void {
+  const wrong = (what: string) => new StemmaError("invalid", `A subscription's ${what}.`)
+  if (scope !== undefined) {
+    const [name, ...more] = typeof scope === "object" && scope !== null ? Object.entries(scope) : []
+    const isOne = more.length === 0 && /^(sessionID|treeID|directory)$/.test(String(name?.[0]))
+    if (!isOne || typeof name?.[1] !== "string") {
+      throw wrong("scope is { sessionID }, { treeID } or { directory }")
+    }
+  }
+  if (since !== undefined && typeof since !== "string") throw wrong("`since` is a cursor that a frame gave")
+  if (signal !== undefined && !(signal instanceof AbortSignal)) throw wrong("signal is an AbortSignal")
 }

@@ -1,0 +1,65 @@
+import { expect, test } from "vitest"
+import { createMemoryStore } from "../stores/memory.ts"
+import { EventIterator } from "./event-iterator.ts"
+import { createHub } from "./hub.ts"
+
+const sessionID = "ses_01JZ0000000000000000000000"
+
+async function listening() {
+  const store = await createMemoryStore()
+  const hub = createHub({ store })
+  const subscriptions: { isClosed: boolean }[] = []
+  const events = new EventIterator(() => {
+    const subscription = hub.subscribe()
+    const seen = { isClosed: false }
+    subscriptions.push(seen)
+    const close = subscription.close.bind(subscription)
+    subscription.close = () => {
+      seen.isClosed = true
+      close()
+    }
+    return subscription
+  })
+  return { hub, events, subscriptions, [Symbol.asyncDispose]: () => hub.close() }
+}
+
+test("subscribes when it is first asked, and once", async () => {
+  await using scene = await listening()
+  expect(scene.subscriptions).toHaveLength(0)
+  const both = [scene.events.next(), scene.events.next()]
+  expect(scene.subscriptions).toHaveLength(1)
+  await scene.hub.close()
+  expect(await Promise.all(both)).toEqual([
+    { done: true, value: undefined },
+    { done: true, value: undefined },
+  ])
+})
+
+test("gives each of two who ask at the same time an event of their own", async () => {
+  await using scene = await listening()
+  const both = [scene.events.next(), scene.events.next()]
+  // Told once the listener is there.
+  const telling = setInterval(() => scene.hub.setStatus(sessionID, { type: "idle" }), 5)
+  const types = (await Promise.all(both)).map(({ value }) => value?.type)
+  clearInterval(telling)
+  expect(types).toEqual(["session.status", "session.idle"])
+})
+
+test("leaving the loop closes the subscription", async () => {
+  await using scene = await listening()
+  const telling = setInterval(() => scene.hub.setStatus(sessionID, { type: "busy" }), 5)
+  for await (const event of scene.events) {
+    expect(event.type).toBe("session.status")
+    break
+  }
+  clearInterval(telling)
+  expect(scene.subscriptions).toEqual([{ isClosed: true }])
+  expect(await scene.events.next()).toEqual({ done: true, value: undefined })
+})
+
+test("throws the error that ends a subscription, and is over then", async () => {
+  await using scene = await listening()
+  await scene.hub.close()
+  await expect(scene.events.next()).rejects.toThrow(/closed/)
+  expect(await scene.events.next()).toEqual({ done: true, value: undefined })
+})
