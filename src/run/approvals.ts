@@ -1,9 +1,16 @@
 import { grantScope } from "../config/grants.ts"
-import type { InboxItem, PermissionReply, PermissionRequest, Rule } from "../protocol/index.ts"
+import {
+  type InboxItem,
+  type PermissionReply,
+  PermissionRequest,
+  parseOrInvalid,
+  type Rule,
+} from "../protocol/index.ts"
 import type { Op } from "../stores/commit.ts"
 import type { Wanted } from "../tools/tool.ts"
 import type { Engine } from "./engine.ts"
 import type { Judge } from "./judge.ts"
+import { plainData } from "./plain-data.ts"
 import type { Project, Setup } from "./project.ts"
 import type { RunWriter } from "./writer.ts"
 
@@ -124,6 +131,8 @@ export class Approvals {
     signal.throwIfAborted()
     const request = known ?? this.#request(options)
     const answered = Promise.withResolvers<{ reply: PermissionReply; feedback?: string }>()
+    // If the question cannot be put, nobody waits for its answer.
+    answered.promise.catch(() => {})
     const stop = () => answered.reject(signal.reason)
     signal.addEventListener("abort", stop, { once: true })
     this.#pending.set(request.id, { request, wanted, judge: options.judge, settle: answered.resolve })
@@ -158,16 +167,17 @@ export class Approvals {
   #request(options: AskOptions): PermissionRequest {
     const { wanted, tool } = options
     const now = this.#engine.clock.now()
-    return {
+    const request = {
       id: this.#engine.newID("permission"),
       sessionID: this.#writer.sessionID,
       permission: wanted.permission,
       patterns: wanted.patterns,
       always: options.onceOnly || wanted.floor !== undefined ? [] : (wanted.always ?? []),
-      metadata: { ...wanted.metadata, ...(tool && { tool: tool.name }) },
+      metadata: plainData({ ...wanted.metadata, ...(tool && { tool: tool.name }) }, "What a question shows"),
       ...(tool && { tool: { messageID: tool.messageID, callID: tool.callID } }),
       time: { created: now },
     }
+    return parseOrInvalid(PermissionRequest, request, "A question")
   }
 
   /** The same question, asked by the run before this one. */

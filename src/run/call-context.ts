@@ -1,7 +1,8 @@
 import { redactDeep } from "../config/environment.ts"
-import type { PartBody } from "../protocol/index.ts"
+import { type PartBody, parseOrInvalid, Todo } from "../protocol/index.ts"
 import { cleanDeep } from "../session/index.ts"
 import type { ToolContext, Wanted, WantsContext } from "../tools/tool.ts"
+import { plainData } from "./plain-data.ts"
 import type { Step } from "./step-plan.ts"
 import type { Execution } from "./tool-calls.ts"
 
@@ -41,7 +42,7 @@ export function callContext(
     },
     progress(update) {
       if (isOver) return
-      if (update.title !== undefined) progress.title = shown(step, update.title)
+      if (update.title !== undefined) progress.title = shown(step, String(update.title))
       if (update.metadata) progress.metadata = { ...progress.metadata, ...shown(step, update.metadata) }
       show.call()
     },
@@ -55,7 +56,8 @@ export function callContext(
       read: () => store.todos(run.sessionID),
       async write(todos) {
         check()
-        await run.writer.commit([{ op: "todos.put", sessionID: run.sessionID, todos }])
+        const checked = todos.map((todo) => parseOrInvalid(Todo, todo, "A todo"))
+        await run.writer.commit([{ op: "todos.put", sessionID: run.sessionID, todos: checked }])
       },
     },
     blobs: { put: (bytes) => store.blobs.put(bytes), get: (hash) => store.blobs.get(hash) },
@@ -69,7 +71,7 @@ export function callContext(
 
 /** What a tool says of itself, as it may be shown: clean and without secrets. */
 export function shown<T>(step: Step, value: T): T {
-  return cleanDeep(redactDeep(value, step.setup.redact))
+  return cleanDeep(redactDeep(plainData(value, "What the tool gave"), step.setup.redact))
 }
 
 function throttle(work: () => void, everyMs: number): { call(): void; stop(): void } {

@@ -283,7 +283,9 @@ export class Coordinator {
 
   #handle(active: Active): void {
     active.run?.handleInbox().catch((error: unknown) => {
-      if (!active.run?.writer.signal.aborted) this.#engine.warn(error)
+      // Removed, here or elsewhere: what it runs has nowhere to go.
+      if (StemmaError.is(error, "not_found")) active.run?.writer.lose()
+      else if (!active.run?.writer.signal.aborted) this.#engine.warn(error)
     })
   }
 }

@@ -5,7 +5,7 @@ import { type Action, type Ruleset, type Session, StemmaError } from "../protoco
 import { type Decision, evaluateWithAncestors, matchWildcard, type PermitLevel } from "../session/index.ts"
 import type { Store } from "../stores/store.ts"
 import type { Wanted } from "../tools/tool.ts"
-import type { Setup } from "./project.ts"
+import type { Projects, Setup } from "./project.ts"
 
 const strictness: Record<Action, number> = { allow: 0, ask: 1, deny: 2 }
 const ancestorsMax = 32
@@ -53,6 +53,7 @@ export class Judge {
 /** Ancestors are read anew each time, so that a rule set on a parent holds for its children at once. */
 export async function loadJudge(options: {
   store: Store
+  projects: Projects
   setup: Setup
   session: Session
   agent: Agent
@@ -71,14 +72,28 @@ export async function loadJudge(options: {
       chain.push(unknownAncestor)
       break
     }
-    const parentAgent = setup.loaded.agents.get(parent.agent ?? defaultAgent(setup))
-    const level = levelOf({ setup, session: parent, agent: parentAgent, tools: undefined })
-    // Nobody knows any more what that agent may not do.
+    const theirs = await setupOf(parent, options)
+    const parentAgent = theirs?.loaded.agents.get(parent.agent ?? defaultAgent(theirs))
+    const level = levelOf({ setup: theirs ?? setup, session: parent, agent: parentAgent, tools: undefined })
+    // Nobody knows any more what that agent, or in that directory, was forbidden.
     chain.push(parentAgent ? level : { ...level, rulesets: [...level.rulesets, denyAll] })
     parentID = parent.parentID
   }
   if (parentID !== undefined && chain.length >= ancestorsMax) chain.push(unknownAncestor)
   return new Judge(chain, options.grants)
+}
+
+/** An ancestor may be in another directory, with rules and agents of its own; undefined if that is gone. */
+async function setupOf(
+  parent: Session,
+  { session, setup, projects }: { session: Session; setup: Setup; projects: Projects },
+): Promise<Setup | undefined> {
+  if (parent.directory === session.directory) return setup
+  try {
+    return await (await projects.get(parent.directory)).setup()
+  } catch {
+    return undefined
+  }
 }
 
 export function defaultAgent(setup: Setup): string {

@@ -75,8 +75,9 @@ export class LeaseKeeper {
       this.#lease = await this.#store.renew(this.#lease)
       this.#renewedAt = startedAt
     } catch (error) {
-      // Anything but a conflict may pass; the deadline decides.
-      if (StemmaError.is(error, "conflict") || performance.now() > this.#deadline()) this.lose()
+      // Whatever else it is may pass; the deadline decides.
+      const isGone = StemmaError.is(error, "conflict") || StemmaError.is(error, "not_found")
+      if (isGone || performance.now() > this.#deadline()) this.lose()
     }
   }
 }

@@ -26,6 +26,9 @@ export interface PromptRunOptions {
   answer: () => Promise<{ item: HistoryItem; isOld: boolean }>
 }
 
+/** The events of the end come a little after the reply. */
+const lastEventsMs = 250
+
 /**
  * A prompt on its way. Await it for the reply, or iterate over it for the events of the session until then; both work.
  * It goes on whether or not anybody looks.
@@ -36,7 +39,9 @@ export class PromptRun implements PromiseLike<Reply>, AsyncIterable<StemmaEvent>
   readonly messageID: Promise<string>
   readonly #reply: Promise<Reply>
   readonly #subscribe: () => Subscription
-  #subscription: Subscription | undefined
+  /** Of those who iterate. */
+  readonly #subscriptions = new Set<Subscription>()
+  #isOver = false
 
   constructor(options: PromptRunOptions) {
     this.messageID = options.messageID
@@ -55,15 +60,18 @@ export class PromptRun implements PromiseLike<Reply>, AsyncIterable<StemmaEvent>
     return this.#reply.then(onFulfilled, onRejected)
   }
 
+  /** Each who iterates gets the events from now on, until the reply. */
   [Symbol.asyncIterator](): AsyncIterator<StemmaEvent> {
-    this.#subscription ??= this.#subscribe()
-    return this.#events(this.#subscription)
+    const subscription = this.#subscribe()
+    this.#subscriptions.add(subscription)
+    if (this.#isOver) subscription.close()
+    return this.#events(subscription)
   }
 
   async #admit(admit: () => Promise<void>): Promise<void> {
     // Whoever iterates does so in the same turn of the event loop.
     await Promise.resolve()
-    await this.#subscription?.ready
+    await Promise.all([...this.#subscriptions].map(({ ready }) => ready))
     await admit()
   }
 
@@ -71,37 +79,46 @@ export class PromptRun implements PromiseLike<Reply>, AsyncIterable<StemmaEvent>
     try {
       await this.admitted
       const { item, isOld } = await answer()
-      if (isOld) this.#subscription?.close()
+      this.#end({ afterMs: isOld ? 0 : lastEventsMs })
       return replyOf(item)
     } catch (error) {
-      this.#subscription?.close()
+      this.#end({ afterMs: 0 })
       throw error
     }
   }
 
-  async *#events(subscription: Subscription): AsyncGenerator<StemmaEvent> {
-    using _ = subscription
-    const messageID = await this.messageID
-    let isTaken = false
-    for await (const frames of subscription.batches()) {
-      for (const frame of frames) {
-        if (!("event" in frame)) continue
-        const { event } = frame
-        yield event
-        if (event.type !== "message.updated") continue
-        if (event.properties.info.id === messageID) isTaken = true
-        if (!isTaken || !isEnd(event)) continue
-        const { info } = event.properties
-        if (info.role !== "assistant" || info.finish !== "interrupted") return
-        // Somebody may go on from there; the reply knows.
-        this.#reply.then(
-          ({ message }) => message.id === info.id && subscription.close(),
-          () => {},
-        )
-      }
+  /** Ends the iterations that have not seen the end by themselves: those who began late, or were told of nothing. */
+  #end({ afterMs }: { afterMs: number }): void {
+    this.#isOver = true
+    const close = () => {
+      for (const subscription of this.#subscriptions) subscription.close()
     }
-    // A prompt that failed says so here too.
-    await this.#reply
+    if (afterMs === 0) close()
+    else if (this.#subscriptions.size > 0) setTimeout(close, afterMs)
+  }
+
+  async *#events(subscription: Subscription): AsyncGenerator<StemmaEvent> {
+    try {
+      const messageID = await this.messageID
+      let isTaken = false
+      for await (const frames of subscription.batches()) {
+        for (const frame of frames) {
+          if (!("event" in frame)) continue
+          const { event } = frame
+          yield event
+          if (event.type !== "message.updated") continue
+          const { info } = event.properties
+          if (info.id === messageID) isTaken = true
+          // One that was cut off may be gone on from; the reply knows.
+          if (isTaken && isEnd(event) && info.role === "assistant" && info.finish !== "interrupted") return
+        }
+      }
+      // A prompt that failed says so here too.
+      await this.#reply
+    } finally {
+      this.#subscriptions.delete(subscription)
+      subscription.close()
+    }
   }
 }
 

@@ -92,7 +92,7 @@ async function withFiles(
 ): Promise<PartBody[]> {
   const { store } = from.engine
   const grants = await from.project.grants.list(grantScope(from.setup.loaded.project))
-  const judge = await loadJudge({ ...from, store, grants })
+  const judge = await loadJudge({ ...from, projects: from.engine.projects, store, grants })
   const access = {
     workspace: from.project.workspace,
     decide: (wanted: Wanted) => judge.decide(wanted).action,

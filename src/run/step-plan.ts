@@ -43,6 +43,7 @@ export async function planStep(
   const judgeBy = async (known: Promise<readonly Grant[]>) =>
     loadJudge({
       store: run.engine.store,
+      projects: run.engine.projects,
       setup,
       session: await run.engine.store.session(run.sessionID),
       agent,

@@ -1,6 +1,6 @@
 import { ModelError } from "../models/model-error.ts"
 import { StemmaError, type UserBody } from "../protocol/index.ts"
-import { costOf, titleFromText } from "../session/index.ts"
+import { costOf, titleFromText, visibleLine, visibleText } from "../session/index.ts"
 import type { Run } from "./run.ts"
 
 const titleUnitsMax = 100
@@ -63,8 +63,8 @@ async function replaceTitle(run: Run, known: string, title: string): Promise<voi
 }
 
 function firstLine(text: string): string {
-  const line = text.split("\n").find((candidate) => candidate.trim() !== "") ?? ""
-  const bare = line.trim().replace(/^["'`#\s]+|["'`\s]+$/g, "")
+  const lines = visibleText(text).split("\n").map(visibleLine)
+  const bare = (lines.find((line) => line !== "") ?? "").replace(/^["'`#\s]+|["'`\s]+$/g, "")
   return [...bare].length > titleUnitsMax ? `${[...bare].slice(0, titleUnitsMax - 1).join("")}…` : bare
 }
 

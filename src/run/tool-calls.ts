@@ -1,5 +1,5 @@
 import { Buffer } from "node:buffer"
-import type { Attachment, JsonObject, ToolState } from "../protocol/index.ts"
+import { type Attachment, type JsonObject, parseOrInvalid, ToolState } from "../protocol/index.ts"
 import { cleanText } from "../session/index.ts"
 import { limitOutput, pointerNotice } from "../tools/output.ts"
 import type { Tool, ToolResult, Wanted } from "../tools/tool.ts"
@@ -163,7 +163,7 @@ async function settle(
   const limited = limitOutput(whole)
   const hash = limited.cut ? await run.engine.store.blobs.put(Buffer.from(whole)) : undefined
   const attachments = await Promise.all((result.attachments ?? []).map((one) => stored(step, one)))
-  const state: ToolState = {
+  const given = {
     status: "completed",
     input: done.input,
     output:
@@ -176,6 +176,7 @@ async function settle(
     time: { start: done.startedAt, end: Math.max(done.startedAt, run.engine.clock.now()) },
     ...(attachments.length > 0 && { attachments }),
   }
+  const state = parseOrInvalid(ToolState, given, "What the tool gave")
   await run.writer.commit([...open.flushOps(), open.toolOp(done.call.partID, state)])
 }
 

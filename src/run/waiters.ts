@@ -2,7 +2,6 @@ import { type AssistantMessage, type HistoryItem, StemmaError } from "../protoco
 import type { Store } from "../stores/store.ts"
 
 interface Waiter {
-  promptID: string
   resolve: (item: HistoryItem) => void
   reject: (error: unknown) => void
 }
@@ -25,7 +24,8 @@ function answerAmong(items: readonly HistoryItem[], { isOver }: { isOver: boolea
 
 /** Those who wait for the answer to a prompt, whichever process gives it. */
 export class Waiters {
-  readonly #waiting = new Map<string, Set<Waiter>>()
+  /** By session, then by prompt. */
+  readonly #waiting = new Map<string, Map<string, Set<Waiter>>>()
   readonly #store: Store
 
   constructor(store: Store) {
@@ -36,62 +36,67 @@ export class Waiters {
     return this.#waiting.has(sessionID)
   }
 
-  get sessions(): string[] {
-    return [...this.#waiting.keys()]
-  }
-
   add(sessionID: string, promptID: string): Promise<HistoryItem> {
     const { promise, resolve, reject } = Promise.withResolvers<HistoryItem>()
-    const set = this.#waiting.get(sessionID) ?? new Set()
-    set.add({ promptID, resolve, reject })
-    this.#waiting.set(sessionID, set)
+    const prompts = this.#waiting.get(sessionID) ?? new Map<string, Set<Waiter>>()
+    const waiters = prompts.get(promptID) ?? new Set()
+    waiters.add({ resolve, reject })
+    prompts.set(promptID, waiters)
+    this.#waiting.set(sessionID, prompts)
     return promise
   }
 
-  /** A run of this process has sealed an answer; `items` are those before it, and itself. */
+  /** A run of this process has ended a turn; `items` are those of the turn, and those before. */
   answered(sessionID: string, items: readonly HistoryItem[]): void {
-    for (const waiter of this.#waiting.get(sessionID) ?? []) {
-      const answer = answerTo(items, waiter.promptID)
-      if (answer) this.#end(sessionID, waiter, () => waiter.resolve(answer))
+    const prompts = this.#waiting.get(sessionID)
+    if (!prompts) return
+    for (let index = items.length - 1; index >= 0; index--) {
+      const item = items[index]!
+      if (item.message.role !== "user" || !prompts.has(item.message.id)) {
+        // The turn before: whoever waited for that has been told.
+        if (index < items.length - 1 && isAnswer(item) && items[index + 1]!.message.role === "user") return
+        continue
+      }
+      const answer = answerAmong(items.slice(index + 1), { isOver: true })
+      if (answer) this.#end(sessionID, item.message.id, (waiter) => waiter.resolve(answer))
     }
   }
 
   /** Looks into the store, for answers that other processes gave. `isOver`: nobody goes on with what was cut off. */
   async look(sessionID: string, options?: { isOver: boolean }): Promise<void> {
-    for (const waiter of [...(this.#waiting.get(sessionID) ?? [])]) {
+    for (const promptID of [...(this.#waiting.get(sessionID)?.keys() ?? [])]) {
       try {
-        const answer = await findAnswer(this.#store, sessionID, waiter.promptID, options)
-        if (answer) this.#end(sessionID, waiter, () => waiter.resolve(answer))
+        const answer = await findAnswer(this.#store, sessionID, promptID, options)
+        if (answer) this.#end(sessionID, promptID, (waiter) => waiter.resolve(answer))
       } catch (error) {
-        if (StemmaError.is(error, "not_found")) this.#end(sessionID, waiter, () => waiter.reject(error))
+        if (StemmaError.is(error, "not_found")) this.refuse(sessionID, promptID, error)
       }
     }
   }
 
-  /** A prompt that can never be taken. */
+  /** A prompt that can never be answered. */
   refuse(sessionID: string, promptID: string, error: unknown): void {
-    for (const waiter of [...(this.#waiting.get(sessionID) ?? [])]) {
-      if (waiter.promptID === promptID) this.#end(sessionID, waiter, () => waiter.reject(error))
-    }
+    this.#end(sessionID, promptID, (waiter) => waiter.reject(error))
   }
 
   fail(sessionID: string, error: unknown): void {
-    for (const waiter of [...(this.#waiting.get(sessionID) ?? [])]) {
-      this.#end(sessionID, waiter, () => waiter.reject(error))
+    for (const promptID of [...(this.#waiting.get(sessionID)?.keys() ?? [])]) {
+      this.refuse(sessionID, promptID, error)
     }
   }
 
-  #end(sessionID: string, waiter: Waiter, tell: () => void): void {
-    const set = this.#waiting.get(sessionID)
-    if (!set?.delete(waiter)) return
-    if (set.size === 0) this.#waiting.delete(sessionID)
-    tell()
+  #end(sessionID: string, promptID: string, tell: (waiter: Waiter) => void): void {
+    const prompts = this.#waiting.get(sessionID)
+    const waiters = prompts?.get(promptID)
+    if (!prompts || !waiters) return
+    prompts.delete(promptID)
+    if (prompts.size === 0) this.#waiting.delete(sessionID)
+    for (const waiter of waiters) tell(waiter)
   }
 }
 
-function answerTo(items: readonly HistoryItem[], promptID: string): HistoryItem | undefined {
-  const at = items.findLastIndex((item) => item.message.id === promptID)
-  return at < 0 ? undefined : answerAmong(items.slice(at + 1), { isOver: true })
+function isAnswer({ sealed, message }: HistoryItem): boolean {
+  return sealed && message.role === "assistant" && message.finish !== "tool-calls"
 }
 
 /** The answer to a prompt in the history; undefined if there is none yet. */

@@ -59,6 +59,11 @@ export class RunWriter {
     this.commit(ops).catch(() => {})
   }
 
+  /** The session is gone, or somebody else's: nothing more is written. */
+  lose(): void {
+    this.#lease.lose()
+  }
+
   /** Waits until everything handed in so far is decided. */
   async settled(): Promise<void> {
     await this.#last

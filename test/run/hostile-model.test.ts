@@ -1,0 +1,174 @@
+import { execFile } from "node:child_process"
+import { access, writeFile } from "node:fs/promises"
+import { join } from "node:path"
+import { pathToFileURL } from "node:url"
+import { promisify } from "node:util"
+import { expect, test } from "vitest"
+import type { SessionHandle } from "../../src/index.ts"
+import { assertValid, partsOf, runScene, until } from "../support/run-scene.ts"
+
+async function results(session: SessionHandle): Promise<string[]> {
+  return partsOf(await session.messages(), "tool").map(({ state }) =>
+    state.status === "completed" ? state.output : state.status === "error" ? state.error : state.status,
+  )
+}
+
+// H1, H2, H4
+test("the agent plan neither writes nor shows secrets, whatever the shell is told", async () => {
+  const commands = ["declare -a x='($(touch made))'", "(make() { :; }); make", "grep -r KEY ."]
+  await using scene = await runScene({
+    config: { permission: {} },
+    files: { ".env": "KEY=hidden\n", Makefile: "all:\n\ttouch made\n" },
+    script: [{ calls: commands.map((command) => ({ tool: "bash", input: { command } })) }, { text: "Done." }],
+  })
+  const session = await scene.stemma.sessions.create({ agent: "plan" })
+  await session.prompt("Go")
+  await expect(access(join(scene.directory, "made"))).rejects.toThrow()
+  expect((await results(session)).join()).not.toContain("hidden")
+})
+
+// H12
+test.each([
+  [
+    "an input that is nested too deep",
+    { tool: "todowrite", input: `{"todos":[],"a":${"[".repeat(300)}${"]".repeat(300)}}` },
+  ],
+  ["a tool without a name", { tool: "", input: {} }],
+  ["a call without an id", { tool: "read", input: { filePath: "a.txt" }, id: "" }],
+])("%s does not end the run", async (_, call) => {
+  await using scene = await runScene({
+    files: { "a.txt": "a" },
+    script: [{ calls: [call] }, { text: "Fine." }],
+  })
+  const session = await scene.stemma.sessions.create()
+  expect((await session.prompt("Go")).text).toBe("Fine.")
+  await assertValid(session)
+})
+
+// H13
+test("a title has no control characters and none that turn the writing around", async () => {
+  await using scene = await runScene({
+    config: { title: true },
+    script: [{ text: "Fine." }, { for: "title", text: "\u001b]0;x\u0007\u001b[2JA \u202etitle" }],
+  })
+  const session = await scene.stemma.sessions.create()
+  await session.prompt("Go")
+  await until("there is a title", async () => (await session.info()).title.includes("title"))
+  expect((await session.info()).title).not.toMatch(/[\p{Cc}\u202a-\u202e\u2066-\u2069]/u)
+})
+
+// H14
+test("a session far below one that may not run commands may not, either", async () => {
+  await using scene = await runScene({
+    script: [{ calls: [{ tool: "bash", input: { command: "echo ran" } }] }, { text: "Done." }],
+  })
+  const permission = [{ permission: "bash", pattern: "*", action: "deny" as const }]
+  let session = await scene.stemma.sessions.create({ permission })
+  for (let depth = 0; depth < 33; depth++)
+    session = await scene.stemma.sessions.create({ parentID: session.id })
+  await session.prompt("Go")
+  expect((await results(session))[0]).not.toContain("ran\n")
+})
+
+// H15
+test("a pipe that is sent along with a prompt is refused, not waited for", async () => {
+  await using scene = await runScene({ script: [{ text: "Fine." }] })
+  const pipe = join(scene.directory, "README")
+  await promisify(execFile)("mkfifo", [pipe])
+  const session = await scene.stemma.sessions.create()
+  const sent = session.prompt([
+    { type: "text", text: "Go" },
+    { type: "file", mime: "text/plain", url: pathToFileURL(pipe).href },
+  ])
+  const late = new Promise((resolve) => setTimeout(resolve, 2_000, "waits"))
+  const outcome = await Promise.race([
+    late,
+    sent.then(
+      () => "sent",
+      () => "refused",
+    ),
+  ])
+  // Whoever waits for the pipe's other end is let go.
+  if (outcome === "waits") await promisify(execFile)("bash", ["-c", ': > "$0"', pipe])
+  expect(outcome).toBe("refused")
+})
+
+// H16
+test("whether a file outside is there is not told before a person agrees", async () => {
+  await using scene = await runScene({
+    config: { permission: {} },
+    script: [
+      {
+        calls: ["/etc/passwd", "/etc/no-such-file"].map((filePath) => ({
+          tool: "write",
+          input: { filePath, content: "" },
+        })),
+      },
+      { text: "Done." },
+    ],
+  })
+  const session = await scene.stemma.sessions.create()
+  await session.prompt("Go")
+  const [there, absent] = await results(session)
+  expect(there).toBe(absent)
+})
+
+// H21
+test("odd names and ids of calls do not reach a provider again", async () => {
+  await using scene = await runScene({
+    files: { "a.txt": "a" },
+    script: [
+      {
+        calls: [
+          { tool: "\u001b[31m bad name", input: {}, id: "an id \u0000" },
+          { tool: " READ\n", input: { filePath: "a.txt" }, id: "x".repeat(1_000) },
+        ],
+      },
+      { text: "Fine." },
+    ],
+  })
+  const session = await scene.stemma.sessions.create()
+  await session.prompt("Go")
+  const sent = scene.model.requests[1]!.messages.flatMap(({ content }) => content as { type: string }[])
+  const calls = sent.filter(({ type }) => type === "tool-call") as unknown as {
+    tool: string
+    callID: string
+  }[]
+  expect(calls).toHaveLength(2)
+  for (const { tool, callID } of calls) {
+    expect(tool).toMatch(/^[A-Za-z0-9_-]{1,64}$/)
+    expect(callID).toMatch(/^[A-Za-z0-9_-]{1,64}$/)
+  }
+})
+
+// H23
+test("the token is not shown, even where everything is allowed", async () => {
+  await using scene = await runScene({
+    config: { permission: { "*": "allow" } },
+    script: (_, n) =>
+      n > 0
+        ? { text: "Done." }
+        : {
+            calls: [
+              `curl -s --url file://${scene.data}/token`,
+              "grep -r the-token ..",
+              "grep -R the-token ../data/..",
+            ].map((command) => ({ tool: "bash", input: { command } })),
+          },
+  })
+  await writeFile(join(scene.data, "token"), "the-token-itself")
+  const session = await scene.stemma.sessions.create()
+  await session.prompt("Go")
+  expect((await results(session)).join()).not.toContain("the-token-itself")
+})
+
+// H24
+test("AGENTS.md with control characters gives a system prompt without them", async () => {
+  await using scene = await runScene({
+    files: { "AGENTS.md": "Be \u0000 brief.\u001b[2J" },
+    script: [{ text: "Fine." }],
+  })
+  await (await scene.stemma.sessions.create()).prompt("Go")
+  expect(JSON.stringify(scene.model.requests[0]!.system)).toContain("brief")
+  expect(JSON.stringify(scene.model.requests[0]!.system)).not.toMatch(/\\u0000|\\u001b/)
+})
