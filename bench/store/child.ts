@@ -1,6 +1,6 @@
 import { spawn } from "node:child_process"
 import { fileURLToPath } from "node:url"
-import { onStop } from "./on-stop.ts"
+import { onStop } from "../on-stop.ts"
 
 /** A process of the benchmark: it prepares, is told to go, and answers once. */
 export interface Child<Answer> extends AsyncDisposable {

@@ -3,8 +3,9 @@ import { existsSync, readdirSync, readFileSync, statSync } from "node:fs"
 import { mkdir, rename, rm, writeFile } from "node:fs/promises"
 import { join } from "node:path"
 import { fileURLToPath } from "node:url"
-import { type Bench, openStore, type Scratch, settle } from "./bench.ts"
+import type { Bench, Scratch } from "../bench.ts"
 import { type CorpusFacts, importCorpus } from "./corpus.ts"
+import { openStore, settle } from "./open-store.ts"
 
 export interface CorpusFile {
   path: string

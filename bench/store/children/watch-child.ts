@@ -1,8 +1,8 @@
 /** Watches a store, or with "raw" only its log file, and tells when it heard of each commit and what that cost. */
 import { watch } from "node:fs"
-import { openStore } from "../bench.ts"
+import { measureUsage, sleep, systemMs } from "../../measure.ts"
 import { answerParent } from "../child.ts"
-import { measureUsage, sleep, systemMs } from "../measure.ts"
+import { openStore } from "../open-store.ts"
 import { RawDatabase } from "../raw.ts"
 
 export interface WatchAnswer {

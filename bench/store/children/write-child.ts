@@ -1,9 +1,10 @@
 /** One of several processes that write to one file, each its own session; or with "raw" the same rows without a store. */
-import { openStore, settle } from "../bench.ts"
+
+import { sleep, watchLoop } from "../../measure.ts"
 import { answerParent } from "../child.ts"
 import { assistantMessage, finished, makeIds, textPart, userMessage } from "../content.ts"
 import { openAnswer } from "../history.ts"
-import { sleep, watchLoop } from "../measure.ts"
+import { openStore, settle } from "../open-store.ts"
 import { RawDatabase } from "../raw.ts"
 import { Run } from "../run.ts"
 

@@ -2,7 +2,7 @@ import { existsSync, statSync } from "node:fs"
 import type { PartBody } from "../../../src/protocol/index.ts"
 import { tokenize } from "../../../src/session/search/index.ts"
 import type { Op } from "../../../src/stores/commit.ts"
-import { type Bench, openStore, type Scratch, settle } from "../bench.ts"
+import type { Bench, Scratch } from "../../bench.ts"
 import {
   assistantMessage,
   finished,
@@ -12,6 +12,7 @@ import {
   textPart,
   userMessage,
 } from "../content.ts"
+import { openStore, settle } from "../open-store.ts"
 import { rawCopy } from "../raw.ts"
 import { Run } from "../run.ts"
 import { Vocabulary } from "../vocabulary.ts"

@@ -1,9 +1,10 @@
 import { randomBytes } from "node:crypto"
 import type { Store } from "../../../src/stores/store.ts"
-import { type Bench, openStore, scratchDirectory, settle } from "../bench.ts"
+import { type Bench, scratchDirectory } from "../../bench.ts"
+import { interleave, type Timing } from "../../measure.ts"
 import { type Ids, makeIds, newSession, textPart, userMessage } from "../content.ts"
 import { importSession } from "../history.ts"
-import { interleave, type Timing } from "../measure.ts"
+import { openStore, settle } from "../open-store.ts"
 import { type RawDatabase, rawCopy, rowInserter } from "../raw.ts"
 
 const page = 50

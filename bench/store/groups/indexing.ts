@@ -1,11 +1,12 @@
 import { copyFile } from "node:fs/promises"
 import type { PartBody } from "../../../src/protocol/index.ts"
 import type { Store } from "../../../src/stores/store.ts"
-import { type Bench, openStore, type Scratch, settle } from "../bench.ts"
+import type { Bench, Scratch } from "../../bench.ts"
+import { sleep, watchLoop } from "../../measure.ts"
 import { assistantMessage, makeIds } from "../content.ts"
 import { Corpus, importCorpus } from "../corpus.ts"
 import { openAnswer } from "../history.ts"
-import { sleep, watchLoop } from "../measure.ts"
+import { openStore, settle } from "../open-store.ts"
 import { Run } from "../run.ts"
 
 const commitEveryMs = 10

@@ -1,7 +1,8 @@
-import { type Bench, openStore, scratchDirectory } from "../bench.ts"
+import { type Bench, scratchDirectory } from "../../bench.ts"
+import { percentile } from "../../measure.ts"
 import { type Child, startChild } from "../child.ts"
 import type { WriteAnswer } from "../children/write-child.ts"
-import { percentile } from "../measure.ts"
+import { openStore } from "../open-store.ts"
 
 const processes = 8
 const perSecond = 100

@@ -1,10 +1,11 @@
 import type { Store } from "../../../src/stores/store.ts"
-import { type Bench, openStore } from "../bench.ts"
+import type { Bench } from "../../bench.ts"
+import { percentile, sleep, systemMs } from "../../measure.ts"
 import { startChild } from "../child.ts"
 import type { WatchAnswer } from "../children/watch-child.ts"
 import type { Ids } from "../content.ts"
 import { openAnswer } from "../history.ts"
-import { percentile, sleep, systemMs } from "../measure.ts"
+import { openStore } from "../open-store.ts"
 import { seededRandom } from "../random.ts"
 import { Run } from "../run.ts"
 

@@ -14,6 +14,7 @@ export type Operation = (index: number) => unknown
 
 export interface Timing {
   medianMs: number
+  p90Ms: number
   p99Ms: number
   /** The very first call, before anything was warm. */
   firstMs: number
@@ -23,11 +24,13 @@ export interface InterleaveOptions {
   rounds: number
   /** Operations of each kind in a round. */
   batch: number
+  /** The first rounds only warm up: 1 if absent. */
+  warmUpRounds?: number
   /** Runs between two batches and is not timed. */
   between?: () => unknown
 }
 
-/** Times several ways of doing a thing in turn, so that all see the same machine. The first round only warms up. */
+/** Times several ways of doing a thing in turn, so that all see the same machine. */
 export async function interleave<Name extends string>(
   ways: Record<Name, Operation>,
   options: InterleaveOptions,
@@ -35,22 +38,28 @@ export async function interleave<Name extends string>(
   const names = Object.keys(ways) as Name[]
   const times = Object.fromEntries(names.map((name) => [name, [] as number[]])) as Record<Name, number[]>
   const first = {} as Record<Name, number>
+  const { warmUpRounds = 1 } = options
   // Once only: a full collection also throws away what the compiler has learnt.
   collectGarbage()
-  for (let round = 0; round <= options.rounds; round++) {
+  for (let round = 0; round < warmUpRounds + options.rounds; round++) {
     for (const name of round % 2 === 0 ? names : names.toReversed()) {
       await options.between?.()
       for (let i = 0; i < options.batch; i++) {
         const ms = await timeOnce(ways[name], round * options.batch + i)
         first[name] ??= ms
-        if (round > 0) times[name].push(ms)
+        if (round >= warmUpRounds) times[name].push(ms)
       }
     }
   }
   return Object.fromEntries(
     names.map((name) => [
       name,
-      { medianMs: median(times[name]), p99Ms: percentile(times[name], 0.99), firstMs: first[name] },
+      {
+        medianMs: median(times[name]),
+        p90Ms: percentile(times[name], 0.9),
+        p99Ms: percentile(times[name], 0.99),
+        firstMs: first[name],
+      },
     ]),
   ) as Record<Name, Timing>
 }

@@ -2,10 +2,7 @@ import { rmSync } from "node:fs"
 import { mkdtemp, rm } from "node:fs/promises"
 import { tmpdir } from "node:os"
 import { join } from "node:path"
-import { openSqliteStore } from "../../src/stores/sqlite/index.ts"
-import type { Store } from "../../src/stores/store.ts"
 import type { NewFigure } from "./figure.ts"
-import { sleep } from "./measure.ts"
 import { onStop } from "./on-stop.ts"
 
 /** What a group of figures is given. */
@@ -15,7 +12,7 @@ export interface Bench {
   add(figure: NewFigure): void
   /** Says on stderr what is going on. */
   progress(text: string): void
-  /** Where the corpus of the search group is kept, if it is to be used again. */
+  /** Where what takes long to make is kept, if it is to be used again. */
   cacheDirectory?: string
 }
 
@@ -36,15 +33,4 @@ export async function scratchDirectory(): Promise<Scratch> {
       forget()
     },
   }
-}
-
-export function openStore(path: string): Promise<Store> {
-  return openSqliteStore({ path })
-}
-
-/** Waits until the store has indexed, and merged, what was sealed. */
-export async function settle(store: Store): Promise<void> {
-  await sleep(300)
-  // The worker answers in order: what it had to do before is done then.
-  await store.search({ text: "settle", limit: 1 })
 }

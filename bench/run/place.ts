@@ -1,0 +1,65 @@
+import { join } from "node:path"
+import type { StemmaOptions } from "../../src/index.ts"
+import { openStemma, type Stemma } from "../../src/index.ts"
+import { type Scratch, scratchDirectory } from "../bench.ts"
+import { makeGitProject } from "./git-project.ts"
+import { startServer } from "./model-server.ts"
+
+/** Where a Stemma of the benchmark works; children are given it as arguments. */
+export interface Place {
+  baseURL: string
+  directory: string
+  data: string
+}
+
+/** A model server, a git project and an empty data directory. */
+export async function makePlace(): Promise<Place & AsyncDisposable> {
+  await using stack = new AsyncDisposableStack()
+  const scratch: Scratch = stack.use(await scratchDirectory())
+  const { baseURL } = stack.use(await startServer())
+  const directory = scratch.path("project")
+  await makeGitProject(directory)
+  const kept = stack.move()
+  return {
+    baseURL,
+    directory,
+    data: scratch.path("data"),
+    [Symbol.asyncDispose]: () => kept.disposeAsync(),
+  }
+}
+
+export function placeArgs({ baseURL, directory, data }: Place): string[] {
+  return [baseURL, directory, data]
+}
+
+export function placeFromArgs(): Place {
+  const [baseURL, directory, data] = process.argv.slice(2) as [string, string, string]
+  return { baseURL, directory, data }
+}
+
+/** How Stemma is opened everywhere here: the SQLite store, snapshots on, no title. */
+export function stemmaOptions({ baseURL, directory, data }: Place): StemmaOptions {
+  return {
+    directory,
+    data,
+    env: { PATH: process.env.PATH, HOME: join(data, "home") },
+    config: {
+      model: "local/m1",
+      title: false,
+      provider: {
+        local: {
+          npm: "@ai-sdk/openai-compatible",
+          options: { baseURL, apiKey: "bench" },
+          models: { m1: { limit: { context: 10_000_000, output: 8192 }, cost: { input: 1, output: 2 } } },
+        },
+      },
+    },
+    onWarning: (error) => {
+      throw error
+    },
+  }
+}
+
+export function openBenchStemma(place: Place, fetch?: typeof globalThis.fetch): Promise<Stemma> {
+  return openStemma({ ...stemmaOptions(place), ...(fetch && { fetch }) })
+}
