@@ -1,4 +1,5 @@
 import { createHash, randomBytes } from "node:crypto"
+import { statSync } from "node:fs"
 import { mkdir, open, readdir, readFile, rename, rm, stat } from "node:fs/promises"
 import { join } from "node:path"
 import { StemmaError } from "../protocol/index.ts"
@@ -70,7 +71,8 @@ export class Records {
 
   /** All records by name, and the paths of files that hold none. Read again only if the directory changed. */
   async list(): Promise<{ records: readonly StoredRecord[]; garbage: readonly string[] }> {
-    const found = await stat(this.directory).catch(absent)
+    // Synchronous: it is asked before every step, and a directory that is not there costs an error otherwise.
+    const found = statSync(this.directory, { throwIfNoEntry: false })
     if (found === undefined) return { records: [], garbage: [] }
     if (this.#listed?.mtimeMs === found.mtimeMs) return this.#listed
     const records: StoredRecord[] = []
@@ -114,10 +116,6 @@ async function reported<T>(directory: string, work: () => Promise<T>): Promise<T
       { cause: error },
     )
   }
-}
-
-function absent(error: unknown): undefined {
-  if (!isAbsent(error)) throw error
 }
 
 export function isAbsent(error: unknown): boolean {

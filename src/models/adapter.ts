@@ -16,6 +16,7 @@ import { createPromptConverter, type PromptConverter } from "./prompt.ts"
 import { providerOptions, reasoningLevel, type Variants } from "./provider-options.ts"
 import type { Api } from "./providers.ts"
 import type { Redact } from "./redact-secrets.ts"
+import { Turnstile } from "./turnstile.ts"
 
 export interface AdapterOptions {
   model: LanguageModelV4
@@ -58,6 +59,8 @@ const end: IteratorReturnResult<undefined> = { done: true, value: undefined }
 
 /** How long the end of a body may take after the model has finished, before the connection is dropped. */
 const drainTimeoutMs = 1_000
+
+const turnstile = new Turnstile(4)
 
 /** One call. Written by hand: an async generator costs several times as much for each delta. */
 class AnswerIterator implements AsyncIterator<ModelEvent, undefined> {
@@ -127,6 +130,7 @@ class AnswerIterator implements AsyncIterator<ModelEvent, undefined> {
 
   async #open(model: LanguageModelV4) {
     const { request, toPrompt } = this.#options
+    await turnstile.pass()
     const prompt = await toPrompt(request)
     const result = await model.doStream(callOptions(this.#options, prompt, this.#connection.signal))
     // Nobody waits for it any more.

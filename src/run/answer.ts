@@ -21,6 +21,8 @@ export class Answer {
   readonly calls: Call[] = []
   readonly #files: { mime: string; bytes: Uint8Array }[] = []
   #units = 0
+  /** The one that grew last, by the id of the model's events. */
+  #growing: { id: string; part: SaidPart } | undefined
   reason = "other"
   usage: Tokens | undefined
 
@@ -100,6 +102,7 @@ export class Answer {
 
   #begin(id: string, part: SaidPart): void {
     // Some servers give an id twice: what had it before keeps its place.
+    this.#growing = undefined
     const before = this.#parts.get(id)
     if (before) this.#parts.set(before.id, before)
     this.#parts.set(id, part)
@@ -108,8 +111,12 @@ export class Answer {
 
   /** Models promise a start before each delta; a stream that breaks it is as good as broken. */
   #begun(id: string): SaidPart {
+    if (this.#growing?.id === id) return this.#growing.part
     const part = this.#parts.get(id)
-    if (part) return part
+    if (part) {
+      this.#growing = { id, part }
+      return part
+    }
     throw this.#nonsense("it went on with what it had not begun")
   }
 

@@ -114,6 +114,7 @@ async function oneTry(plan: Step, request: ModelRequest): Promise<Asked> {
 
 async function listen(plan: Step, request: ModelRequest, answer: Answer): Promise<void> {
   const { signal } = plan.run
+  plan.run.tellAsking()
   let sliceEnd = performance.now() + sliceMs
   let taken = 0
   for await (const event of plan.model.stream(request)) {

@@ -1,6 +1,7 @@
 import { type HistoryItem, type Session, StemmaError } from "../protocol/index.ts"
 import type { Watched } from "../stores/store.ts"
 import type { Engine } from "./engine.ts"
+import { Gate } from "./gate.ts"
 import { LeaseKeeper } from "./lease-keeper.ts"
 import { loop } from "./loop.ts"
 import { Memories } from "./memories.ts"
@@ -34,6 +35,11 @@ export class Coordinator {
   readonly #memories = new Memories()
   readonly #touched = new Set<string>()
   readonly #stopping = new AbortController()
+  /**
+   * A thousand sessions that are prompted at once begin one after the other: what each needs until its model is asked is
+   * work of this process alone.
+   */
+  readonly #beginning = new Gate(4)
   readonly #unwatch: () => void
   #timer: NodeJS.Timeout | undefined
   readonly waiters: Waiters
@@ -166,25 +172,32 @@ export class Coordinator {
   }
 
   async #hold(sessionID: string, active: Active): Promise<void> {
+    const leave = await this.#beginning.enter()
     try {
-      const lease = await this.#claimOrLeave(sessionID)
-      if (lease) await this.#run(sessionID, { active, lease })
+      const lease = await this.#claimOrLeave(sessionID, leave)
+      if (lease) await this.#run(sessionID, { active, lease, onAsking: leave })
     } catch (error) {
       active.again = false
       const isWaitedFor = this.waiters.has(sessionID)
       this.waiters.fail(sessionID, error)
       if (!isWaitedFor && !StemmaError.is(error, "not_found")) this.#engine.warn(error)
+    } finally {
+      leave()
     }
   }
 
-  async #run(sessionID: string, { active, lease }: { active: Active; lease: LeaseKeeper }): Promise<void> {
+  async #run(
+    sessionID: string,
+    { active, lease, onAsking }: { active: Active; lease: LeaseKeeper; onAsking: () => void },
+  ): Promise<void> {
     let run: Run | undefined
     try {
       this.#engine.hub.setStatus(sessionID, { type: "busy" })
-      run = await this.#open(sessionID, lease)
+      run = await this.#open(sessionID, lease, onAsking)
       active.run = run
       active.again = false
       await loop(run)
+      this.#memories.get(sessionID).idleFence = lease.fence
     } catch (error) {
       if (!lease.signal.aborted) throw error
       // Somebody else goes on; those who wait here look at the store.
@@ -204,18 +217,33 @@ export class Coordinator {
     if (items.some((item) => item.type === "prompt") || this.waiters.has(sessionID)) active.again = true
   }
 
-  async #open(sessionID: string, lease: LeaseKeeper): Promise<Run> {
+  async #open(sessionID: string, lease: LeaseKeeper, onAsking?: () => void): Promise<Run> {
     const session = await this.#engine.store.session(sessionID)
     const project = await this.#engine.projects.get(session.directory)
-    const { memo, reads } = this.#memories.get(sessionID)
+    const memory = this.#memories.get(sessionID)
+    const { memo, reads } = memory
+    // Nobody has held the session since this process left it in order.
+    const isUntouched = memory.idleFence === lease.fence - 1
+    delete memory.idleFence
     await memo.refresh(this.#engine.store, session)
     const onAnswered = (items: readonly HistoryItem[]) => this.waiters.answered(sessionID, items)
     const onRefused = (promptID: string, error: unknown) => this.waiters.refuse(sessionID, promptID, error)
-    return new Run({ engine: this.#engine, project, session, lease, memo, reads, onAnswered, onRefused })
+    return new Run({
+      engine: this.#engine,
+      project,
+      session,
+      lease,
+      memo,
+      reads,
+      onAnswered,
+      onRefused,
+      isUntouched,
+      onAsking,
+    })
   }
 
   /** Undefined if another process holds the session and has taken what was there to do. */
-  async #claimOrLeave(sessionID: string): Promise<LeaseKeeper | undefined> {
+  async #claimOrLeave(sessionID: string, leave: () => void): Promise<LeaseKeeper | undefined> {
     const { store, timing } = this.#engine
     for (;;) {
       try {
@@ -223,6 +251,7 @@ export class Coordinator {
       } catch (error) {
         if (!StemmaError.is(error, "conflict")) throw error
       }
+      leave()
       await this.waiters.look(sessionID)
       const items = await store.inbox(sessionID)
       if (items.length === 0 && !this.waiters.has(sessionID)) return undefined

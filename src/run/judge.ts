@@ -28,6 +28,11 @@ export class Judge {
     return this.#chain[0]!
   }
 
+  /** Only the config and the agent decide: no ancestors, no rules of the session. */
+  get isPlain(): boolean {
+    return this.#chain.length === 1 && this.own.rulesets[2]?.length === 0
+  }
+
   decide(wanted: Wanted, tool?: string): Decision {
     const { permission, patterns, floor = "allow" } = wanted
     const decision = evaluateWithAncestors(

@@ -8,6 +8,8 @@ const sizeMax = 64 * 1024 * 1024
 export interface Memory {
   memo: HistoryMemo
   reads: ReadMemory
+  /** The fence of the lease with which a run of this process ended, leaving nothing to do. */
+  idleFence?: number
 }
 
 /** What is remembered of sessions between their runs; the least recently used are forgotten. */

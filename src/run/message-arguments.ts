@@ -1,5 +1,13 @@
 import { z } from "zod"
-import { AgentPart, FilePart, JsonObject, MessageID, PartBody, SubtaskPart, TextPart } from "../protocol/index.ts"
+import {
+  AgentPart,
+  FilePart,
+  JsonObject,
+  MessageID,
+  PartBody,
+  SubtaskPart,
+  TextPart,
+} from "../protocol/index.ts"
 import type { AppendInput, AppendPart } from "./append.ts"
 import { flag, modelName, name, optionsOf, text } from "./arguments.ts"
 import { checkArgument, checkOptions, ownCopy, wrongArgument } from "./check-argument.ts"

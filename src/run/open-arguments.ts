@@ -82,7 +82,10 @@ export function isStore(value: unknown): value is Store {
   if (!hasMethods(value, ["commit"])) return false
   const missing = storeMethods.find((name) => !hasMethods(value, [name]))
   if (missing === undefined) return true
-  throw wrongArgument({ call, name: "option store" }, `the store has no function ${missing}; give an open store`)
+  throw wrongArgument(
+    { call, name: "option store" },
+    `the store has no function ${missing}; give an open store`,
+  )
 }
 
 const toolName = "expected a name of 1 to 64 letters, digits, _ and -"

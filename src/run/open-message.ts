@@ -26,10 +26,13 @@ interface Growing {
 export class OpenMessage {
   readonly #writer: RunWriter
   readonly #hub: Hub
+  readonly sessionID: string
   readonly position: number
   message: AssistantBody
   readonly parts: PartBody[]
   readonly #growing = new Map<string, Growing>()
+  /** The one that grew last: mostly it grows next. */
+  #last: Growing | undefined
   #waitingUnits = 0
   #timer: NodeJS.Timeout | undefined
 
@@ -41,14 +44,11 @@ export class OpenMessage {
     parts: readonly PartBody[]
   }) {
     this.#writer = options.writer
+    this.sessionID = options.writer.sessionID
     this.#hub = options.hub
     this.position = options.position
     this.message = options.message
     this.parts = [...options.parts]
-  }
-
-  get sessionID(): string {
-    return this.#writer.sessionID
   }
 
   /** Puts a part and hands it in. What had grown in it is replaced. */
@@ -58,7 +58,7 @@ export class OpenMessage {
 
   /** The operation that puts a part, for a commit of the caller's; ends its growing. */
   putOp(part: PartBody): Op {
-    this.#growing.delete(part.id)
+    this.#forget(part.id)
     this.#keep(part)
     return { op: "part.put", sessionID: this.sessionID, messageID: this.message.id, part }
   }
@@ -82,20 +82,13 @@ export class OpenMessage {
 
   /** Drops the parts from index `keep` on: a try that failed. */
   truncateOp(keep: number): Op {
-    for (const part of this.parts.splice(keep)) this.#growing.delete(part.id)
+    for (const part of this.parts.splice(keep)) this.#forget(part.id)
     return { op: "part.truncate", sessionID: this.sessionID, messageID: this.message.id, keep }
   }
 
   grow(partID: string, field: GrowingField, delta: string): void {
-    let growing = this.#growing.get(partID)
-    if (!growing) {
-      growing = { partID, field, stored: "", waiting: "", carry: "" }
-      this.#growing.set(partID, growing)
-    }
-    const whole = growing.carry === "" ? delta : growing.carry + delta
-    const isCut = isHighSurrogate(whole.charCodeAt(whole.length - 1))
-    growing.carry = isCut ? whole.slice(-1) : ""
-    const text = cleanText(isCut ? whole.slice(0, -1) : whole)
+    const growing = this.#last?.partID === partID ? this.#last : this.#growingOf(partID, field)
+    const text = takeWhole(growing, delta)
     if (text === "") return
     this.#hub.delta({
       sessionID: this.sessionID,
@@ -109,6 +102,22 @@ export class OpenMessage {
     this.#waitingUnits += text.length
     if (this.#waitingUnits >= flushUnits) this.flush()
     else this.#timer ??= setTimeout(() => this.flush(), flushEveryMs)
+  }
+
+  #growingOf(partID: string, field: GrowingField): Growing {
+    let growing = this.#growing.get(partID)
+    if (!growing) {
+      growing = { partID, field, stored: "", waiting: "", carry: "" }
+      this.#growing.set(partID, growing)
+    }
+    this.#last = growing
+    return growing
+  }
+
+  /** No more of its text comes by `grow`. */
+  #forget(partID: string): void {
+    this.#growing.delete(partID)
+    if (this.#last?.partID === partID) this.#last = undefined
   }
 
   /** The text that has grown in a part so far. */
@@ -163,7 +172,7 @@ export class OpenMessage {
       this.#waitingUnits++
     }
     const pieces = this.flushOps()
-    this.#growing.delete(part.id)
+    this.#forget(part.id)
     this.#keep({ ...part, text })
     return [
       ...pieces,
@@ -223,6 +232,15 @@ export class OpenMessage {
     if (index >= 0) this.parts[index] = part
     else this.parts.push(part)
   }
+}
+
+/** A delta as it can be kept; half a surrogate pair at its end waits for the other half. */
+function takeWhole(growing: Growing, delta: string): string {
+  const whole = growing.carry === "" ? delta : growing.carry + delta
+  const isCut = isHighSurrogate(whole.charCodeAt(whole.length - 1))
+  if (!isCut && growing.carry === "") return cleanText(whole)
+  growing.carry = isCut ? whole.slice(-1) : ""
+  return cleanText(isCut ? whole.slice(0, -1) : whole)
 }
 
 function isHighSurrogate(unit: number): boolean {

@@ -21,6 +21,10 @@ export const recoveriesMax = 3
  * goes on from there.
  */
 export async function recoverRun(run: Run, options?: { mayGoOn?: boolean }): Promise<Next> {
+  if (run.isUntouched && run.memo.last?.sealed !== false && !isUnfinishedItem(run.memo.last)) {
+    run.isReady = true
+    return "idle"
+  }
   run.approvals.inherit(await run.engine.store.permissions({ sessionID: run.sessionID, open: true }))
   run.isReady = true
   const { wasAborted } = await run.takeOldAborts()
@@ -37,6 +41,10 @@ export async function recoverRun(run: Run, options?: { mayGoOn?: boolean }): Pro
   } finally {
     if (!run.writer.signal.aborted) await run.approvals.dropInherited()
   }
+}
+
+function isUnfinishedItem(last: HistoryItem | undefined): boolean {
+  return last?.message.role === "assistant" && isUnfinished(last.message)
 }
 
 function isLeft(last: HistoryItem | undefined, { mayGoOn }: { mayGoOn: boolean }): boolean {
@@ -111,6 +119,7 @@ async function resume(run: Run, open: OpenMessage, user: UserBody): Promise<Next
       else ops.push(open.putOp({ ...part, state: interruptTool(part.state, now) }))
     }
     await run.writer.commit(ops)
+    run.tellAsking()
     if (calls.length > 0) return await finishStep(plan, calls)
     return await finishStep({ ...plan, snapshot: () => snapshotOf(open) }, [])
   } catch (error) {

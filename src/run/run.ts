@@ -36,10 +36,13 @@ export class Run {
   readonly calls: { tool: string; input: string; result: string }[] = []
   /** The user message that the present turn answers. */
   promptID: string | undefined
+  /** A run of this process ended in order just before, so there is nothing to recover. */
+  readonly isUntouched: boolean
   /** A person has let this run go past its budget. */
   isOverBudget = false
   readonly #onAnswered: ((items: readonly HistoryItem[]) => void) | undefined
   readonly #onRefused: ((promptID: string, error: unknown) => void) | undefined
+  readonly #onAsking: (() => void) | undefined
   #turn = new AbortController()
   #closing: Closing | undefined
   #handling: Promise<void> = Promise.resolve()
@@ -54,10 +57,15 @@ export class Run {
     /** Called when a turn is over, with all items of it and those before. */
     onAnswered?: (items: readonly HistoryItem[]) => void
     onRefused?: (promptID: string, error: unknown) => void
+    isUntouched?: boolean
+    /** Called when the run has nothing to do but to wait for its model. */
+    onAsking?: (() => void) | undefined
   }) {
     const { engine, project } = options
     this.#onAnswered = options.onAnswered
     this.#onRefused = options.onRefused
+    this.#onAsking = options.onAsking
+    this.isUntouched = options.isUntouched ?? false
     this.engine = engine
     this.project = project
     this.session = options.session
@@ -115,6 +123,11 @@ export class Run {
     if (this.memo.told === this.memo.count) return
     this.memo.told = this.memo.count
     this.#onAnswered?.(this.memo.items)
+  }
+
+  /** The model is about to be asked, or something else that takes its time. */
+  tellAsking(): void {
+    this.#onAsking?.()
   }
 
   /** Tells whoever sent a prompt that it can never be taken. */

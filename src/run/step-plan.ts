@@ -51,7 +51,8 @@ export async function planStep(
       grants: await known,
     })
   const atStart = await judgeBy(grants)
-  const { tools, offered } = await offeredTools({ setup, agent, judge: atStart })
+  const isPlain = atStart.isPlain && user.tools === undefined
+  const { tools, offered } = await offeredTools({ setup, agent, judge: atStart, isPlain })
   const stepsMax = agent.stepsMax ?? setup.loaded.config.stepsMax ?? standardStepsMax
   return {
     run,

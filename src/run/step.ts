@@ -225,6 +225,7 @@ async function checkBudget(plan: Step): Promise<void> {
   // Others may have spent of it too.
   const { cost } = await run.engine.store.session(run.sessionID)
   if (cost < budget) return
+  run.tellAsking()
   const said = `The session has cost $${cost} and its budget is $${budget}`
   try {
     await run.approvals.ask({

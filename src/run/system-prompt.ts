@@ -18,11 +18,16 @@ export function systemPrompt(options: {
   const { agent, setup, workspace, user } = options
   return [
     agent.prompt,
-    ...setup.loaded.instructions.map(({ path, text }) => `Instructions from ${path}:\n${text}`),
+    ...setup.loaded.instructions.map(({ path, text }) => `Instructions from ${path}:\n${plainText(text)}`),
     environmentText(workspace, options.nowMs),
     user.system,
     options.isLastStep ? lastStepReminder : undefined,
   ].filter((text) => text !== undefined && text.trim() !== "") as string[]
+}
+
+/** A file of the project must not hide anything from the people who read it. */
+function plainText(text: string): string {
+  return text.replace(/[\p{Cc}--[\n\t\r]]/gv, "")
 }
 
 function environmentText(workspace: Workspace, nowMs: number): string {

@@ -13,12 +13,44 @@ const permissionOf: Record<string, string> = { write: "edit" }
 const schemas = new WeakMap<Tool, JsonObject>()
 
 /** The tools that the model is offered: not those that are switched off or wholly denied. */
-export async function offeredTools(options: {
+export async function offeredTools(options: OfferOptions): Promise<Offer> {
+  const { setup, agent } = options
+  if (!options.isPlain || hasOwnDescriptions(setup)) return offer(options)
+  const known = offers.get(setup) ?? new Map<string, Promise<Offer>>()
+  offers.set(setup, known)
+  let offered = known.get(agent.name)
+  if (!offered) {
+    offered = offer(options)
+    known.set(agent.name, offered)
+    offered.catch(() => known.delete(agent.name))
+  }
+  return offered
+}
+
+interface OfferOptions {
   setup: Setup
   agent: Agent
   judge: Judge
-}): Promise<{ tools: ReadonlyMap<string, Tool>; offered: ModelTool[] }> {
-  const { setup, agent, judge } = options
+  /** Nothing but the config and the agent decides: neither rules of the session nor switches of the prompt. */
+  isPlain: boolean
+}
+
+interface Offer {
+  tools: ReadonlyMap<string, Tool>
+  offered: ModelTool[]
+}
+
+/** A tool of the program's may describe itself differently each time. */
+function hasOwnDescriptions(setup: Setup): boolean {
+  return setup.tools
+    .values()
+    .some(({ name, description }) => typeof description === "function" && name !== "skill")
+}
+
+/** By agent, as long as the config stays the same. */
+const offers = new WeakMap<Setup, Map<string, Promise<Offer>>>()
+
+async function offer({ setup, agent, judge }: OfferOptions): Promise<Offer> {
   const { rulesets, tools: switches = {} } = judge.own
   const chosen = [...setup.tools.values()].filter(
     (tool) => isOn(tool.name, switches) && !isWhollyDenied(permissionOf[tool.name] ?? tool.name, ...rulesets),
