@@ -3,10 +3,12 @@ import { configDirectory, dataDirectory } from "./config/paths.ts"
 import type { ConfigInput } from "./config/schema.ts"
 import type { Model } from "./models/model.ts"
 import { type Clock, createID, type IDKind, StemmaError, systemClock } from "./protocol/index.ts"
+import { optionsOf } from "./run/arguments.ts"
 import { Background } from "./run/background.ts"
 import { Coordinator } from "./run/coordinator.ts"
 import { type AskHandler, type Engine, standardTiming, type Timing } from "./run/engine.ts"
 import { Listeners } from "./run/listeners.ts"
+import { isStore, openShape } from "./run/open-arguments.ts"
 import { Projects } from "./run/project.ts"
 import { Stemma } from "./run/stemma.ts"
 import type { JsonlStoreOptions } from "./stores/jsonl/index.ts"
@@ -23,11 +25,12 @@ export { ModelError, type ModelErrorKind } from "./models/model-error.ts"
 export { createScriptedModel, type ScriptedAnswer } from "./models/scripted.ts"
 export * from "./protocol/index.ts"
 export type { AppendInput } from "./run/append.ts"
+export type { CreateOptions, CurrentOptions, UpdateOptions } from "./run/arguments.ts"
 export type { AskHandler, Timing } from "./run/engine.ts"
 export type { PromptOptions, PromptPart } from "./run/prompt.ts"
 export type { PromptRun, Reply } from "./run/prompt-run.ts"
 export type { SessionHandle } from "./run/session-handle.ts"
-export type { CreateOptions, Sessions, UpdateOptions } from "./run/sessions.ts"
+export type { Sessions } from "./run/sessions.ts"
 export type { Stemma } from "./run/stemma.ts"
 export * from "./session/index.ts"
 export { Commit, Op, type OpOf } from "./stores/commit.ts"
@@ -88,8 +91,11 @@ export interface StemmaOptions {
 
 const recoveredSessionsMax = 2000
 
+const checkedOptions = optionsOf<StemmaOptions>("openStemma", openShape)
+
 /** Opens Stemma. Close it, or use `await using`. */
-export async function openStemma(options: StemmaOptions = {}): Promise<Stemma> {
+export async function openStemma(given: StemmaOptions = {}): Promise<Stemma> {
+  const options = checkedOptions(given)
   const env = options.env ?? process.env
   const data = options.data ?? dataDirectory(env)
   const clock = options.clock ?? systemClock
@@ -133,10 +139,6 @@ export async function openStemma(options: StemmaOptions = {}): Promise<Stemma> {
   }
   if (engine.recover) background.add(() => coordinator.recoverAll({ sessions: recoveredSessionsMax }))
   return new Stemma({ engine, coordinator, directory, closeRest })
-}
-
-function isStore(store: StemmaOptions["store"]): store is Store {
-  return typeof store === "object" && "commit" in store
 }
 
 /** Nobody waits for a warning, so a listener that throws must not take the process down. */

@@ -46,6 +46,9 @@ const packages: Record<string, string[]> = {
   "config/schema.ts": ["zod"],
   "tools/": ["zod"],
   "run/toolbox.ts": ["zod"],
+  "run/arguments.ts": ["zod"],
+  "run/message-arguments.ts": ["zod"],
+  "run/open-arguments.ts": ["zod"],
 }
 
 /** Why a file may not import this; undefined if it may. Paths are relative to src/. */

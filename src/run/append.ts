@@ -44,6 +44,7 @@ export async function appendMessage(run: Run, input: AppendInput): Promise<Histo
   const open = parts.find((part) => part.type === "tool" && !isSettled(part.state))
   if (open)
     throw new StemmaError("invalid", "A call that is appended must have its result: completed or error.")
+  if (input.id !== undefined) await refuseWaiting(run, input.id)
   const message = await messageOf(run, input)
   const ops: Op[] = await revertOps(run)
   ops.push(
@@ -58,6 +59,13 @@ export async function appendMessage(run: Run, input: AppendInput): Promise<Histo
   run.session = await engine.store.session(sessionID)
   await run.memo.refresh(engine.store, run.session)
   return run.memo.last!
+}
+
+/** A message with the id of a prompt that waits would keep that prompt from ever being taken. */
+async function refuseWaiting({ engine, sessionID }: Run, id: string): Promise<void> {
+  const isWaiting = (await engine.store.inbox(sessionID)).some((item) => item.id === id)
+  if (!isWaiting) return
+  throw new StemmaError("conflict", `A prompt with the id ${id} waits to be taken. Append with another id.`)
 }
 
 function partsOf(run: Run, input: AppendInput): unknown[] {

@@ -12,7 +12,6 @@ import type { RevertMark } from "../session/index.ts"
 import type { Scope, SearchQuery, SessionQuery } from "../stores/store.ts"
 import type { SubscribeOptions } from "../stream/hub.ts"
 import { checkArgument, checkOptions } from "./check-argument.ts"
-import type { CreateOptions, UpdateOptions } from "./sessions.ts"
 
 /** Checks what a caller gave and copies it. */
 export type Check<T> = (value: unknown) => T
@@ -51,6 +50,35 @@ const rules = z.union([Ruleset, RulesInput], rulesForm)
 const key = name.max(512, "expected a key of at most 512 characters")
 const dollars = "expected dollars, from 0 on"
 const budget = z.number(dollars).min(0, dollars)
+
+export interface CreateOptions {
+  /** The same id again gives the same session. */
+  id?: string
+  /** An outside name, unique per agent. */
+  key?: string
+  /** Where it works; the directory that Stemma was opened with if absent. */
+  directory?: string
+  parentID?: string
+  agent?: string
+  /** `provider/model`. */
+  model?: string
+  title?: string
+  permission?: RulesInput | Ruleset
+  maxHistory?: number
+  budget?: number
+  /** Files that the session knows from the start. */
+  files?: readonly string[]
+}
+
+export interface UpdateOptions {
+  title?: string
+  agent?: string | null
+  model?: string | null
+  permission?: RulesInput | Ruleset | null
+  maxHistory?: number | null
+  budget?: number | null
+  key?: string | null
+}
 
 const sessionFields = { key, agent: name, model: modelName, title: text, maxHistory: positive, budget }
 

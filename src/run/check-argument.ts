@@ -17,9 +17,9 @@ export interface Argument {
  * `invalid`, naming the argument, for any other value and for one that cannot be read.
  */
 export function checkArgument<T>(schema: z.ZodType<T>, value: unknown, argument: Argument): T {
-  const result = read(() => schema.safeParse(value), argument)
-  if (result.success) return result.data
-  throw refused(result.error.issues, argument)
+  const { data, issues } = read(() => parse(schema, value), argument)
+  if (issues) throw refused(issues, argument)
+  return data
 }
 
 /** The same for an object with options. Anything else would be taken for one without any. */
@@ -64,10 +64,17 @@ export function readNow<T>(read: () => T): () => T {
   }
 }
 
+/** The issues are worded when they are asked for, with another look at the value. */
+function parse<T>(schema: z.ZodType<T>, value: unknown) {
+  const { success, data, error } = schema.safeParse(value)
+  return success ? { data } : { issues: error.issues }
+}
+
 function read<T>(work: () => T, argument: Argument): T {
   try {
     return work()
   } catch (error) {
+    if (StemmaError.is(error)) throw error
     const reason = error instanceof Error ? error.message : "reading it throws"
     throw wrongArgument(argument, `it cannot be read (${short(reason)}); give plain values`)
   }
@@ -77,7 +84,7 @@ function refused(issues: readonly z.core.$ZodIssue[], argument: Argument): Stemm
   // A wrong name explains what else is missing.
   const issue = issues.find(({ code }) => code === "unrecognized_keys") ?? issues[0]!
   const path = short(issue.path.map(String).join("."))
-  const place = path === "" ? argument : { ...argument, name: `option ${path}` }
+  const place = path === "" ? argument : { ...argument, name: placeName(argument, path) }
   if (issue.code !== "unrecognized_keys") return wrongArgument(place, issue.message)
   const names = short(issue.keys.join(", "))
   const known = path === "" ? argument.known : undefined
@@ -87,6 +94,12 @@ function refused(issues: readonly z.core.$ZodIssue[], argument: Argument): Stemm
     `${argument.call} has no option ${names}. Its options are: ${known.join(", ")}.`,
     { details: { call: argument.call, argument: names } },
   )
+}
+
+/** `files` of options, `0.text` of a prompt. */
+function placeName({ name }: Argument, path: string): string {
+  if (name === "options") return `option ${path}`
+  return name.startsWith("option ") ? `${name}.${path}` : `${path} in the ${name}`
 }
 
 function sentence(message: string): string {

@@ -2,7 +2,7 @@ import { z } from "zod"
 import type { Store } from "../stores/store.ts"
 import type { Tool } from "../tools/tool.ts"
 import { flag, path } from "./arguments.ts"
-import { checkArgument, checkOptions, ownCopy, wrongArgument } from "./check-argument.ts"
+import { checkOptions, ownCopy, wrongArgument } from "./check-argument.ts"
 import type { Timing } from "./engine.ts"
 
 const call = "openStemma"
@@ -23,7 +23,7 @@ const timing = z.strictObject({
 /** The schemas of what Stemma is opened with; what has methods stays the caller's own object. */
 export const openShape = {
   directory: path,
-  store: z.custom(isObject, "expected an open store, or how to open one: { path }"),
+  store: z.custom(isStoreOrOptions, "expected an open store, or how to open one: { path }"),
   config: z.custom(isObject, "expected an object, as in stemma.json").transform(ownConfig),
   models: z.record(z.string(), fn, "expected functions by provider id, such as { mine: (modelID) => model }"),
   tools: z.array(z.unknown(), "expected a list of tools").transform(checkTools),
@@ -88,6 +88,10 @@ export function isStore(value: unknown): value is Store {
   )
 }
 
+function isStoreOrOptions(value: unknown): boolean {
+  return isObject(value) && (isStore(value) || !("commit" in (value as object)))
+}
+
 const toolName = "expected a name of 1 to 64 letters, digits, _ and -"
 
 const toolShape = {
@@ -106,8 +110,8 @@ const toolSchema = z.looseObject(toolShape)
 function checkTools(tools: readonly unknown[]): readonly Tool[] {
   const names = new Set<string>()
   for (const [index, tool] of tools.entries()) {
-    const { name, input } = checkOptions(toolSchema, tool, { call, name: `option tools.${index}` })
     const argument = { call, name: `option tools.${index}` }
+    const { name, input } = checkOptions(toolSchema, tool, argument)
     if (names.has(name)) throw wrongArgument(argument, `there are two tools ${name}; give each its own name`)
     names.add(name)
     checkInput(input as z.ZodType, { call, name: `${argument.name}.input` })
@@ -121,11 +125,12 @@ function isSchema(value: unknown): boolean {
 
 /** What a model cannot be told of would fail with every prompt. */
 function checkInput(input: z.ZodType, argument: { call: string; name: string }): void {
-  const schema = checkArgument(
-    z.custom<z.ZodType>().transform((given) => z.toJSONSchema(given, { target: "draft-7", io: "input" })),
-    input,
-    argument,
-  )
-  if (schema.type === undefined || schema.type === "object") return
+  let type: unknown
+  try {
+    type = z.toJSONSchema(input, { target: "draft-7", io: "input" }).type
+  } catch (error) {
+    throw wrongArgument(argument, `a model cannot be told of it: ${(error as Error).message}`)
+  }
+  if (type === undefined || type === "object") return
   throw wrongArgument(argument, "expected the schema of an object: z.object({ ... })")
 }

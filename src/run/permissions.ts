@@ -1,5 +1,7 @@
 import { type Grant, grantScope } from "../config/grants.ts"
 import { type PermissionReply, type PermissionRequest, StemmaError } from "../protocol/index.ts"
+import { checkText, grantedOptions, replyAnswer, revokeOptions } from "./arguments.ts"
+import { checkPermissionID, checkSessionID } from "./check-argument.ts"
 import type { Coordinator } from "./coordinator.ts"
 import type { Engine } from "./engine.ts"
 
@@ -22,6 +24,7 @@ export class Permissions {
 
   /** The open questions of a session. */
   async open(sessionID: string): Promise<PermissionRequest[]> {
+    checkSessionID(sessionID, "permissions.open")
     return this.#engine.store.permissions({ sessionID, open: true })
   }
 
@@ -32,6 +35,9 @@ export class Permissions {
     answer: { reply: PermissionReply; feedback?: string },
   ): Promise<void> {
     const { store, clock } = this.#engine
+    checkSessionID(sessionID, "permissions.reply")
+    checkPermissionID(permissionID, "permissions.reply")
+    const given = replyAnswer(answer)
     const requests = await store.permissions({ sessionID })
     const request = requests.find(({ id }) => id === permissionID)
     if (!request) {
@@ -49,20 +55,21 @@ export class Permissions {
       type: "answer",
       time: clock.now(),
       permissionID,
-      ...answer,
+      ...given,
     })
     if (this.#coordinator.isRunning(sessionID) || this.#engine.recover) this.#coordinator.wake(sessionID)
   }
 
   /** What a person has allowed for good in a project. */
   async granted(options: { directory?: string } = {}): Promise<readonly Grant[]> {
-    const { project, scope } = await this.#project(options.directory)
+    const { project, scope } = await this.#project(grantedOptions(options).directory)
     return project.grants.list(scope)
   }
 
   /** Takes such an answer back. */
   async revoke(grantID: string, options: { directory?: string } = {}): Promise<void> {
-    const { project, scope } = await this.#project(options.directory)
+    checkText(grantID, { call: "permissions.revoke", name: "grant id" })
+    const { project, scope } = await this.#project(revokeOptions(options).directory)
     await project.grants.remove(scope, grantID)
   }
 

@@ -1,21 +1,21 @@
 import type { Agent } from "../config/agent.ts"
 import { grantScope } from "../config/grants.ts"
 import {
-  type IDKind,
-  MessageID,
+  type HistoryItem,
+  type InboxItem,
   type ModelRef,
-  PartBody,
-  parseOrInvalid,
+  type PartBody,
   type Session,
   StemmaError,
   type UserBody,
 } from "../protocol/index.ts"
+import { storable } from "../stores/prepare.ts"
 import type { Store } from "../stores/store.ts"
 import type { Wanted } from "../tools/tool.ts"
 import type { Engine } from "./engine.ts"
 import { loadJudge } from "./judge.ts"
 import type { Project, Setup } from "./project.ts"
-import { storedFile } from "./prompt-files.ts"
+import { type FileAccess, storedFile } from "./prompt-files.ts"
 import type { Prompt } from "./step.ts"
 import { offeredAgent } from "./step-plan.ts"
 import { findMessage } from "./waiters.ts"
@@ -40,19 +40,18 @@ export interface PromptOptions {
   variant?: string
 }
 
-/** The inbox item of a prompt, checked. */
+/** The inbox item of a prompt. Parts and options are checked and nobody else's. */
 export async function promptItem(options: {
   engine: Engine
   session: Session
-  input: string | readonly PromptPart[]
+  parts: readonly PromptPart[]
   prompt: PromptOptions
 }): Promise<Prompt> {
-  const { engine, session, input, prompt } = options
+  const { engine, session, prompt } = options
   const project = await engine.projects.get(session.directory)
   const setup = await project.setup()
   const agent = offeredAgent(setup, prompt.agent ?? session.agent)
   const id = prompt.messageID ?? engine.newID("message")
-  parseOrInvalid(MessageID, id, "The message id")
   const now = engine.clock.now()
   const message: UserBody = {
     id,
@@ -64,7 +63,7 @@ export async function promptItem(options: {
     ...(prompt.tools && { tools: prompt.tools }),
     ...(prompt.variant !== undefined && { variant: prompt.variant }),
   }
-  const bare = promptParts(input, { newID: engine.newID })
+  const bare = options.parts.map((part) => ({ ...part, id: part.id ?? engine.newID("part") }))
   const parts = bare.some(({ type }) => type === "file")
     ? await withFiles(bare, { engine, project, setup, session, agent, tools: prompt.tools })
     : bare
@@ -98,28 +97,22 @@ async function withFiles(
     decide: (wanted: Wanted) => judge.decide(wanted).action,
     store,
   }
-  return Promise.all(parts.map((part) => storedFile(part, access)))
+  return Promise.all(parts.map((part) => storedOrInvalid(part, access)))
 }
 
-export function promptParts(
-  input: string | readonly PromptPart[],
-  { newID }: { newID: (kind: IDKind) => string },
-): PartBody[] {
-  const parts = typeof input === "string" ? [{ type: "text" as const, text: input }] : input
-  if (!Array.isArray(parts) || parts.length === 0) {
-    throw new StemmaError("invalid", "A prompt needs a text or at least one part.")
-  }
-  return parts.map((part) => {
-    const body = parseOrInvalid(PartBody, { ...part, id: part.id ?? newID("part") }, "A part of the prompt")
-    if (allowed.has(body.type)) return body
+/** A url that names nothing that can be read is the caller's mistake. */
+async function storedOrInvalid(part: PartBody, access: FileAccess & { store: Store }): Promise<PartBody> {
+  try {
+    return await storedFile(part, access)
+  } catch (error) {
+    if (StemmaError.is(error) || part.type !== "file") throw error
+    const name = part.filename ?? part.url.slice(0, 200)
     throw new StemmaError(
       "invalid",
-      `A prompt cannot have a ${body.type} part: give text, file, agent or subtask.`,
+      `The file ${name} of the prompt cannot be read: ${(error as Error).message}`,
     )
-  })
+  }
 }
-
-const allowed = new Set<PartBody["type"]>(["text", "file", "agent", "subtask"])
 
 async function modelOf(
   setup: Setup,
@@ -143,35 +136,55 @@ export function modelRef(name: string): ModelRef {
 
 /**
  * Admits a prompt. One that was sent before with the same id and the same words is the same prompt, whatever time and
- * part ids it was given on the way.
+ * part ids it was given on the way. `isNamed`: its id is the caller's own, so the history may have it already. What could
+ * never be taken is refused here: in the inbox it would stand in the way of everything after it.
  */
-export async function admitPrompt(store: Store, item: Prompt): Promise<{ isDuplicate: boolean }> {
+export async function admitPrompt(
+  store: Store,
+  item: Prompt,
+  { isNamed }: { isNamed: boolean },
+): Promise<{ isDuplicate: boolean }> {
+  const taken = isNamed ? await findMessage(store, item.sessionID, item.id) : undefined
+  if (taken) {
+    if (!isSameWords(taken, item) || !(await isAnswered(store, taken))) throw otherMessage(item)
+    return { isDuplicate: true }
+  }
   try {
     return { isDuplicate: (await store.admit(item)).duplicate }
   } catch (error) {
     if (!StemmaError.is(error, "conflict")) throw error
-    const known = await admittedBefore(store, item)
-    if (known === undefined || wordsOf(known) !== wordsOf(item)) throw error
+    const waiting = (await store.inbox(item.sessionID)).find(({ id }) => id === item.id)
+    const known = waiting ?? (await findMessage(store, item.sessionID, item.id))
+    if (!known || !isSameWords(known, item)) throw error
     return { isDuplicate: true }
   }
 }
 
-type Words = Pick<Prompt, "parts"> & { message: Pick<UserBody, "agent" | "system" | "tools" | "variant"> }
-
-async function admittedBefore(store: Store, item: Prompt): Promise<Words | undefined> {
-  const waiting = (await store.inbox(item.sessionID)).find(({ id }) => id === item.id)
-  if (waiting?.type === "prompt") return waiting
-  const taken = await findMessage(store, item.sessionID, item.id)
-  if (taken?.message.role !== "user") return undefined
-  const { message } = taken
-  return { message, parts: taken.parts }
+function otherMessage({ id, sessionID }: Prompt): StemmaError {
+  return new StemmaError(
+    "conflict",
+    `Message ${id} is in the history of session ${sessionID} and is not this prompt. Send it with another messageID, or none.`,
+    { details: { sessionID, messageID: id } },
+  )
 }
 
-function wordsOf({ message, parts }: Words): string {
+/** A prompt is taken together with the beginning of its answer; what has none was not sent as a prompt. */
+async function isAnswered(store: Store, { message, position }: HistoryItem): Promise<boolean> {
+  const { items } = await store.history(message.sessionID, { from: position + 1, take: "start", limit: 1000 })
+  return items.some((item) => item.message.role === "assistant")
+}
+
+function isSameWords(known: HistoryItem | InboxItem, item: Prompt): boolean {
+  if (!("message" in known) || known.message.role !== "user") return false
+  return wordsOf(known.message, known.parts) === wordsOf(item.message, item.parts)
+}
+
+function wordsOf(message: UserBody, parts: readonly PartBody[]): string {
   const { agent, system, tools, variant } = message
   const bare = parts.map((part) => {
     const { id: _, sessionID: _s, messageID: _m, ...rest } = part as PartBody & Record<string, unknown>
     return Object.entries(rest).sort(([a], [b]) => (a < b ? -1 : 1))
   })
-  return JSON.stringify({ agent, system, tools, variant, bare })
+  // As a store keeps them: it replaces what it has no form for.
+  return JSON.stringify(storable({ agent, system, tools, variant, bare }))
 }

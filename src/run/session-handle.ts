@@ -2,9 +2,18 @@ import type { HistoryItem, PermissionRequest, Session, StemmaEvent, Todo } from 
 import { estimateMessageTokens, sessionText, statistics, transcript, visibleItems } from "../session/index.ts"
 import { EventIterator } from "../stream/event-iterator.ts"
 import { type AppendInput, appendMessage } from "./append.ts"
+import {
+  checkAgentName,
+  checkText,
+  messagesOptions,
+  sessionEventsOptions,
+  transcriptOptions,
+} from "./arguments.ts"
+import { readNow } from "./check-argument.ts"
 import type { Coordinator } from "./coordinator.ts"
 import type { Engine } from "./engine.ts"
 import { HistoryMemo } from "./history-memo.ts"
+import { appendInput, promptInput, promptOptions } from "./message-arguments.ts"
 import { admitPrompt, type PromptOptions, type PromptPart, promptItem } from "./prompt.ts"
 import { PromptRun } from "./prompt-run.ts"
 import { offeredAgent } from "./step-plan.ts"
@@ -33,15 +42,18 @@ export class SessionHandle {
    */
   prompt(input: string | readonly PromptPart[], options: PromptOptions = {}): PromptRun {
     const { store, hub } = this.#engine
+    const given = readNow(() => ({ parts: promptInput(input), prompt: promptOptions(options) }))
     const prompt = this.#coordinator.accept(async () =>
-      promptItem({ engine: this.#engine, session: await this.info(), input, prompt: options }),
+      promptItem({ ...given(), engine: this.#engine, session: await this.info() }),
     )
     let isDuplicate = false
     return new PromptRun({
       messageID: prompt.then(({ id }) => id),
       subscribe: () => hub.subscribe({ scope: { sessionID: this.id } }),
       admit: async () => {
-        isDuplicate = (await admitPrompt(store, await prompt)).isDuplicate
+        const item = await prompt
+        const isNamed = given().prompt.messageID !== undefined
+        isDuplicate = (await admitPrompt(store, item, { isNamed })).isDuplicate
       },
       answer: async () => {
         const { id } = await prompt
@@ -59,11 +71,13 @@ export class SessionHandle {
 
   /** Adds a message without asking a model: an import, something to know beforehand, a tool's result. */
   async append(input: AppendInput): Promise<HistoryItem> {
-    return this.#coordinator.exclusive(this.id, (run) => appendMessage(run, input))
+    const given = appendInput(input)
+    return this.#coordinator.exclusive(this.id, (run) => appendMessage(run, given))
   }
 
   /** Stops what runs, here or in another process. Does nothing if nothing runs. */
   async abort(reason = "The run was aborted."): Promise<void> {
+    checkText(reason, { call: "session.abort", name: "reason" })
     if (this.#coordinator.abort(this.id, reason)) return
     const { store, clock, newID } = this.#engine
     // In this order: a prompt that is taken in between is seen twice rather than never.
@@ -77,10 +91,10 @@ export class SessionHandle {
   /** The history, oldest first; what a revert hides is left out. `last` takes only so many messages. */
   async messages(options: { last?: number } = {}): Promise<readonly HistoryItem[]> {
     const { store } = this.#engine
+    const { last: wanted = Number.POSITIVE_INFINITY } = messagesOptions(options)
     const { revert } = await this.info()
     const items: HistoryItem[] = []
     let to: number | undefined
-    const wanted = options.last ?? Number.POSITIVE_INFINITY
     while (items.length < wanted) {
       const limit = Math.min(1000, wanted - items.length)
       const page = await store.history(this.id, { take: "end", limit, ...(to !== undefined && { to }) })
@@ -95,7 +109,7 @@ export class SessionHandle {
 
   /** The history as people read it. */
   async transcript(options: { last?: number } = {}): Promise<string> {
-    return transcript(await this.messages(options))
+    return transcript(await this.messages(transcriptOptions(options)))
   }
 
   /** Only what was said. */
@@ -120,6 +134,7 @@ export class SessionHandle {
   /** Who answers from now on. */
   async setAgent(name: string): Promise<Session> {
     const { store, projects } = this.#engine
+    checkAgentName(name, "session.setAgent")
     const session = await this.info()
     const agent = offeredAgent(await (await projects.get(session.directory)).setup(), name)
     await store.commit({ ops: [{ op: "session.patch", sessionID: this.id, set: { agent: agent.name } }] })
@@ -137,7 +152,7 @@ export class SessionHandle {
 
   /** Events of this session from now on. */
   events(options: { signal?: AbortSignal } = {}): AsyncIterableIterator<StemmaEvent, undefined> {
-    const { signal } = options
+    const { signal } = sessionEventsOptions(options)
     const scope = { sessionID: this.id }
     return new EventIterator(() => this.#engine.hub.subscribe({ scope, ...(signal && { signal }) }))
   }

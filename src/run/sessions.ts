@@ -1,53 +1,36 @@
 import { readFile } from "node:fs/promises"
 import {
   type NewSession,
-  parseOrInvalid,
-  Ruleset,
-  RulesInput,
   type Session,
-  SessionID,
-  SessionPatch,
+  type SessionPatch,
   StemmaError,
   type Tokens,
   version,
 } from "../protocol/index.ts"
 import { defaultTitle, type RevertMark, type Statistics, statistics, toRuleset } from "../session/index.ts"
 import type { Page, Removal, SearchPage, SearchQuery, SessionQuery } from "../stores/store.ts"
+import {
+  archiveOptions,
+  type CreateOptions,
+  type CurrentOptions,
+  childrenQuery,
+  createOptions,
+  currentOptions,
+  forkOptions,
+  listQuery,
+  resetOptions,
+  revertMark,
+  searchQuery,
+  type UpdateOptions,
+  updateOptions,
+} from "./arguments.ts"
+import { checkSessionID } from "./check-argument.ts"
 import type { Coordinator } from "./coordinator.ts"
 import type { Engine } from "./engine.ts"
 import { modelRef } from "./prompt.ts"
 import { clearRevert, markRevert, type Reverted } from "./revert.ts"
 import { SessionHandle } from "./session-handle.ts"
 import { offeredAgent } from "./step-plan.ts"
-
-export interface CreateOptions {
-  /** The same id again gives the same session. */
-  id?: string
-  /** An outside name, unique per agent. */
-  key?: string
-  /** Where it works; the directory that Stemma was opened with if absent. */
-  directory?: string
-  parentID?: string
-  agent?: string
-  /** `provider/model`. */
-  model?: string
-  title?: string
-  permission?: RulesInput | Ruleset
-  maxHistory?: number
-  budget?: number
-  /** Files that the session knows from the start. */
-  files?: readonly string[]
-}
-
-export interface UpdateOptions {
-  title?: string
-  agent?: string | null
-  model?: string | null
-  permission?: RulesInput | Ruleset | null
-  maxHistory?: number | null
-  budget?: number | null
-  key?: string | null
-}
 
 export interface SessionStatistics extends Statistics {
   cost: number
@@ -69,11 +52,11 @@ export class Sessions {
   /** Makes a session. With the `id` of one that is there, gives that one. */
   async create(options: CreateOptions = {}): Promise<SessionHandle> {
     const { store, newID } = this.#engine
-    const id =
-      options.id === undefined ? newID("session") : parseOrInvalid(SessionID, options.id, "The session id")
-    if (options.id !== undefined && (await this.#find(id))) return this.#handle(id)
-    const session = await this.#newSession(id, options)
-    const files = await readFiles(options.files ?? [], session.directory)
+    const given = createOptions(options)
+    const id = given.id ?? newID("session")
+    if (given.id !== undefined && (await this.#find(id))) return this.#handle(id)
+    const session = await this.#newSession(id, given)
+    const files = await readFiles(given.files ?? [], session.directory)
     try {
       await store.commit({
         ops: [
@@ -83,7 +66,7 @@ export class Sessions {
       })
     } catch (error) {
       // Somebody else made the same one at the same time.
-      const isMine = options.id !== undefined && StemmaError.is(error, "conflict") && (await this.#find(id))
+      const isMine = given.id !== undefined && StemmaError.is(error, "conflict") && (await this.#find(id))
       if (!isMine) throw error
     }
     return this.#handle(id)
@@ -92,9 +75,9 @@ export class Sessions {
   /**
    * The session that one comes back to: of the project, or with a name. It is made on first use, by whoever is first.
    */
-  async current(options: { scope?: "project" | (string & {}); agent?: string } = {}): Promise<SessionHandle> {
-    const { agent } = options
-    const key = await this.#currentKey(options.scope)
+  async current(options: CurrentOptions = {}): Promise<SessionHandle> {
+    const { agent, scope } = currentOptions(options)
+    const key = await this.#currentKey(scope)
     for (let attempt = 0; ; attempt++) {
       const found = await this.#byKey(key, agent)
       if (found) return this.#handle(found.id)
@@ -107,40 +90,43 @@ export class Sessions {
   }
 
   /** Lets the current session go, with all it has, and begins a new one under its name. */
-  async reset(options: { scope?: "project" | (string & {}); agent?: string } = {}): Promise<SessionHandle> {
-    const found = await this.#byKey(await this.#currentKey(options.scope), options.agent)
+  async reset(options: CurrentOptions = {}): Promise<SessionHandle> {
+    const given = resetOptions(options)
+    const found = await this.#byKey(await this.#currentKey(given.scope), given.agent)
     if (found) await this.#patch(found.id, { key: null })
-    return this.current(options)
+    return this.current(given)
   }
 
   async get(id: string): Promise<SessionHandle> {
-    await this.#engine.store.session(parseOrInvalid(SessionID, id, "The session id"))
+    await this.#engine.store.session(checkSessionID(id, "sessions.get"))
     return this.#handle(id)
   }
 
   async list(query: SessionQuery = {}): Promise<Page<Session>> {
-    return this.#engine.store.sessions(query)
+    return this.#engine.store.sessions(listQuery(query))
   }
 
   async children(parentID: string, query: Omit<SessionQuery, "parentID"> = {}): Promise<Page<Session>> {
-    return this.#engine.store.sessions({ ...query, parentID })
+    checkSessionID(parentID, "sessions.children")
+    return this.#engine.store.sessions({ ...childrenQuery(query), parentID })
   }
 
   /** Sets single fields; `null` removes one. */
   async update(id: string, fields: UpdateOptions): Promise<Session> {
-    const { permission, model, agent, ...rest } = fields
+    checkSessionID(id, "sessions.update")
+    const { permission, model, agent, ...rest } = updateOptions(fields)
     if (typeof agent === "string") await this.#checkAgent(id, agent)
-    const set = {
+    return this.#patch(id, {
       ...rest,
       ...(agent !== undefined && { agent }),
       ...(model !== undefined && { model: model === null ? null : modelRef(model) }),
-      ...(permission !== undefined && { permission: permission === null ? null : rulesOf(permission) }),
-    }
-    return this.#patch(id, parseOrInvalid(SessionPatch, set, "The change"))
+      ...(permission !== undefined && { permission: permission === null ? null : toRuleset(permission) }),
+    })
   }
 
   /** Makes the session the most recently used. */
   async touch(id: string): Promise<Session> {
+    checkSessionID(id, "sessions.touch")
     const { time } = await this.#engine.store.session(id)
     return this.#patch(id, { time: { updated: Math.max(this.#engine.clock.now(), time.updated) } })
   }
@@ -148,10 +134,11 @@ export class Sessions {
   /** A new session with the history of another: the whole, or what came before a message. */
   async fork(id: string, options: { messageID?: string; title?: string } = {}): Promise<SessionHandle> {
     const { store, newID, clock } = this.#engine
+    checkSessionID(id, "sessions.fork")
+    const { messageID, title } = forkOptions(options)
     const source = await store.session(id)
     const now = clock.now()
     const forkID = newID("session")
-    const { messageID } = options
     await store.commit({
       ops: [
         {
@@ -160,7 +147,7 @@ export class Sessions {
           ...(messageID !== undefined && { messageID }),
           session: {
             id: forkID,
-            title: options.title ?? source.title,
+            title: title ?? source.title,
             version,
             time: { created: now, updated: now },
           },
@@ -173,32 +160,37 @@ export class Sessions {
 
   /** Goes back to before a message, or one of its parts, with the files; the next prompt makes it real. */
   async revert(id: string, mark: RevertMark): Promise<Reverted> {
-    return this.#coordinator.exclusive(id, (run) => markRevert(run, mark))
+    checkSessionID(id, "sessions.revert")
+    const given = revertMark(mark)
+    return this.#coordinator.exclusive(id, (run) => markRevert(run, given))
   }
 
   /** Takes a revert back, with the files, as long as no prompt has made it real. */
   async unrevert(id: string): Promise<Reverted> {
+    checkSessionID(id, "sessions.unrevert")
     return this.#coordinator.exclusive(id, clearRevert)
   }
 
   /** Puts it away; `archived: false` brings it back. */
   async archive(id: string, options: { archived?: boolean } = {}): Promise<Session> {
-    const archived = options.archived === false ? null : this.#engine.clock.now()
+    checkSessionID(id, "sessions.archive")
+    const archived = archiveOptions(options).archived === false ? null : this.#engine.clock.now()
     return this.#patch(id, { time: { archived } })
   }
 
   /** Aborts what runs and removes the session with its children. Says what stays because forks share it. */
   async remove(id: string): Promise<Removal> {
+    checkSessionID(id, "sessions.remove")
     this.#coordinator.abort(id, "The session was removed.")
     return this.#engine.store.remove(id)
   }
 
   async search(query: string | SearchQuery): Promise<SearchPage> {
-    return this.#engine.store.search(typeof query === "string" ? { text: query } : query)
+    return this.#engine.store.search(searchQuery(typeof query === "string" ? { text: query } : query))
   }
 
   async stats(id: string): Promise<SessionStatistics> {
-    const handle = this.#handle(id)
+    const handle = this.#handle(checkSessionID(id, "sessions.stats"))
     const { cost, tokens } = await handle.info()
     return { ...statistics(await handle.messages()), cost, tokens }
   }
@@ -255,7 +247,7 @@ export class Sessions {
       ...(parentID !== undefined && { parentID }),
       ...(agent !== undefined && { agent }),
       ...(model !== undefined && { model: modelRef(model) }),
-      ...(permission !== undefined && { permission: rulesOf(permission) }),
+      ...(permission !== undefined && { permission: toRuleset(permission) }),
       ...(maxHistory !== undefined && { maxHistory }),
       ...(budget !== undefined && { budget }),
     }
@@ -277,11 +269,6 @@ export class Sessions {
       sealed: true,
     }
   }
-}
-
-function rulesOf(input: RulesInput | Ruleset): Ruleset {
-  const schema = Array.isArray(input) ? Ruleset : RulesInput
-  return toRuleset(parseOrInvalid(schema as typeof RulesInput, input, "The rules"))
 }
 
 /** All or none: a file that cannot be read is an error before anything is made. */

@@ -2,7 +2,9 @@ import type { PendingTrust } from "../config/load.ts"
 import type { SessionStatus, StemmaEvent } from "../protocol/index.ts"
 import type { Scope, Store } from "../stores/store.ts"
 import { EventIterator } from "../stream/event-iterator.ts"
-import type { Hub, Subscription } from "../stream/hub.ts"
+import type { SubscribeOptions, Subscription } from "../stream/hub.ts"
+import { checkDirectory, eventsOptions, subscribeOptions, trustOptions } from "./arguments.ts"
+import { checkSessionID } from "./check-argument.ts"
 import type { Coordinator } from "./coordinator.ts"
 import type { Engine } from "./engine.ts"
 import { Permissions } from "./permissions.ts"
@@ -40,20 +42,21 @@ export class Stemma implements AsyncDisposable {
   events(
     options: { scope?: Scope; signal?: AbortSignal } = {},
   ): AsyncIterableIterator<StemmaEvent, undefined> {
-    return new EventIterator(() => this.#engine.hub.subscribe(options))
+    const given = eventsOptions(options)
+    return new EventIterator(() => this.#engine.hub.subscribe(given))
   }
 
   /**
    * The same with cursors: what `since` missed first, then live. A slow reader is closed with a cursor to continue from;
    * nobody waits for it.
    */
-  subscribe(options: Parameters<Hub["subscribe"]>[0] = {}): Subscription {
-    return this.#engine.hub.subscribe(options)
+  subscribe(options: SubscribeOptions = {}): Subscription {
+    return this.#engine.hub.subscribe(subscribeOptions(options))
   }
 
   /** What a session is doing in this process. */
   status(sessionID: string): SessionStatus {
-    return this.#engine.hub.status(sessionID)
+    return this.#engine.hub.status(checkSessionID(sessionID, "stemma.status"))
   }
 
   /**
@@ -61,27 +64,27 @@ export class Stemma implements AsyncDisposable {
    * nothing to trust. Show it to a person, then give its `hash` to `trust`.
    */
   async pendingTrust(directory?: string): Promise<PendingTrust | undefined> {
-    return (await this.project(directory)).source.pending()
+    return (await this.#project(directory, "stemma.pendingTrust")).source.pending()
   }
 
   /** Trusts the config files of a project as they are now. A change of them ends it. */
   async trust(options: { directory?: string; hash?: string } = {}): Promise<void> {
-    const { directory, ...rest } = options
-    await (await this.project(directory)).source.trust(rest)
+    const { directory, ...rest } = trustOptions(options)
+    await (await this.#project(directory, "stemma.trust")).source.trust(rest)
   }
 
   async untrust(directory?: string): Promise<void> {
-    await (await this.project(directory)).source.untrust()
+    await (await this.#project(directory, "stemma.untrust")).source.untrust()
   }
 
   /** What of the config was ignored or is wrong, and what to do about it: a sentence each. */
   async notices(directory?: string): Promise<readonly string[]> {
-    return (await (await this.project(directory)).setup()).loaded.notices
+    return (await (await this.#project(directory, "stemma.notices")).setup()).loaded.notices
   }
 
   /** The config, agents, models and tools of a directory. */
-  async project(directory = this.directory): Promise<Project> {
-    return this.#engine.projects.get(directory)
+  async project(directory?: string): Promise<Project> {
+    return this.#project(directory, "stemma.project")
   }
 
   /**
@@ -96,6 +99,12 @@ export class Stemma implements AsyncDisposable {
 
   async [Symbol.asyncDispose](): Promise<void> {
     return this.close()
+  }
+
+  async #project(directory: string | undefined, call: string): Promise<Project> {
+    return this.#engine.projects.get(
+      directory === undefined ? this.directory : checkDirectory(directory, call),
+    )
   }
 
   async #close(): Promise<void> {

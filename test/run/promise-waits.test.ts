@@ -219,8 +219,8 @@ test.each<[string, (given: { scene: RunScene; parentID: string; childID: string 
   const before = performance.now()
   await remove({ scene, parentID: parent.id, childID: child.id })
   await until("the tool is stopped", () => stoppedAt > 0)
-  // Without being told it would only end with its lease, after 8 s.
-  expect(stoppedAt - before).toBeLessThan(4000)
+  // Without being told it would hear of it when it renews its lease, after 3 s.
+  expect(stoppedAt - before).toBeLessThan(2000)
   expect(["aborted", "not_found"]).toContain(await ended)
 })
 
