@@ -10,6 +10,7 @@ import type {
 } from "@ai-sdk/provider"
 import type { JsonObject, ModelRef, Price, Tokens } from "../protocol/index.ts"
 import { classifyError, cutOff } from "./classify-error.ts"
+import { fitToolName, ownToolNames } from "./fit-names.ts"
 import type { FinishReason, Model, ModelEvent, ModelRequest, ModelTool } from "./model.ts"
 import { ModelError } from "./model-error.ts"
 import { createPromptConverter, type PromptConverter } from "./prompt.ts"
@@ -76,11 +77,13 @@ class AnswerIterator implements AsyncIterator<ModelEvent, undefined> {
   /** Why we broke off ourselves; whatever is thrown after that is only a consequence. */
   #broken: ModelError | undefined
   #rejectStart: ((error: ModelError) => void) | undefined
+  readonly #toolNames: Map<string, string> | undefined
   /** Of open texts and reasonings, by id: what came with their start and deltas. */
   readonly #metadata = new Map<string, JsonObject>()
 
   constructor(options: AnswerOptions) {
     this.#options = options
+    this.#toolNames = ownToolNames(options.request.tools)
   }
 
   async next(): Promise<IteratorResult<ModelEvent, undefined>> {
@@ -207,7 +210,7 @@ class AnswerIterator implements AsyncIterator<ModelEvent, undefined> {
       }
       case "tool-input-start":
         if (part.providerExecuted) return undefined
-        return { type: "tool-input-start", id: part.id, tool: part.toolName }
+        return { type: "tool-input-start", id: part.id, tool: this.#toolName(part.toolName) }
       case "tool-input-end":
         return { type: "tool-input-end", id: part.id }
       case "tool-call": {
@@ -219,7 +222,7 @@ class AnswerIterator implements AsyncIterator<ModelEvent, undefined> {
         return {
           type: "tool-call",
           id: part.toolCallId,
-          tool: part.toolName,
+          tool: this.#toolName(part.toolName),
           input,
           ...(metadata && { metadata }),
         }
@@ -285,6 +288,10 @@ class AnswerIterator implements AsyncIterator<ModelEvent, undefined> {
     }
     this.#metadata.set(id, merged)
     return merged
+  }
+
+  #toolName(said: string): string {
+    return this.#toolNames?.get(said) ?? said
   }
 
   #name(): string {
@@ -360,5 +367,5 @@ function callOptions(
 }
 
 function functionTool({ name, description, inputSchema }: ModelTool): LanguageModelV4FunctionTool {
-  return { type: "function", name, description, inputSchema: inputSchema as JSONSchema7 }
+  return { type: "function", name: fitToolName(name), description, inputSchema: inputSchema as JSONSchema7 }
 }

@@ -10,6 +10,7 @@ import type {
 import type { JsonObject } from "../protocol/index.ts"
 import type { ContextFile, ContextMessage, ContextToolResult } from "../session/index.ts"
 import { isElsewhere, type SentFile, sentFile } from "./context-file.ts"
+import { fitCallID, fitToolName } from "./fit-names.ts"
 import type { ModelRequest } from "./model.ts"
 import type { Api } from "./providers.ts"
 
@@ -126,7 +127,7 @@ function convertMessage(
       return [{ role: "user", content }]
     }
     case "assistant":
-      return assistantMessage(message, options.takesReasoning ?? true)
+      return assistantMessage(message, options)
     case "tool":
       return toolMessages(message.content, options.api, toSent)
   }
@@ -134,7 +135,7 @@ function convertMessage(
 
 function assistantMessage(
   message: Extract<ContextMessage, { role: "assistant" }>,
-  takesReasoning: boolean,
+  { api, takesReasoning = true }: PromptOptions,
 ): LanguageModelV4Message[] {
   const content: Extract<LanguageModelV4Message, { role: "assistant" }>["content"] = []
   for (const part of message.content) {
@@ -142,8 +143,7 @@ function assistantMessage(
     else if (part.type === "reasoning") {
       if (takesReasoning) content.push({ type: "reasoning", text: part.text, ...sentBack(part) })
     } else {
-      const { callID: toolCallId, tool: toolName, input } = part
-      content.push({ type: "tool-call", toolCallId, toolName, input, ...sentBack(part) })
+      content.push({ type: "tool-call", ...namesOf(part, api), input: part.input, ...sentBack(part) })
     }
   }
   return content.length > 0 ? [{ role: "assistant", content }] : []
@@ -155,6 +155,7 @@ function toolMessages(results: ContextToolResult[], api: Api, toSent: ToSent): L
   const content: LanguageModelV4ToolResultPart[] = []
   const after: (LanguageModelV4TextPart | LanguageModelV4FilePart)[] = []
   for (const result of results) {
+    const names = namesOf(result, api)
     const sent = (result.attachments ?? []).map(toSent)
     const texts = sent.flatMap((file) => (file.type === "text" ? [file.text] : []))
     const files = sent.filter((file) => file.type !== "text").map(filePart)
@@ -167,15 +168,20 @@ function toolMessages(results: ContextToolResult[], api: Api, toSent: ToSent): L
       output = { type: "content", value: [{ type: "text", text }, ...files] }
     } else if (files.length > 0) {
       after.push(
-        { type: "text", text: `[Files of the result of ${result.tool} (${result.callID}):]` },
+        { type: "text", text: `[Files of the result of ${names.toolName} (${names.toolCallId}):]` },
         ...files,
       )
     }
-    content.push({ type: "tool-result", toolCallId: result.callID, toolName: result.tool, output })
+    content.push({ type: "tool-result", ...names, output })
   }
   const messages: LanguageModelV4Message[] = [{ role: "tool", content }]
   if (after.length > 0) messages.push({ role: "user", content: after })
   return messages
+}
+
+/** A call and its result alike: what either is called depends on nothing but its own id and name. */
+function namesOf({ callID, tool }: { callID: string; tool: string }, api: Api) {
+  return { toolCallId: fitCallID(callID, api), toolName: fitToolName(tool) }
 }
 
 function textPart(part: { text: string; metadata?: JsonObject }): LanguageModelV4TextPart {

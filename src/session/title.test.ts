@@ -41,6 +41,11 @@ describe("a title from text", () => {
     expect(titleFromText(" \n ")).toBe("")
   })
 
+  test("is without commands to a terminal and characters that cannot be seen", () => {
+    expect(titleFromText("\u001b]0;pwn\u0007\u001b[2JEvil \u202e\u200btitle\u009b")).toBe("Evil title")
+    expect(titleFromText("\u200b\u0007")).toBe("")
+  })
+
   test("does not cut a character in two", () => {
     expect(titleFromText("👩‍🚀".repeat(40))).toBe("👩‍🚀".repeat(30))
     expect(titleFromText(`${"a".repeat(29)}é…`)).toBe(`${"a".repeat(29)}é`)

@@ -1,3 +1,5 @@
+import { visibleLine } from "./visible-text.ts"
+
 const rootPrefix = "New session - "
 const childPrefix = "Child session - "
 const isoTime = /^\d{4}-\d{2}-\d{2}T\d{2}:\d{2}:\d{2}\.\d{3}Z$/
@@ -18,14 +20,14 @@ export function isDefaultTitle(title: string): boolean {
 }
 
 /**
- * The first 30 characters as people count them, with every run of white space made one space. Empty if there is nothing
- * to show.
+ * The first 30 characters as people count them, without those that cannot be seen and with every run of white space made
+ * one space. Empty if there is nothing to show.
  */
 export function titleFromText(text: string): string {
   let title = ""
   let length = 0
   const start = text.trimStart().slice(0, titleUnitsMax * 4)
-  const folded = start.replace(/\s+/g, " ").toWellFormed()
+  const folded = visibleLine(start.toWellFormed())
   for (const { segment } of new Intl.Segmenter("en", { granularity: "grapheme" }).segment(folded)) {
     if (length === titleLengthMax || title.length + segment.length > titleUnitsMax) break
     title += segment

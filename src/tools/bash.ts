@@ -1,7 +1,7 @@
 import { z } from "zod"
 import { ShellOutput } from "./shell/output.ts"
 import { runShell, type ShellEnd } from "./shell/process.ts"
-import { isReadOnly, shellWants } from "./shell/wants.ts"
+import { editIsDenied, isReadOnly, shellWants } from "./shell/wants.ts"
 import type { Tool, ToolContext, ToolResult, Wanted, WantsContext } from "./tool.ts"
 
 const timeoutDefaultMs = 120_000
@@ -69,6 +69,7 @@ export const bashTool: Tool<Input> = {
       command: given.command,
       directory,
       environment: context.environment,
+      readsOnly: editIsDenied(context),
       timeoutMs,
       signal: context.signal,
       mark: `${process.pid}-${++calls}-${context.callID}`,

@@ -1,11 +1,12 @@
 import { z } from "zod"
 import type { Place } from "../workspace/workspace.ts"
 import { type Change, changeMetadata, openKnown, replaceFile } from "./file-change.ts"
-import { editWants, findPlace, placeAgain, wantsOfPath } from "./file-wants.ts"
+import { editWants, placeAgain, wantsOfChange } from "./file-wants.ts"
 import { filePath } from "./input-names.ts"
 import { type OpenedFile, readText } from "./open-file.ts"
 import { withPathLock } from "./path-lock.ts"
 import { replaceText } from "./replace-text.ts"
+import { shownName } from "./shown-name.ts"
 import type { Tool } from "./tool.ts"
 
 const fileBytesMax = 16 * 1024 * 1024
@@ -35,13 +36,15 @@ export const editTool: Tool<EditInput> = {
   async wants(input, context) {
     if (input.oldString === input.newString)
       throw new Error("oldString and newString are the same. Nothing is to be done.")
-    const place = await findPlace(input.filePath, context)
-    const metadata = await withPathLock(place.path, async () => {
-      const opened = await openKnown(place, context)
-      await using _ = opened?.handle
-      return changeMetadata(place, (await edited(opened, { place, input })).change)
+    return wantsOfChange(input.filePath, {
+      input,
+      context,
+      judge: async (place) => {
+        const opened = await openKnown(place, context)
+        await using _ = opened?.handle
+        return changeMetadata(place, (await edited(opened, { place, input })).change)
+      },
     })
-    return wantsOfPath(input.filePath, { input, context, wants: (now) => editWants(now, metadata) })
   },
 
   async execute(input, context) {
@@ -53,7 +56,7 @@ export const editTool: Tool<EditInput> = {
       const { change, said } = await edited(opened, { place, input })
       const state = await replaceFile(place, { text: change.after, before: opened?.stats })
       context.reads.note(place.path, state)
-      return { title: place.name, output: said, metadata: changeMetadata(place, change) }
+      return { title: shownName(place.name), output: said, metadata: changeMetadata(place, change) }
     })
   },
 }
@@ -62,7 +65,7 @@ async function edited(
   opened: OpenedFile | undefined,
   { place, input }: { place: Place; input: EditInput },
 ): Promise<{ change: Change; said: string }> {
-  const { name } = place
+  const name = shownName(place.name)
   if (input.oldString === "") {
     if (opened !== undefined) {
       throw new Error(

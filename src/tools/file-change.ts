@@ -7,6 +7,7 @@ import { countLines, unifiedDiff } from "../workspace/line-diff.ts"
 import type { Place } from "../workspace/workspace.ts"
 import { explained, isErrno, type OpenedFile, openFile, stateOf, statOf } from "./open-file.ts"
 import { cutText } from "./output.ts"
+import { shownName } from "./shown-name.ts"
 import type { FileState, WantsContext } from "./tool.ts"
 
 /** Larger texts are not compared: nobody reads such a diff. */
@@ -23,12 +24,16 @@ export async function openKnown(place: Place, context: WantsContext): Promise<Op
   try {
     const known = context.reads.known(place.path)
     if (known === undefined)
-      throw new Error(`${place.name} exists and was not read yet. Read it first, then call again.`)
+      throw new Error(`${shownName(place.name)} exists and was not read yet. Read it first, then call again.`)
     if (!isSame(known, stateOf(opened.stats))) {
-      throw new Error(`${place.name} has changed since it was read. Read it again, then call again.`)
+      throw new Error(
+        `${shownName(place.name)} has changed since it was read. Read it again, then call again.`,
+      )
     }
     await access(place.path, constants.W_OK).catch(() => {
-      throw new Error(`${place.name} is read-only. Ask the user to make it writable if it must be changed.`)
+      throw new Error(
+        `${shownName(place.name)} is read-only. Ask the user to make it writable if it must be changed.`,
+      )
     })
     return opened
   } catch (error) {
@@ -49,7 +54,7 @@ export function changeMetadata(place: Place, { before, after, exists }: Change):
   const comparable =
     (!exists || before !== undefined) && after.length + (before?.length ?? 0) <= comparedCharactersMax
   if (!comparable) return { filepath: place.path, exists, diff: "" }
-  const diff = unifiedDiff(before ?? "", after, { file: place.name })
+  const diff = unifiedDiff(before ?? "", after, { file: shownName(place.name) })
   const shown = diff.length > diffCharactersMax ? `${cutText(diff, diffCharactersMax)}\n(cut)` : diff
   return { filepath: place.path, exists, ...countLines(before ?? "", after), diff: shown }
 }
@@ -65,7 +70,7 @@ export async function replaceFile(
   try {
     return await replace(place, { text, before })
   } catch (error) {
-    throw explained(error, `${place.name} could not be written`)
+    throw explained(error, `${shownName(place.name)} could not be written`)
   }
 }
 
@@ -84,7 +89,7 @@ async function replace(
     await handle.datasync()
     const state = stateOf(await handle.stat())
     if ((await realpath(directory)) !== directory) {
-      throw new Error(`The directory of ${place.name} was replaced meanwhile. Call again.`)
+      throw new Error(`The directory of ${shownName(place.name)} was replaced meanwhile. Call again.`)
     }
     await putInPlace(temporary, { place, before })
     return state
@@ -111,7 +116,7 @@ async function putInPlace(
   temporary: string,
   { place, before }: { place: Place; before: Stats | undefined },
 ): Promise<void> {
-  const changed = `${place.name} was changed by somebody else meanwhile. Read it again, then call again.`
+  const changed = `${shownName(place.name)} was changed by somebody else meanwhile. Read it again, then call again.`
   if (before !== undefined) {
     const now = await statOf(place.path)
     if (now === undefined || now.ino !== before.ino || !isSame(stateOf(now), stateOf(before)))

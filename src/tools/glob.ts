@@ -3,6 +3,7 @@ import { type FoundFile, findFiles, isShowable, leftOutNotice } from "./found-fi
 import { compileGlob } from "./glob-match.ts"
 import { searchPath } from "./input-names.ts"
 import { searchedDirectory, wantsOfSearch } from "./search-directory.ts"
+import { shownName } from "./shown-name.ts"
 import type { Tool, ToolContext } from "./tool.ts"
 
 const filesMax = 100
@@ -46,7 +47,7 @@ export const globTool: Tool<GlobInput> = {
       ...(found.cut ? ["(There are too many files to look at all of them. Narrow the path.)"] : []),
       ...leftOutNotice(found.leftOut),
     ]
-    const lines = shown.length > 0 ? shown.map((file) => file.name) : ["No file matches."]
+    const lines = shown.length > 0 ? shown.map((file) => shownName(file.name)) : ["No file matches."]
     return {
       title: input.pattern,
       output: [...lines, ...notices].join("\n"),

@@ -6,6 +6,7 @@ import { searchPath } from "./input-names.ts"
 import { cutText } from "./output.ts"
 import { ripgrep } from "./ripgrep.ts"
 import { searchPlace, wantsOfSearch } from "./search-directory.ts"
+import { shownName } from "./shown-name.ts"
 import type { Tool, ToolContext } from "./tool.ts"
 
 const matchesMax = 100
@@ -210,7 +211,7 @@ function show(matches: readonly Match[]): string[] {
   for (const match of matches) {
     if (match.file.name !== name) {
       name = match.file.name
-      lines.push(...(lines.length > 0 ? [""] : []), `${name}:`)
+      lines.push(...(lines.length > 0 ? [""] : []), `${shownName(name)}:`)
     }
     const text = match.text.replace(/\r$/, "")
     const cut = text.length > lineCharactersMax ? `${cutText(text, lineCharactersMax)}…` : text

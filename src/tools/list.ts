@@ -6,6 +6,7 @@ import { compileGlob } from "./glob-match.ts"
 import { searchPath } from "./input-names.ts"
 import { explained } from "./open-file.ts"
 import { searchedDirectory, wantsOfSearch } from "./search-directory.ts"
+import { shownName } from "./shown-name.ts"
 import type { Tool, ToolContext } from "./tool.ts"
 
 const entriesMax = 200
@@ -47,8 +48,8 @@ export const listTool: Tool<ListInput> = {
     ]
     const lines = tree.root.children.length > 0 ? show(tree.root.children, "  ") : ["  (nothing)"]
     return {
-      title: place.name,
-      output: [place.name === "/" ? "/" : `${place.name}/`, ...lines, ...notices].join("\n"),
+      title: shownName(place.name),
+      output: [place.name === "/" ? "/" : `${shownName(place.name)}/`, ...lines, ...notices].join("\n"),
       metadata: { count: tree.count, truncated: tree.more },
     }
   },
@@ -145,9 +146,10 @@ function ignored({ ignore = [] }: ListInput): (below: string) => boolean {
 
 function show(entries: readonly Entry[], indent: string): string[] {
   return entries.flatMap((entry) => {
-    if (entry.kind === "file") return [`${indent}${entry.name}`]
-    if (entry.kind === "link") return [`${indent}${entry.name}@`]
+    const name = shownName(entry.name)
+    if (entry.kind === "file") return [`${indent}${name}`]
+    if (entry.kind === "link") return [`${indent}${name}@`]
     const mark = entry.opened ? "/" : "/ …"
-    return [`${indent}${entry.name}${mark}`, ...show(entry.children, `${indent}  `)]
+    return [`${indent}${name}${mark}`, ...show(entry.children, `${indent}  `)]
   })
 }

@@ -1,6 +1,7 @@
 import { constants, type Stats } from "node:fs"
 import { type FileHandle, lstat, open, realpath } from "node:fs/promises"
 import type { Place } from "../workspace/workspace.ts"
+import { shownName } from "./shown-name.ts"
 import type { FileState } from "./tool.ts"
 
 export interface OpenedFile {
@@ -20,14 +21,14 @@ export async function openFile(place: Place): Promise<OpenedFile | undefined> {
   refuseOthers(found, place)
   const flags = constants.O_RDONLY | constants.O_NOFOLLOW | constants.O_NONBLOCK
   const handle = await open(place.path, flags).catch((error: unknown) => {
-    throw explained(error, `${place.name} could not be opened`)
+    throw explained(error, `${shownName(place.name)} could not be opened`)
   })
   try {
     const stats = await handle.stat()
     refuseOthers(stats, place)
     const [now, real] = await Promise.all([lstat(place.path), realpath(place.path)])
     if (real !== place.path || now.ino !== stats.ino || now.dev !== stats.dev) {
-      throw new Error(`${place.name} was replaced while it was opened. Call again.`)
+      throw new Error(`${shownName(place.name)} was replaced while it was opened. Call again.`)
     }
     return { handle, stats }
   } catch (error) {
@@ -100,8 +101,9 @@ export function isErrno(error: unknown, ...codes: string[]): boolean {
 
 function refuseOthers(stats: Stats, { name }: Place): void {
   if (stats.isFile()) return
-  if (stats.isDirectory()) throw new Error(`${name} is a directory. Use the list tool to see what is in it.`)
+  if (stats.isDirectory())
+    throw new Error(`${shownName(name)} is a directory. Use the list tool to see what is in it.`)
   throw new Error(
-    `${name} is not a regular file but a pipe, a socket, a device or a link, which are not opened.`,
+    `${shownName(name)} is not a regular file but a pipe, a socket, a device or a link, which are not opened.`,
   )
 }

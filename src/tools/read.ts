@@ -9,6 +9,7 @@ import { looksLikeText, mediaType } from "./media-type.ts"
 import { nearNames } from "./near-names.ts"
 import { type OpenedFile, openFile, stateOf } from "./open-file.ts"
 import { outputBytesMax, outputLinesMax } from "./output.ts"
+import { shownName } from "./shown-name.ts"
 import type { Tool, ToolContext, ToolResult } from "./tool.ts"
 
 const attachmentBytesMax = 10 * 1024 * 1024
@@ -71,11 +72,11 @@ async function readOpened(
   if (type !== undefined) return readMedia(opened, { place, type })
   if (!looksLikeText(head)) {
     throw new Error(
-      `${place.name} is a binary file, which cannot be shown. Look at it with a command if need be.`,
+      `${shownName(place.name)} is a binary file, which cannot be shown. Look at it with a command if need be.`,
     )
   }
   const page = await readPage(chunksOf(opened.handle, context.signal), pageOptions(input))
-  return pageResult(page, { name: place.name, path: place.path, input })
+  return pageResult(page, { name: shownName(place.name), path: place.path, input })
 }
 
 /** The hash of kept output; undefined for the path of a file. */
@@ -144,15 +145,15 @@ async function readMedia(
 ): Promise<ToolResult> {
   if (stats.size > attachmentBytesMax) {
     throw new Error(
-      `${place.name} (${type}) has ${stats.size} bytes; at most ${attachmentBytesMax} can be shown.`,
+      `${shownName(place.name)} (${type}) has ${stats.size} bytes; at most ${attachmentBytesMax} can be shown.`,
     )
   }
   const bytes = Buffer.alloc(stats.size)
   const { bytesRead } = await handle.read(bytes, 0, bytes.length, 0)
   const url = `data:${type};base64,${bytes.toString("base64", 0, bytesRead)}`
   return {
-    title: place.name,
-    output: `${place.name} is shown as an attachment (${type}, ${bytesRead} bytes).`,
+    title: shownName(place.name),
+    output: `${shownName(place.name)} is shown as an attachment (${type}, ${bytesRead} bytes).`,
     metadata: { filepath: place.path, mime: type, bytes: bytesRead },
     attachments: [{ type: "file", mime: type, filename: basename(place.path), url }],
   }
@@ -185,7 +186,7 @@ async function missing(place: Place, context: ToolContext): Promise<string> {
     .filter(
       (one) => !one.forbidden && context.decide({ permission: "read", patterns: [one.name] }) === "allow",
     )
-    .map((one) => one.name)
+    .map((one) => shownName(one.name))
   const hint = names.length > 0 ? `Did you mean ${names.join(" or ")}?` : "Use glob or list to find the file."
-  return `There is no file ${place.name}. ${hint}`
+  return `There is no file ${shownName(place.name)}. ${hint}`
 }

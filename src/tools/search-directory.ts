@@ -1,6 +1,7 @@
 import type { Place } from "../workspace/workspace.ts"
-import { placeAgain, readWants, searchWants, wantsOfPath } from "./file-wants.ts"
+import { placeAgain, readWant, searchWants, wantsOfPath } from "./file-wants.ts"
 import { statOf } from "./open-file.ts"
+import { shownName } from "./shown-name.ts"
 import type { ToolContext, Wanted, WantsContext } from "./tool.ts"
 
 interface SearchInput {
@@ -20,21 +21,28 @@ export async function searchPlace(
   const place = await placeAgain(input.path ?? ".", { input, context, wants: wantsAt })
   const found = await statOf(place.path)
   if (found === undefined)
-    throw new Error(`There is no directory ${place.name}. Use list to see what there is.`)
+    throw new Error(`There is no directory ${shownName(place.name)}. Use list to see what there is.`)
   if (found.isDirectory()) return { place, kind: "directory" }
-  if (found.isFile()) return { place, kind: "file" }
-  throw new Error(`${place.name} is neither a directory nor a regular file, so it is not searched.`)
+  if (found.isFile()) {
+    if (place.external) await context.ask(readWant(place))
+    return { place, kind: "file" }
+  }
+  throw new Error(
+    `${shownName(place.name)} is neither a directory nor a regular file, so it is not searched.`,
+  )
 }
 
 /** The directory to look into; a file is refused. */
 export async function searchedDirectory(input: SearchInput, context: ToolContext): Promise<Place> {
   const { place, kind } = await searchPlace(input, context)
   if (kind === "file")
-    throw new Error(`${place.name} is a file, not a directory. Use the read tool to see it.`)
+    throw new Error(`${shownName(place.name)} is a file, not a directory. Use the read tool to see it.`)
   return place
 }
 
+/** Whether it is a file outside is found out only when it is permitted to look there. */
 async function wantsAt(place: Place): Promise<Wanted[]> {
+  if (place.external) return searchWants(place)
   const found = await statOf(place.path)
-  return found?.isFile() ? readWants(place) : searchWants(place)
+  return found?.isFile() ? [readWant(place)] : []
 }

@@ -1,9 +1,10 @@
 import { z } from "zod"
 import { type Change, changeMetadata, openKnown, replaceFile } from "./file-change.ts"
-import { editWants, findPlace, placeAgain, wantsOfPath } from "./file-wants.ts"
+import { editWants, placeAgain, wantsOfChange } from "./file-wants.ts"
 import { filePath } from "./input-names.ts"
 import { type OpenedFile, readText } from "./open-file.ts"
 import { withPathLock } from "./path-lock.ts"
+import { shownName } from "./shown-name.ts"
 import type { Tool } from "./tool.ts"
 
 const comparedBytesMax = 1024 * 1024
@@ -25,13 +26,16 @@ export const writeTool: Tool<WriteInput> = {
   writes: true,
 
   async wants(input, context) {
-    const place = await findPlace(input.filePath, context)
-    const metadata = await withPathLock(place.path, async () => {
-      const opened = await openKnown(place, context)
-      await using _ = opened?.handle
-      return changeMetadata(place, await changeOf(opened, { name: place.name, after: input.content }))
+    return wantsOfChange(input.filePath, {
+      input,
+      context,
+      judge: async (place) => {
+        const opened = await openKnown(place, context)
+        await using _ = opened?.handle
+        const name = shownName(place.name)
+        return changeMetadata(place, await changeOf(opened, { name, after: input.content }))
+      },
     })
-    return wantsOfPath(input.filePath, { input, context, wants: (now) => editWants(now, metadata) })
   },
 
   async execute(input, context) {
@@ -40,12 +44,12 @@ export const writeTool: Tool<WriteInput> = {
       context.signal.throwIfAborted()
       const opened = await openKnown(place, context)
       await using _ = opened?.handle
-      const change = await changeOf(opened, { name: place.name, after: input.content })
+      const change = await changeOf(opened, { name: shownName(place.name), after: input.content })
       const state = await replaceFile(place, { text: input.content, before: opened?.stats })
       context.reads.note(place.path, state)
       return {
-        title: place.name,
-        output: `${change.exists ? "Wrote" : "Made"} ${place.name} (${state.size} bytes).`,
+        title: shownName(place.name),
+        output: `${change.exists ? "Wrote" : "Made"} ${shownName(place.name)} (${state.size} bytes).`,
         metadata: changeMetadata(place, change),
       }
     })

@@ -28,6 +28,7 @@ export async function openWorkspace(options: WorkspaceOptions): Promise<Workspac
   const ownPlaces = await namesAndPlaces(own)
   const forbidden = options.forbidden ?? []
   const forbiddenPlaces = await namesAndPlaces(forbidden)
+  const secret = await unfolded([...(options.own ?? []), ...forbidden])
 
   return {
     directory,
@@ -49,6 +50,7 @@ export async function openWorkspace(options: WorkspaceOptions): Promise<Workspac
         exists: found.stats !== undefined,
       }
     },
+    ownBelow: (path) => secret.filter((one) => isInside(foldPath(one), foldPath(path))),
   }
 }
 
@@ -89,6 +91,10 @@ function absolute(path: string, directory: string): string {
 
 /** Each path as it is named and as it is now, so that neither a symlink to it nor one put in its place is missed. */
 async function namesAndPlaces(paths: readonly string[]): Promise<string[]> {
+  return [...new Set((await unfolded(paths)).map(foldPath))]
+}
+
+async function unfolded(paths: readonly string[]): Promise<string[]> {
   const places = await Promise.all(
     paths.map(async (path) => {
       const named = resolve(path)
@@ -101,7 +107,7 @@ async function namesAndPlaces(paths: readonly string[]): Promise<string[]> {
       ]
     }),
   )
-  return [...new Set(places.flat().map(foldPath))]
+  return [...new Set(places.flat())]
 }
 
 /** Two names that some file system takes for one are taken for one everywhere. */

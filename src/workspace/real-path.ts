@@ -1,14 +1,17 @@
 import type { Stats } from "node:fs"
-import { lstat, readlink, stat } from "node:fs/promises"
+import { readlink, stat } from "node:fs/promises"
 import { dirname, isAbsolute, join, parse, sep } from "node:path"
+import { type Disk, Spelling } from "./spelling.ts"
 
 /** As many as Linux follows before it gives up. */
 const linksMax = 40
 const componentsMax = 4096
 const aheadMax = 32
 
+const standardSpelling = new Spelling()
+
 export interface RealPath {
-  /** Absolute, without `.`, `..` or a symlink. */
+  /** Absolute, without `.`, `..` or a symlink; what is there is spelled as on the disk. */
   path: string
   /** What is there; undefined if nothing is. */
   stats: Stats | undefined
@@ -23,12 +26,12 @@ export interface RealPath {
  * Where an absolute path leads, found one component at a time, so that `..` after a symlink means what it means to the
  * kernel. What does not exist yet is kept as it is named. Throws an Error with a sentence for a path that leads nowhere.
  */
-export async function realPath(path: string): Promise<RealPath> {
+export async function realPath(path: string, spelling: Spelling = standardSpelling): Promise<RealPath> {
   if (path.includes("\0")) throw new Error("A path cannot hold a NUL character. Give another path.")
   const { root } = parse(path)
   if (root === "") throw new Error(`${path} is not an absolute path.`)
   const pending = components(path.slice(root.length)).reverse()
-  const look = lookAhead(path, { root, components: pending.toReversed() })
+  const look = lookAhead(path, { root, components: pending.toReversed(), disk: spelling.disk })
   let current = root
   let stats: Stats | undefined
   let links = 0
@@ -41,7 +44,8 @@ export async function realPath(path: string): Promise<RealPath> {
     const next = join(current, component)
     stats = await look(next)
     if (!stats?.isSymbolicLink()) {
-      current = next
+      if (stats === undefined || spelling.isExact(current, stats.dev)) current = next
+      else current = join(current, await spelling.nameOf(current, { name: component, stats }))
       continue
     }
     if (++links > linksMax) {
@@ -71,24 +75,27 @@ function safeRest(pending: readonly string[]): string[] {
 /** Asks for all directories on the way at once: in most paths none of them is a symlink, and waiting costs more than asking. */
 function lookAhead(
   whole: string,
-  options: { root: string; components: readonly string[] },
+  options: { root: string; components: readonly string[]; disk: Disk },
 ): (path: string) => Promise<Stats | undefined> {
   const asked = new Map<string, Promise<Stats | undefined>>()
   let at = options.root
   for (const component of options.components.slice(0, aheadMax)) {
     if (component === "..") break
     at = join(at, component)
-    const stats = lstatOf(at, whole)
+    const stats = lstatOf(at, { whole, disk: options.disk })
     // Whether it fails matters only if the way really leads here.
     stats.catch(() => {})
     asked.set(at, stats)
   }
-  return (path) => asked.get(path) ?? lstatOf(path, whole)
+  return (path) => asked.get(path) ?? lstatOf(path, { whole, disk: options.disk })
 }
 
-async function lstatOf(path: string, whole: string): Promise<Stats | undefined> {
+async function lstatOf(
+  path: string,
+  { whole, disk }: { whole: string; disk: Disk },
+): Promise<Stats | undefined> {
   try {
-    return await lstat(path)
+    return await disk.lstat(path)
   } catch (error) {
     const { code } = error as NodeJS.ErrnoException
     if (code === "ENOENT" || code === "ENOTDIR") return undefined

@@ -10,10 +10,12 @@ export interface Workspace {
    * sentence for a path that leads nowhere: a NUL, a circle of symlinks, a directory that may not be searched.
    */
   resolve(path: string): Promise<Place>
+  /** Stemma's own directories, and files that are never shown to a model, that are below a real path or are at it. */
+  ownBelow(path: string): string[]
 }
 
 export interface Place {
-  /** Absolute and real: no `..`, no symlink in it. Use this one to open the file. */
+  /** Absolute and real: no `..`, no symlink in it, spelled as on the disk. Use this one to open the file. */
   path: string
   /** For people, rules and the model: relative to `directory` with `/` if inside `root`, else absolute. Never empty (`.`). */
   name: string

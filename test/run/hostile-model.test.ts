@@ -113,34 +113,6 @@ test("whether a file outside is there is not told before a person agrees", async
   expect(there).toBe(absent)
 })
 
-// H21
-test("odd names and ids of calls do not reach a provider again", async () => {
-  await using scene = await runScene({
-    files: { "a.txt": "a" },
-    script: [
-      {
-        calls: [
-          { tool: "\u001b[31m bad name", input: {}, id: "an id \u0000" },
-          { tool: " READ\n", input: { filePath: "a.txt" }, id: "x".repeat(1_000) },
-        ],
-      },
-      { text: "Fine." },
-    ],
-  })
-  const session = await scene.stemma.sessions.create()
-  await session.prompt("Go")
-  const sent = scene.model.requests[1]!.messages.flatMap(({ content }) => content as { type: string }[])
-  const calls = sent.filter(({ type }) => type === "tool-call") as unknown as {
-    tool: string
-    callID: string
-  }[]
-  expect(calls).toHaveLength(2)
-  for (const { tool, callID } of calls) {
-    expect(tool).toMatch(/^[A-Za-z0-9_-]{1,64}$/)
-    expect(callID).toMatch(/^[A-Za-z0-9_-]{1,64}$/)
-  }
-})
-
 // H23
 test("the token is not shown, even where everything is allowed", async () => {
   await using scene = await runScene({

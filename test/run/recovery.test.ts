@@ -277,16 +277,6 @@ test("an abort that came after the process died keeps the run from going on", as
   expect(one.model.requests).toHaveLength(0)
 })
 
-test("a writer that lost its lease writes nothing more, and the new holder's history stands", async () => {
-  const words = Array.from({ length: 400 }, (_, index) => `word${index} `)
-  await using one = await scene({ script: () => ({ text: words, deltaDelayMs: 5 }) })
-  const session = await one.stemma.sessions.create()
-  const run = session.prompt("Talk")
-  await until("it streams", async () => (await session.messages()).length === 2)
-  await expect(one.stemma.store.claim(session.id)).rejects.toMatchObject({ code: "conflict" })
-  expect((await run).text).toBe(words.join(""))
-})
-
 test("files that a dead process changed are known to a later revert", async () => {
   await using one = await scene({ git: true, files: { "a.txt": "one\n" } })
   const project = await one.stemma.project()

@@ -1,7 +1,7 @@
 import { posix } from "node:path"
 import { alwaysPattern } from "./arity.ts"
 import { builtinNames } from "./builtins.ts"
-import { formsOf, judge } from "./judge.ts"
+import { formsOf, isSpecial, judge } from "./judge.ts"
 import type { Parsed } from "./parse.ts"
 import { readerNames } from "./readers.ts"
 import {
@@ -82,7 +82,8 @@ class Analysis {
   readonly files: FileWant[] = []
   unparsed: string | undefined
   private readonly options: AnalyseOptions
-  private readonly functions = new Map<string, Statement>()
+  /** Every body that a name was given: which of them runs, if any, is not followed. */
+  private readonly functions = new Map<string, Statement[]>()
   private depth = 0
 
   constructor(options: AnalyseOptions) {
@@ -170,10 +171,10 @@ class Analysis {
     const known = [builtinNames, readerNames, writerNames, wrapperNames, interpreterNames].some((names) =>
       names.has(name),
     )
-    if (known || ["git", "sed", "awk", "find"].includes(name)) {
+    if (known || isSpecial(name)) {
       this.unparsed ??= `A function that takes the place of ${name}.`
     }
-    this.functions.set(name, body)
+    this.functions.set(name, [...(this.functions.get(name) ?? []), body])
     this.deeper(() => this.statement(body, at))
     return { done: at, failed: at }
   }
@@ -257,8 +258,16 @@ class Analysis {
       )
       return stays
     }
-    const body = this.functions.get(name)
-    if (body) return this.deeper(() => this.statement(body, at)) ?? { done: undefined, failed: undefined }
+    const bodies = this.functions.get(name) ?? []
+    if (bodies.length > 0) {
+      const called = bodies.map((body) => this.deeper(() => this.statement(body, at)))
+      // The function may be gone by now, or never have been there: then the name is a program's.
+      this.want(words, judge(words, input), { at, assignments })
+      return called.reduce<After>(
+        (sum, end) => ({ done: union(sum.done, end?.done), failed: union(sum.failed, end?.failed) }),
+        stays,
+      )
+    }
     if (name === "cd") return this.changeDirectory(rest, { at, assignments, input })
     if (name === "pushd" || name === "popd") {
       this.want(words, verdict("reads"), { at, assignments })
@@ -280,7 +289,10 @@ class Analysis {
       if (!inner.elsewhere && done)
         after = { done: union(after.done, done.done), failed: union(after.failed, done.failed) }
     }
-    for (const text of judged.scripts) after = this.text(text, at)
+    for (const text of judged.scripts) {
+      const end = this.text(text, judged.later ? undefined : at)
+      if (!judged.later) after = end
+    }
     return after
   }
 

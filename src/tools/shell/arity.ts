@@ -1,8 +1,18 @@
+import { builtinNames } from "./builtins.ts"
+import { readerNames } from "./readers.ts"
 import { shown, type Word } from "./script.ts"
+import { wrapperNames } from "./wrappers.ts"
+import { writerNames } from "./writers.ts"
 
-/** How many words name what a command does: `git status`, `docker compose up`. One for all others. */
+/** How many words name what a command does: `git status`, `docker compose up`. */
 const arity: Record<string, number> = {
   git: 2,
+  "git notes": 3,
+  "git bundle": 3,
+  "git lfs": 3,
+  "git sparse-checkout": 3,
+  "git maintenance": 3,
+  "git reflog": 3,
   "git remote": 3,
   "git stash": 3,
   "git config": 3,
@@ -26,6 +36,7 @@ const arity: Record<string, number> = {
   bunx: 2,
   deno: 2,
   "deno task": 3,
+  "deno run": 3,
   node: 2,
   python: 2,
   python3: 2,
@@ -35,6 +46,7 @@ const arity: Record<string, number> = {
   uv: 2,
   "uv run": 3,
   "uv pip": 3,
+  "uv tool": 3,
   pip: 2,
   pip3: 2,
   poetry: 2,
@@ -50,6 +62,8 @@ const arity: Record<string, number> = {
   "docker volume": 3,
   "docker network": 3,
   podman: 2,
+  "podman container": 3,
+  "podman image": 3,
   "docker-compose": 2,
   kubectl: 2,
   "kubectl rollout": 3,
@@ -65,10 +79,6 @@ const arity: Record<string, number> = {
   "apt-get": 2,
   dnf: 2,
   systemctl: 2,
-  make: 2,
-  just: 2,
-  gradle: 2,
-  mvn: 2,
   dotnet: 2,
   composer: 2,
   bundle: 2,
@@ -81,29 +91,74 @@ const arity: Record<string, number> = {
   ".": 2,
 }
 
-/** Text given on the command line is code of which no prefix says what the next one will do. */
-const inlineCode = /^(?:(?:-[a-zA-Z]*[ceE]|-p|-r|eval)$|--(?:eval|command|print|call)(?:=|$))/
+/** Programs that run whatever file they are given: with an option before it, the next file may be code on the line. */
+const codeNames = new Set(
+  "sh bash dash ash ksh python python3 node deno bun perl ruby php source .".split(" "),
+)
+
+/** Programs that start another one, which may be one of those. */
+const startsCode =
+  /^(?:npx|bunx|(?:npm|pnpm|poetry|uv|bundle|yarn|bun) (?:exec|run|dlx|x)) (?:.*\/)?(?:sh|bash|dash|ash|ksh|zsh|node|nodejs|deno|bun|tsx|ts-node|python[\d.]*|perl|ruby|php|env|eval|irb|ipython)(?:@.*)?$/
+
+/** Actions whose options or operands decide what is done: deleting as well as listing, any program, any request. */
+const exactOnly =
+  /^(?:git (?:branch|tag|config)|(?:docker|podman) (?:run|exec|compose)|docker compose (?:run|exec)|kubectl (?:exec|run|debug)|gh (?:api|alias))(?: |$)/
+
+/** Tools that do one thing, whatever they are given. */
+const tools =
+  "tsc eslint prettier biome vitest jest mocha pytest ruff black mypy flake8 isort rustfmt gofmt cmake ninja ctest tox phpunit rspec shellcheck clang-format".split(
+    " ",
+  )
+const oneThing = new Set([...readerNames, ...writerNames, ...wrapperNames, ...builtinNames, ...tools])
+const requests = new Set(["curl", "wget", "rsync"])
 
 /**
- * The pattern that `always` would allow for a command: its action and any arguments. Undefined if that would allow
- * code that nobody has seen.
+ * The pattern that `always` would allow for a command: its action and any arguments where these do not make another action
+ * of it, else the command as it is. Undefined if even that would allow code that nobody has seen.
  */
 export function alwaysPattern(words: readonly Word[]): string | undefined {
   const texts = words.map(shown)
   const name = texts[0]?.split("/").at(-1)
   if (name === undefined || words[0]?.value === undefined || name === "env") return undefined
-  const actions = words
-    .map((word, index) => ({ word, index }))
-    .filter(({ word, index }) => index === 0 || (word.value !== undefined && !word.value.startsWith("-")))
-  const second = actions[1]?.word.value
-  const count = arity[`${name} ${second}`] ?? arity[name] ?? 1
-  if (codeNames.has(name) && words.some((word) => inlineCode.test(word.value ?? ""))) return undefined
-  const last = actions[Math.min(count, actions.length) - 1]
-  if (!last || (codeNames.has(name) && actions.length < count)) return undefined
-  const prefix = texts.slice(0, last.index + 1).join(" ")
-  return /[*?]/.test(prefix) ? undefined : `${prefix} *`
+  const count = countOf(name, words)
+  const action = texts.slice(0, count ?? 1).join(" ")
+  if (/[*?]/.test(count === undefined ? texts.join(" ") : action)) return undefined
+  if (codeNames.has(name) && words[1]?.value === "eval") return undefined
+  if (codeNames.has(name) && (count === undefined || isInput(words[count - 1]!))) {
+    return isHarmless(words) ? texts.join(" ") : undefined
+  }
+  if (inlineCode.test(texts.slice(1).join(" ")) && /^(?:npx|bunx|npm|pnpm|yarn)$/.test(name)) return undefined
+  const bare = [name, ...texts.slice(1, count)].join(" ")
+  const whole = count === undefined || exactOnly.test(bare) || startsCode.test(bare)
+  return whole ? texts.join(" ") : `${action} *`
 }
 
-const codeNames = new Set(
-  "sh bash dash zsh ksh python python3 node deno bun npx bunx perl ruby php source .".split(" "),
-)
+/** Code given on the command line to those that start programs. */
+const inlineCode = /^(?:.* )?(?:-c|--call)(?:[ =]|$)/
+
+/** How many words name the action; undefined if these are not known, or an option stands before one of them. */
+function countOf(name: string, words: readonly Word[]): number | undefined {
+  const [, second] = words
+  const known = Object.hasOwn(arity, name) ? arity[name] : undefined
+  if (known === undefined) {
+    const written =
+      words[0]!.value === name || /^\/(?:usr\/(?:local\/)?)?s?bin\/[^/]+$/.test(words[0]!.value!)
+    return oneThing.has(name) && !requests.has(name) && written ? 1 : undefined
+  }
+  const pair = `${name} ${second?.value}`
+  const count = Object.hasOwn(arity, pair) ? arity[pair]! : known
+  const action = words.slice(1, count)
+  const plain = action.every((word) => word.value !== undefined && !word.home && /^[^-+]/.test(word.value))
+  return action.length === count - 1 && plain ? count : undefined
+}
+
+/** What a pipe, a heredoc or another descriptor holds may be other code the next time. */
+function isInput(word: Word): boolean {
+  return /^(?:-|\/dev\/.*|\/proc\/.*)$/.test(word.value ?? "-")
+}
+
+/** Options with which an interpreter runs no text: it says its version, or runs a module by name. */
+function isHarmless([, first, second]: readonly Word[]): boolean {
+  if (/^(?:--version|-v|-V|--help|-h|--test)$/.test(first?.value ?? "")) return true
+  return first?.value === "-m" && /^(?!code|pdb|timeit|trace|runpy)\w[\w.]*$/.test(second?.value ?? "")
+}

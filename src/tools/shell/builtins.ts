@@ -90,7 +90,7 @@ function judgeTrap(words: readonly Word[]): Verdict {
   if (action === undefined || /^(?:-[lp]|-|\d+)?$/.test(action.value ?? "x")) return verdict("reads")
   if (action.value === undefined)
     return verdict("runs", { hidden: "trap runs a text that is not known before." })
-  return verdict("reads", { scripts: [action.value] })
+  return verdict("reads", { scripts: [action.value], later: true })
 }
 
 /** Variables by name, with a value or without. Arithmetic (`-i`), references (`-n`) and indices evaluate what they hold. */
@@ -99,7 +99,21 @@ function judgeDeclare(name: string, words: readonly Word[]): Verdict {
   if (flags.some((word) => !/^[-+][xrgaApfF]+$/.test(word.value ?? ""))) return hidden(name, words)
   const exported = name === "export" || flags.some((word) => word.value?.includes("x"))
   const variables = words.filter((word) => !flags.includes(word))
+  const arrays = flags.some((word) => /[aA]/.test(word.value ?? ""))
+  const plain = name === "export" || name === "readonly"
+  if (variables.some((word) => maybeListText(word, { arrays, plain }))) return hidden(name, words)
   return setsOnly(name, variables, exported ? ["harmless"] : ["harmless", "local"])
+}
+
+/**
+ * `declare x='(...)'`: the value of what is an array, or becomes one, is read again as a list, with the substitutions in
+ * it. `export` and `readonly` do so only with `-a` or `-A`.
+ */
+function maybeListText(word: Word, { arrays, plain }: { arrays: boolean; plain: boolean }): boolean {
+  if (word.list || (word.value !== undefined && !word.value.includes("="))) return false
+  if (arrays) return true
+  const start = (word.value ?? word.prefix).replace(/^[^=]*=/, "")
+  return !plain && (start.startsWith("(") || (start === "" && word.value === undefined))
 }
 
 function setsOnly(name: string, words: readonly Word[], kinds: string[]): Verdict {

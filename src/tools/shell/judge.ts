@@ -27,6 +27,11 @@ export function judge(words: readonly Word[], input: Word | undefined): Verdict 
   return { ...known, effect: "runs", files: [...known.files, { access: "name", word: first! }] }
 }
 
+/** True for the programs that have a judge of their own. */
+export function isSpecial(name: string): boolean {
+  return special(name, []) !== undefined
+}
+
 function special(name: string, words: readonly Word[]): Verdict | undefined {
   switch (name) {
     case "git":

@@ -66,7 +66,7 @@ function readLong(text: string, { table, queue, options }: Reading): void {
   const cut = names(table.danger?.long).some((one) => one !== "" && one.startsWith(name))
   if (cut && !known) options.dangerous.push(text)
   if (names(table.longValued).includes(name)) {
-    options.given.push({ name: `--${name}`, value: attached ?? queue.shift() })
+    options.given.push({ name: `--${name}`, value: attached ?? valueFrom(queue, { table, options }) })
     return
   }
   if (!known && !table.lenient) options.strange.push(text)
@@ -80,7 +80,8 @@ function readCluster(text: string, { table, queue, options }: Reading): void {
     if (table.danger?.short?.includes(letter)) options.dangerous.push(text)
     if (table.valued?.includes(letter)) {
       const rest = text.slice(i + 1)
-      options.given.push({ name: `-${letter}`, value: rest === "" ? queue.shift() : literalWord(rest) })
+      const value = rest === "" ? valueFrom(queue, { table, options }) : literalWord(rest)
+      options.given.push({ name: `-${letter}`, value })
       return
     }
     if (!table.short?.includes(letter)) {
@@ -92,6 +93,22 @@ function readCluster(text: string, { table, queue, options }: Reading): void {
     }
     options.given.push({ name: `-${letter}` })
   }
+}
+
+/** Where bash makes several words of a value, or none, the others are operands or options. */
+function valueFrom(queue: Word[], { table, options }: Omit<Reading, "queue">): Word | undefined {
+  const value = queue.shift()
+  if (value === undefined || value.value !== undefined || !value.splits) return value
+  if (!(table.lenient && !table.danger)) options.dangerous.push(value.source)
+  options.operands.push(value)
+  return value
+}
+
+/** True if an option was given by this long name, or one cut short. */
+export function hasLong(options: Options, ...names: string[]): boolean {
+  return options.given.some(
+    (one) => one.name.length > 2 && names.some((name) => `--${name}`.startsWith(one.name)),
+  )
 }
 
 /** The values that these options were given. */

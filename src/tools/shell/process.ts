@@ -16,6 +16,7 @@ export interface ShellRun {
   command: string
   directory: string
   environment: Record<string, string>
+  readsOnly: boolean
   timeoutMs: number
   signal: AbortSignal
   /** Names this run among all: its processes are found by it. */
@@ -32,24 +33,56 @@ export interface ShellEnd {
 
 /** Variables with which the environment could change what bash runs, or how it reads the text. */
 const scrubbed =
-  /^(?:BASH_ENV|ENV|SHELLOPTS|BASHOPTS|BASH_FUNC_.*|BASH_COMPAT|BASH_XTRACEFD|BASH_LOADABLES_PATH|POSIXLY_CORRECT|PROMPT_COMMAND|PS4|CDPATH|GLOBIGNORE|EXECIGNORE|IFS|TMOUT|OLDPWD|PWD|STEMMA_CALL)$/
+  /^(?:BASH_ENV|ENV|SHELLOPTS|BASHOPTS|BASH_FUNC_.*|BASH_COMPAT|BASH_XTRACEFD|BASH_LOADABLES_PATH|POSIXLY_CORRECT|PROMPT_COMMAND|PS4|CDPATH|GLOBIGNORE|EXECIGNORE|IFS|TMOUT|OLDPWD|PWD|GIT_EXTERNAL_DIFF|STEMMA_CALL)$/
 
-/** A directory that only looks like a repository must not have git run what its config says. */
-const gitGuard = {
-  GIT_CONFIG_COUNT: "1",
-  GIT_CONFIG_KEY_0: "safe.bareRepository",
-  GIT_CONFIG_VALUE_0: "explicit",
+/**
+ * What git is told before it reads a repository's config. A directory that only looks like a repository is none, and
+ * commands that read start no program: neither for changed files nor for signatures, and none in a submodule.
+ */
+const gitGuard = [
+  ["safe.bareRepository", "explicit"],
+  ["core.fsmonitor", "false"],
+  ["log.showSignature", "false"],
+] as const
+const gitReadGuard = [
+  ["core.hooksPath", "/dev/null"],
+  ["diff.ignoreSubmodules", "dirty"],
+  ["diff.submodule", "short"],
+  ["status.submoduleSummary", "false"],
+  ["protocol.ext.allow", "never"],
+] as const
+
+export interface EnvironmentOptions {
+  /** Nothing may be edited: not even what the user's own hooks would. */
+  readsOnly: boolean
 }
 
-export function shellEnvironment(environment: Record<string, string>): Record<string, string> {
+export function shellEnvironment(
+  environment: Record<string, string>,
+  { readsOnly }: EnvironmentOptions,
+): Record<string, string> {
   const kept = Object.entries(environment).filter(([name]) => !scrubbed.test(name) && !/[%()]/.test(name))
   // A relative entry would run whatever a directory holds under a program's name.
   const path = (environment.PATH ?? "")
     .split(delimiter)
     .filter((entry) => entry.startsWith("/"))
     .join(delimiter)
-  const guard = "GIT_CONFIG_COUNT" in environment ? {} : gitGuard
-  return { ...Object.fromEntries(kept), ...guard, PATH: path }
+  // Without the lock git does not write its index by the way, for which it would call a hook.
+  const git = { ...gitVariables(environment, { readsOnly }), GIT_OPTIONAL_LOCKS: "0" }
+  return { ...Object.fromEntries(kept), ...git, PATH: path }
+}
+
+function gitVariables(
+  environment: Record<string, string>,
+  { readsOnly }: EnvironmentOptions,
+): Record<string, string> {
+  const first = Number.parseInt(environment.GIT_CONFIG_COUNT ?? "0", 10) || 0
+  const guard = readsOnly ? [...gitGuard, ...gitReadGuard] : gitGuard
+  const lines = guard.flatMap(([key, value], index) => [
+    [`GIT_CONFIG_KEY_${first + index}`, key],
+    [`GIT_CONFIG_VALUE_${first + index}`, value],
+  ])
+  return { ...Object.fromEntries(lines), GIT_CONFIG_COUNT: String(first + guard.length) }
 }
 
 export async function findBash(path: string | undefined): Promise<string> {
@@ -73,7 +106,7 @@ export async function findBash(path: string | undefined): Promise<string> {
  */
 export async function runShell(run: ShellRun): Promise<ShellEnd> {
   const environment: Record<string, string> = {
-    ...shellEnvironment(run.environment),
+    ...shellEnvironment(run.environment, run),
     PWD: run.directory,
     [marker]: run.mark,
   }

@@ -152,8 +152,7 @@ export class Reader extends TreeText implements StatementReader {
     ]
     for (const child of rest) {
       if (child.type === "variable_assignment") {
-        const { source, substitutions, name } = this.assignment(child)
-        words.push({ source, prefix: `${name}=`, splits: false, substitutions })
+        words.push(this.declared(child))
       } else if (child.type === "variable_name") {
         if (!/^\w+$/.test(child.text)) throw new Unparsed("A variable name that is not understood.")
         words.push({
@@ -166,6 +165,24 @@ export class Reader extends TreeText implements StatementReader {
       } else words.push(this.word(child))
     }
     return { kind: "command", assignments: [], words, redirects: [] }
+  }
+
+  /** `name=value` after a word such as `declare`. */
+  private declared(node: Node): Word {
+    const { source, substitutions, name } = this.assignment(node)
+    const value = node.children[2]
+    const list = value?.type === "array"
+    const word = value === undefined || value.text === "" || list ? undefined : this.word(value)
+    const text = value === undefined || value.text === "" ? "" : word?.home ? undefined : word?.value
+    return {
+      source,
+      text: source,
+      prefix: `${name}=${text ?? word?.prefix ?? ""}`,
+      splits: false,
+      substitutions,
+      ...(text === undefined ? {} : { value: `${name}=${text}` }),
+      ...(list ? { list } : {}),
+    }
   }
 
   word(node: Node): Word {

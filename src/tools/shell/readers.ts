@@ -1,4 +1,5 @@
 import {
+  hasLong,
   hasOption,
   mayBeOption,
   type Options,
@@ -7,8 +8,8 @@ import {
   readOptions,
   valuesOf,
 } from "./options.ts"
-import { shown, type Word } from "./script.ts"
-import { edits, looksLikePath, reads, type Verdict, verdict } from "./verdict.ts"
+import { literalWord, shown, type Word } from "./script.ts"
+import { edits, type FileUse, looksLikePath, reads, type Verdict, verdict } from "./verdict.ts"
 
 interface Reader extends OptionTable {
   /** Which operands are files that are read: all if absent. */
@@ -31,13 +32,17 @@ function each(names: string, reader: Reader): Record<string, Reader> {
 /** Commands that change nothing, whatever options of their tables they are given. */
 const readers: Record<string, Reader> = {
   ...each(
-    "cat tac head tail wc ls dir vdir stat du df nl od hexdump strings rev fold fmt expand unexpand paste join comm cmp diff cksum sum md5sum sha1sum sha224sum sha256sum sha384sum sha512sum b2sum realpath readlink zcat column cut",
+    "cat tac head tail wc ls dir vdir stat du df nl od rev fold fmt expand unexpand paste join comm cmp diff cksum sum md5sum sha1sum sha224sum sha256sum sha384sum sha512sum b2sum realpath readlink zcat column cut",
     any,
   ),
   ...each(
-    "echo true false : pwd basename dirname tr seq sleep whoami id groups uname nproc arch uptime free printenv locale which expr numfmt getconf tty times exit return break continue shift",
+    "echo true false : pwd basename dirname tr seq sleep whoami id groups uname nproc uptime free printenv locale which expr numfmt getconf tty times exit return break continue shift",
     noFiles,
   ),
+  // On macOS it starts the program that it is given.
+  arch: { operands: "none", operandsMax: 0 },
+  hexdump: { short: "bcCdovx", valued: "ns", danger: { short: "ef" } },
+  strings: { lenient: true, valued: "neotsT", danger: { short: "T" } },
   jobs: { short: "lnprs", operands: "none" },
   type: { short: "afptP", operands: "none" },
   ...each("test [ [[", { lenient: true, operands: "paths" }),
@@ -77,14 +82,6 @@ const readers: Record<string, Reader> = {
     longValued: "key buffer-size field-separator parallel sort batch-size",
     danger: { long: "compress-program files0-from" },
   },
-  jq: {
-    lenient: true,
-    valued: "fL",
-    longValued: "from-file indent",
-    operands: "after-first",
-    files: ["-f", "--from-file", "-L"],
-    instead: ["-f", "--from-file"],
-  },
   ...each("grep egrep fgrep zgrep", {
     lenient: true,
     valued: "ABCDdefm",
@@ -107,12 +104,13 @@ const readers: Record<string, Reader> = {
   },
 }
 
-export const readerNames: ReadonlySet<string> = new Set([...Object.keys(readers), "printf", "ps"])
+export const readerNames: ReadonlySet<string> = new Set([...Object.keys(readers), "printf", "ps", "jq"])
 
 export function judgeReader(name: string, words: readonly Word[]): Verdict | undefined {
   const reader = readers[name]
   if (name === "printf") return judgePrintf(words)
   if (name === "ps") return judgePs(words)
+  if (name === "jq") return judgeJq(words)
   if (reader === undefined || !Object.hasOwn(readers, name)) return undefined
   if (name === "sort") return judgeSort(words)
   const options = readOptions(words, reader)
@@ -124,18 +122,82 @@ export function judgeReader(name: string, words: readonly Word[]): Verdict | und
     const skip = reader.operands === "after-first" && !hasOption(options, ...(reader.instead ?? []))
     files.push(...operands.slice(skip ? 1 : 0))
   }
+  const tree = treeOf(name, options)
+  const searched = operands.length - (hasOption(options, ...(reader.instead ?? [])) ? 0 : 1)
+  if (tree.recursive && reader.operands === "after-first" && searched < 1) files.push(literalWord("."))
   const written = options.operands.slice(max)
   const setsClock = name === "date" && options.operands.some((word) => !word.prefix.startsWith("+"))
+  // A word such as @file is a file with more words in it.
+  const listed = name === "strings" ? operands.filter((word) => /^(?:@|$)/.test(word.prefix)) : []
   const evaluates = isTest(name) && evaluatesWords(name, words) ? [words.map(shown).join(" ")] : []
   const harmless = options.strange.length === 0 && written.length === 0 && !setsClock
   return verdict(harmless ? "reads" : "runs", {
-    files: [...reads(files, { recursive: goesDown(name, options) }), ...edits(written)],
-    ...hiddenIn(name, [...options.dangerous, ...options.strange, ...evaluates]),
+    files: [...reads(files, tree), ...edits(written)],
+    ...hiddenIn(name, [
+      ...options.dangerous,
+      ...options.strange,
+      ...evaluates,
+      ...listed.map((word) => word.source),
+    ]),
   })
 }
 
-function goesDown(name: string, options: Options): boolean {
-  return name === "rg" || (/grep$|^diff$/.test(name) && hasOption(options, "-r", "-R", "--recursive", "-d"))
+/** Whether a command reads all that is below the directories it is given, and which files of it. */
+function treeOf(name: string, options: Options): Partial<FileUse> {
+  if (name === "diff") return { recursive: true, follows: true }
+  if (name === "rg") {
+    const hidden = hasOption(
+      options,
+      "-u",
+      "-.",
+      "--hidden",
+      "--unrestricted",
+      "--no-ignore",
+      "--no-ignore-vcs",
+    )
+    const globs = valuesOf(options, "-g", "--glob", "--iglob")
+    const endings = endingsIn(valuesOf(options, "-g", "--glob"))
+    return {
+      recursive: true,
+      follows: hasOption(options, "-L", "--follow"),
+      visible: !hidden && globs.every((glob) => glob.value?.startsWith("!")),
+      ...(endings && globs.length === valuesOf(options, "-g", "--glob").length ? { endings } : {}),
+    }
+  }
+  if (!/grep$/.test(name)) return {}
+  const follows = hasOption(options, "-R") || hasLong(options, "dereference-recursive")
+  const recursive = follows || hasOption(options, "-r", "-d") || hasLong(options, "recursive", "directories")
+  const endings = hasLong(options, "exclude", "exclude-from")
+    ? undefined
+    : endingsIn(valuesOf(options, "--include"))
+  return { recursive, follows, ...(endings ? { endings } : {}) }
+}
+
+/** What names end like, if all of these are patterns such as `*.ts` or `*.{ts,tsx}`. */
+function endingsIn(patterns: readonly Word[]): string[] | undefined {
+  const found = patterns.map((pattern) => /^\*\.(?:(\w+)|\{([\w,]+)\})$/.exec(pattern.value ?? ""))
+  if (found.length === 0 || found.includes(null)) return undefined
+  return found.flatMap((one) => (one![1] ?? one![2]!).split(",").map((ending) => `.${ending}`))
+}
+
+/** jq: a program that imports reads modules from wherever it says; with `--rawfile` and the like, names come before files. */
+function judgeJq(words: readonly Word[]): Verdict {
+  const options = readOptions(words, {
+    short: "nrRjascCSMehV",
+    valued: "L",
+    long: "null-input raw-output raw-input raw-output0 join-output ascii-output slurp compact-output color-output monochrome-output sort-keys exit-status tab unbuffered stream stream-errors seq arg argjson slurpfile rawfile args jsonargs help version",
+    longValued: "indent",
+    danger: { short: "f", long: "from-file argfile" },
+  })
+  const imports = options.operands.filter((word) => {
+    if (word.value !== undefined)
+      return /\b(?:import|include|module)\b/.test(word.value) && /["@]/.test(word.value)
+    return word.prefix === "" || /^[\s#a-z]/.test(word.prefix)
+  })
+  return verdict(options.strange.length === 0 ? "reads" : "runs", {
+    files: reads([...options.operands.slice(1), ...valuesOf(options, "-L"), ...options.attached]),
+    ...hiddenIn("jq", [...options.dangerous, ...options.strange, ...imports.map((word) => word.source)]),
+  })
 }
 
 function isTest(name: string): boolean {
@@ -166,8 +228,15 @@ function isCertainTest(group: readonly Word[]): boolean {
 
 function judgePrintf(words: readonly Word[]): Verdict {
   const { options } = readLeading(words, { danger: { short: "v" } })
-  const unsure = words[0] && mayBeOption(words[0]) ? [words[0].source] : []
-  return verdict("reads", hiddenIn("printf", [...options.dangerous, ...options.strange, ...unsure]))
+  const unsure = words[0] && mayBeOption(words[0]) && words.length > 1 ? [words[0].source] : []
+  const [format, ...values] = words.filter((word) => word.value !== "--")
+  // `%n` sets the variable whose name it is given, such as PATH.
+  const sets = format?.value === undefined || /%[^%a-zA-Z]*[hjlLtz]*n/.test(format.value)
+  const setting = format && sets && (values.length > 0 || format.splits) ? [format.source] : []
+  return verdict(
+    "reads",
+    hiddenIn("printf", [...options.dangerous, ...options.strange, ...unsure, ...setting]),
+  )
 }
 
 /** ps: lists processes. Without a dash, `e` shows their environments, in which there may be keys. */

@@ -52,6 +52,10 @@ export interface Word {
   pipe?: boolean
   /** Stands for anything below the directory that it names. */
   below?: boolean
+  /** Of what is below, only names that end like one of these. */
+  endings?: string[]
+  /** `name=(...)` where variables are declared: its items are words, not a text that is read again. */
+  list?: boolean
   /** How patterns show it, if neither by its value nor as written. */
   text?: string
   /** Run before the command, in a shell of their own. */

@@ -1,12 +1,14 @@
 import { readOptions, valuesOf } from "./options.ts"
 import { hiddenIn } from "./readers.ts"
 import { literalWord, unknownWord, type Word } from "./script.ts"
+import { riskySuffixes, withSuffixes } from "./suffixes.ts"
 import { edits, reads, type Verdict, verdict } from "./verdict.ts"
 
 /** sed: reads if its script only prints and replaces; `-i` edits its files; `w`, `r`, `e` and script files are hidden. */
 export function judgeSed(words: readonly Word[]): Verdict {
   const inPlace = words.some((word) => word.value !== undefined && /^(?:-[nErsuz]*i|--i)/.test(word.value))
   const plain = words.filter((word) => !(inPlace && /^-[nErsuz]*i|^--i/.test(word.value ?? "")))
+  const suffixes = words.flatMap((word) => suffixOf(word))
   const options = readOptions(plain, {
     short: "nErsuz",
     valued: "e",
@@ -22,11 +24,19 @@ export function judgeSed(words: readonly Word[]): Verdict {
     ...options.dangerous,
     ...options.strange,
     ...(safe ? [] : scripts.map((script) => script.source)),
+    ...suffixes.filter((suffix) => /[*/]/.test(suffix)),
+    ...riskySuffixes(suffixes, files),
   ]
   return verdict(inPlace ? "writes" : safe && options.strange.length === 0 ? "reads" : "runs", {
-    files: inPlace ? edits(files) : reads(files),
+    files: inPlace ? [...edits(files), ...edits(withSuffixes(files, suffixes))] : reads(files),
     ...hiddenIn("sed", dangerous),
   })
+}
+
+/** `-i.bak`: what the file was before is kept under another name, which the suffix may even give as a whole. */
+function suffixOf(word: Word): string[] {
+  const found = /^(?:-[nErsuz]*i(.+)|--i[a-z-]*=(.+))$/s.exec(word.value ?? "")
+  return found ? [found[1] ?? found[2]!] : []
 }
 
 /** True if a sed script certainly touches no file and runs nothing. */
@@ -90,7 +100,7 @@ export function judgeAwk(words: readonly Word[]): Verdict {
 
 /** `>` may be a comparison and `|` an "or", but telling them apart is not worth a hole. */
 function isPlainAwk(program: string): boolean {
-  return !/system|getline|[>|@]|close|fflush|ARGV/.test(program.replaceAll("||", ""))
+  return !/system|getline|[>|@]|close|fflush|ARG|SYMTAB|FUNCTAB|\\\r?\n/.test(program.replaceAll("||", ""))
 }
 
 const findTests = new Set(
@@ -115,15 +125,20 @@ export function judgeFind(words: readonly Word[]): Verdict {
     starts.push(words[at++]!)
   const result = verdict("reads", { files: reads(starts) })
   const unknown = starts.filter(
-    (word) => word.value === undefined && !word.home && !/^[^-(!,]/.test(word.prefix),
+    (word) =>
+      word.value === undefined &&
+      ((word.splits && word.glob === undefined) || (!word.home && !/^[^-(!,]/.test(word.prefix))),
   )
   const dangerous = unknown.map((word) => word.source)
+  const endings = endingsOf(words.slice(at))
   while (at < words.length) {
     const word = words[at++]!
     const name = word.value ?? ""
     if (findFlags.has(name)) continue
-    if (findTests.has(name)) at++
-    else if (name === "-delete") {
+    if (findTests.has(name)) {
+      const value = words[at++]
+      if (value && mayBeMore(value)) dangerous.push(value.source)
+    } else if (name === "-delete") {
       result.effect = "writes"
       result.files.push(
         ...edits(starts, { recursive: true }),
@@ -134,12 +149,13 @@ export function judgeFind(words: readonly Word[]): Verdict {
       result.files.push(...edits(words.slice(at, at + 1)))
       at += name === "-fprintf" ? 2 : 1
     } else if (findRuns.has(name)) {
-      const end = words.findIndex((one, index) => index >= at && (one.value === ";" || one.value === "+"))
+      const end = endOfExec(words, { from: at, plus: /^-exec/.test(name) })
       const inner = words.slice(at, end < 0 ? words.length : end)
+      dangerous.push(...inner.filter(mayEndExec).map((one) => one.source))
       at = end < 0 ? words.length : end + 1
       const elsewhere = name.endsWith("dir")
       result.commands.push({
-        words: inner.flatMap((one) => putIn(one, starts)),
+        words: inner.flatMap((one) => putIn(one, { starts, endings })),
         ...(elsewhere ? { elsewhere } : {}),
       })
     } else dangerous.push(word.source)
@@ -147,12 +163,46 @@ export function judgeFind(words: readonly Word[]): Verdict {
   return { ...result, ...hiddenIn("find", dangerous) }
 }
 
+/** What `-exec` runs ends at `;`, or at a `+` right after `{}`. */
+function endOfExec(words: readonly Word[], { from, plus }: { from: number; plus: boolean }): number {
+  return words.findIndex(
+    (word, index) =>
+      index >= from &&
+      (word.value === ";" ||
+        (plus && word.value === "+" && index > from && words[index - 1]!.value === "{}")),
+  )
+}
+
+/** True if bash may make more than one word of it, among them one that find takes for a test or an action. */
+function mayBeMore(word: Word): boolean {
+  if (word.value !== undefined || !word.splits) return false
+  return word.glob === undefined || (/^(?:$|[-(!,])/.test(word.prefix) && !/\.\w+$/.test(word.glob))
+}
+
+function mayEndExec(word: Word): boolean {
+  if (word.value !== undefined || word.pipe) return false
+  return word.splits ? mayBeMore(word) || /^[;+{]/.test(word.prefix) : word.prefix === ""
+}
+
+/** The endings that `-name '*.ts'` lets through, if nothing else is let through beside. */
+function endingsOf(words: readonly Word[]): string[] | undefined {
+  const values = words.map((word) => word.value ?? "")
+  if (values.some((value) => /^(?:-o|-or|,|!|-not|\()$/.test(value))) return undefined
+  const first = values.findIndex((value) => findRuns.has(value))
+  const at = values.indexOf("-name")
+  const [, ending] = at >= 0 && at < first ? (/^\*(\.\w+)$/.exec(values[at + 1] ?? "") ?? []) : []
+  return ending === undefined ? undefined : [ending]
+}
+
 /** `{}` is some file below where find starts. */
-function putIn(word: Word, starts: readonly Word[]): Word[] {
+function putIn(
+  word: Word,
+  { starts, endings }: { starts: readonly Word[]; endings: string[] | undefined },
+): Word[] {
   if (word.value === undefined || !word.value.includes("{}")) return [word]
   if (word.value !== "{}") return [unknownWord(word.source)]
-  if (starts.length === 0) return [{ ...literalWord("."), text: "{}", below: true }]
-  return starts.map((start) => ({ ...start, text: "{}", below: true }))
+  const from = starts.length === 0 ? [literalWord(".")] : starts
+  return from.map((start) => ({ ...start, text: "{}", below: true, ...(endings ? { endings } : {}) }))
 }
 
 /** dd: `of=` edits, `if=` reads. */

@@ -14,6 +14,8 @@ export interface Verdict {
   commands: InnerCommand[]
   /** Texts that it has a shell run. */
   scripts: string[]
+  /** Set if the texts run later, wherever the shell is by then. */
+  later?: boolean
 }
 
 export interface InnerCommand {
@@ -24,14 +26,26 @@ export interface InnerCommand {
 
 export interface FileUse {
   /**
-   * `edit` also makes and removes, `directory` works inside of it, and `name` is for an argument of a program that no
-   * table knows.
+   * `edit` also makes and removes, `directory` works inside of it, `name` is for an argument of a program that no
+   * table knows, and `repository` has git read the config around it.
    */
-  access: "read" | "edit" | "directory" | "name"
+  access: "read" | "edit" | "directory" | "name" | "repository"
   /** Undefined if it may be any file of the workspace. */
   word: Word | undefined
   /** Everything below it too. */
   recursive?: boolean
+  /** On its way down it goes through symlinks. */
+  follows?: boolean
+  /** Of what is below, only names that end like one of these. */
+  endings?: string[]
+  /** Of what is below, nothing whose name begins with a dot, unless an ignore file says otherwise. */
+  visible?: boolean
+  /** What is below is put elsewhere under the names that it has. */
+  spreads?: boolean
+  /** May as well be something else than a file, such as a revision: counts if there is such a file. */
+  ifThere?: boolean
+  /** The names of files come from the input, so guarded ones may be among them. */
+  fromInput?: boolean
   /** If it is a directory, the files with the base names of these are what is meant. */
   into?: Word[]
 }
@@ -50,6 +64,9 @@ export function edits(words: readonly Word[], more: Partial<FileUse> = {}): File
 
 /** Every file of the workspace. */
 export const editsAnything: FileUse = { access: "edit", word: undefined }
+
+/** Files whose names stand in an archive, a patch or an answer from the web. */
+export const editsFromInput: FileUse = { ...editsAnything, fromInput: true }
 
 /** An argument that is certainly meant as a path, for programs of which nothing is known. */
 export function looksLikePath(word: Word): boolean {

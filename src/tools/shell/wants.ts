@@ -2,8 +2,9 @@ import { homedir } from "node:os"
 import type { JsonObject } from "../../protocol/index.ts"
 import type { Wanted, WantsContext } from "../tool.ts"
 import { analyse, type CommandWant, type FileWant, type ShellWants } from "./analyse.ts"
+import { programOfRepository } from "./git-repository.ts"
 import { loadParse } from "./parse.ts"
-import { type FoundPlace, placesOf } from "./places.ts"
+import { type FilePlaces, type FoundPlace, placesOf } from "./places.ts"
 
 export interface ShellCall {
   command: string
@@ -18,8 +19,26 @@ export async function shellWants(call: ShellCall, context: WantsContext): Promis
   const parse = await loadParse()
   const wants = analyse(parse(call.command), { directory: call.directory, home, parse })
   const files = await fileWants(wants.files, { call, context, home })
-  const refusal = editIsDenied(context) ? refusalOf(wants) : undefined
-  return [...(refusal ? [denied(refusal, call)] : []), bashWanted(wants, { call, context }), ...files]
+  const program = await repositoryProgram(wants.files, { context, home })
+  const reason = program === undefined ? undefined : `git may run a program: ${program}.`
+  const refusal = editIsDenied(context) ? refusalOf(wants, reason) : undefined
+  return [...(refusal ? [denied(refusal, call)] : []), bashWanted(wants, { call, context, reason }), ...files]
+}
+
+/** What a repository in which git is started would have it run. */
+async function repositoryProgram(
+  files: readonly FileWant[],
+  { context, home }: Pick<Files, "context" | "home">,
+): Promise<string | undefined> {
+  for (const file of files.filter((one) => one.access === "repository")) {
+    const { places, unknown } = await placesOf(file, { context, home })
+    if (unknown) return "nobody knows in which repository"
+    for (const place of places) {
+      const found = await programOfRepository(place.path)
+      if (found !== undefined) return found
+    }
+  }
+  return undefined
 }
 
 /** True if a command changes nothing: it needs no snapshot. */
@@ -29,17 +48,17 @@ export async function isReadOnly(command: string): Promise<boolean> {
   return refusalOf(wants) === undefined && wants.files.every((file) => file.access !== "edit")
 }
 
-function editIsDenied(context: WantsContext): boolean {
+export function editIsDenied(context: WantsContext): boolean {
   return context.decide({ permission: "edit", patterns: ["*"] }) === "deny"
 }
 
 /** Why a text does not run where nothing may be edited. */
-function refusalOf(wants: ShellWants): string | undefined {
+function refusalOf(wants: ShellWants, reason?: string): string | undefined {
   if (wants.unparsed !== undefined) {
     return `Editing is denied, and this command cannot be judged: ${wants.unparsed} Use simple commands that only read.`
   }
   const command = wants.commands.find((one) => one.effect !== "reads" || one.hidden !== undefined)
-  if (!command) return undefined
+  if (!command) return reason === undefined ? undefined : `Editing is denied, and ${reason}`
   const why =
     command.hidden === undefined ? "is not known to only read" : `may do more than read: ${command.hidden}`
   return `Editing is denied, and \`${command.patterns[0]}\` ${why}${why.endsWith(".") ? "" : "."}`
@@ -51,7 +70,7 @@ function denied(reason: string, call: ShellCall): Wanted {
 
 function bashWanted(
   wants: ShellWants,
-  { call, context }: { call: ShellCall; context: WantsContext },
+  { call, context, reason: more }: { call: ShellCall; context: WantsContext; reason: string | undefined },
 ): Wanted {
   const denies = (pattern: string) => context.decide({ permission: "bash", patterns: [pattern] }) === "deny"
   const counts = wants.commands.some((command) => !command.quiet)
@@ -61,7 +80,8 @@ function bashWanted(
     ),
   )
   if (patterns.length === 0 || wants.unparsed !== undefined) patterns.push(call.command)
-  const reason = wants.unparsed ?? wants.commands.find((command) => command.hidden !== undefined)?.hidden
+  const reason =
+    wants.unparsed ?? wants.commands.find((command) => command.hidden !== undefined)?.hidden ?? more
   const always = alwaysOf(wants.commands)
   return {
     permission: "bash",
@@ -89,11 +109,14 @@ interface Files {
 /** Gathered by permission, so that one question covers all files of a kind. */
 async function fileWants(files: readonly FileWant[], { call, context, home }: Files): Promise<Wanted[]> {
   const gathered = new Gathered(call.metadata)
-  for (const file of files) {
+  const text = call.command
+  for (const file of files.filter((one) => one.access !== "repository")) {
     if (file.word === undefined) gathered.add(file.access, "*")
-    const { places, unknown } = await placesOf(file, { workspace: context.workspace, home })
-    if (unknown) gathered.unknown(file)
+    const { places, unknown, wholes } = await placesOf(file, { context, home })
+    if (unknown) gathered.unknown(file, text)
     for (const place of places) gathered.place(file, place)
+    for (const whole of wholes) gathered.whole(whole)
+    if (file.fromInput) gathered.fromInput(places)
   }
   return gathered.wanted()
 }
@@ -113,9 +136,24 @@ class Gathered {
   }
 
   /** A file of which nobody knows where it is may be anywhere. */
-  unknown(file: FileWant): void {
+  unknown(file: FileWant, text: string): void {
     this.add("external_directory", "*")
     if (file.access === "read" || file.access === "edit") this.add(file.access, "*")
+    const { value = "", prefix = "" } = file.word ?? {}
+    // Keys in the environment of a process are shown nowhere, so not to somebody who leaves out which process it is.
+    if (/^\/proc\b/.test(prefix) || processFile.test(value)) this.refused.add(file.word!.source)
+    else if (/\bproc\b|environ/.test(text)) put(this.guarded, "external_directory", "*")
+  }
+
+  whole({ name, reason }: FilePlaces["wholes"][number]): void {
+    if (reason === "forbidden") this.refused.add(`Something below ${name}`)
+    else put(this.guarded, reason === "spreads" ? "edit" : "read", name)
+  }
+
+  /** Which files an archive or a patch holds is not known: one of them may be guarded. */
+  fromInput(places: readonly FoundPlace[]): void {
+    const [place] = places
+    put(this.guarded, "edit", place ? `${place.name}/*` : "*")
   }
 
   place(file: FileWant, place: FoundPlace): void {
@@ -148,7 +186,7 @@ class Gathered {
         metadata: {
           ...this.metadata,
           reason:
-            "Config, .git and Stemma's own directories are only changed, or read as a whole, when a person agrees.",
+            "Config, .git, Stemma's own directories and trees that are too large to look at are only changed, or read as a whole, when a person agrees.",
         },
       }),
     )
@@ -163,6 +201,7 @@ class Gathered {
   }
 }
 
+const processFile = /(?:^|\/)(?:environ|mem|auxv)$/
 const harmlessDevice = /^\/dev\/(?:null|zero|full|random|urandom|tty|stdin|stdout|stderr)$/
 
 /** The directory itself, or the one that holds the file. */

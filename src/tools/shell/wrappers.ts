@@ -93,7 +93,9 @@ function judgeEnv(words: readonly Word[]): Verdict {
   const kinds = rest.slice(0, count).map((word) => variableKind((word.value ?? word.prefix).split("=")[0]!))
   const elsewhere = hasOption(options, "-C", "--chdir")
   const steering = rest.slice(0, count).filter((_, index) => kinds[index] === "steering")
-  const unknown = kinds.some((kind) => kind !== "harmless") && rest.length > count
+  // Without the variables that the shell was started with, git is no longer told to run nothing.
+  const bare = hasOption(options, "-i", "-u", "--ignore-environment", "--unset") || rest[0]?.value === "-"
+  const unknown = (bare || kinds.some((kind) => kind !== "harmless")) && rest.length > count
   return verdict(unknown ? "runs" : "reads", {
     files: valuesOf(options, "-C", "--chdir").map((word) => ({ access: "directory", word })),
     commands: rest.length > count ? [{ words: rest.slice(count), ...(elsewhere ? { elsewhere } : {}) }] : [],
@@ -127,7 +129,9 @@ function judgeXargs(words: readonly Word[]): Verdict {
   })
 }
 
-const shells = new Set("sh bash dash ash zsh ksh mksh rbash fish csh tcsh".split(" "))
+const shells = new Set("sh bash dash ash ksh mksh rbash".split(" "))
+/** Shells that read a text in another way than bash. */
+const otherShells = new Set("zsh fish csh tcsh rc es elvish nu xonsh pwsh powershell".split(" "))
 const interpreters = new Set(
   "python python2 python3 pypy pypy3 node nodejs deno bun perl ruby php lua luajit tclsh Rscript osascript julia ghci irb iex groovy scala swift".split(
     " ",
@@ -135,7 +139,12 @@ const interpreters = new Set(
 )
 const editors = new Set("vi vim nvim view ex ed red nano pico emacs micro less more most man".split(" "))
 
-export const interpreterNames: ReadonlySet<string> = new Set([...shells, ...interpreters, ...editors])
+export const interpreterNames: ReadonlySet<string> = new Set([
+  ...shells,
+  ...otherShells,
+  ...interpreters,
+  ...editors,
+])
 
 /** Programs that run code: a text that they are given is read as a shell would if they are one. */
 export function judgeInterpreter(
@@ -145,6 +154,11 @@ export function judgeInterpreter(
 ): Verdict | undefined {
   const base = name.replace(/[0-9.]+$/, "")
   if (shells.has(name)) return judgeShell(words, input)
+  if (otherShells.has(name))
+    return verdict("runs", {
+      files: namedFiles(words),
+      hidden: `What ${name} makes of a text is not known before.`,
+    })
   if (editors.has(name))
     return verdict("runs", {
       files: [...namedFiles(words), ...edits(words.filter((word) => !/^[-+]/.test(word.value ?? "")))],
@@ -161,14 +175,22 @@ export function judgeInterpreter(
 function judgeShell(words: readonly Word[], input: Word | undefined): Verdict {
   const at = words.findIndex((word) => /^-[a-z]*c[a-z]*$/.test(word.value ?? ""))
   const files = namedFiles(words.filter((_, index) => index !== at + 1 || at < 0))
-  if (at >= 0) {
-    const script = words.slice(at + 1).find((word) => !/^[-+]/.test(word.value ?? ""))
-    if (script?.value === undefined)
-      return verdict("runs", { files, hidden: "A shell runs a text that is not known before." })
-    return verdict("runs", { files, scripts: [script.value] })
+  const unknown = verdict("runs", { files, hidden: "A shell runs a text that is not known before." })
+  const first = words.findIndex((word) => !/^[-+]/.test(word.value ?? word.prefix) || word.home)
+  const options = words.slice(0, first < 0 ? words.length : first)
+  // Other options take the next word for themselves, or a file of commands.
+  const plain = options.every((word) =>
+    /^(?:-[abcefhilmnprstuvxBCEHP]+|--(?:login|noprofile|norc|posix|verbose)?|[-+]x)$/.test(word.value ?? ""),
+  )
+  if (at >= 0 && (first < 0 || at < first)) {
+    const script = words[first]?.value
+    return script === undefined || !plain ? unknown : verdict("runs", { files, scripts: [script] })
   }
-  const scripts = words.filter((word) => !/^[-+]/.test(word.value ?? "")).slice(0, 1)
-  if (scripts.length > 0) return verdict("runs", { files: [...files, ...reads(scripts)] })
-  if (input?.value !== undefined) return verdict("runs", { files, scripts: [input.value] })
-  return verdict("runs", { files, hidden: "A shell runs a text that is not known before." })
+  if (!plain) return unknown
+  if (first >= 0 && !options.some((word) => /^-[a-z]*s/.test(word.value ?? ""))) {
+    const file = words[first]!
+    if (/^\/(?:dev|proc)\//.test(file.value ?? "")) return unknown
+    return verdict("runs", { files: [...files, ...reads([file])] })
+  }
+  return input?.value === undefined ? unknown : verdict("runs", { files, scripts: [input.value] })
 }

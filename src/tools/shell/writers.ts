@@ -1,8 +1,10 @@
+import { judgeCurl, judgeWget } from "./downloads.ts"
 import { hasOption, type OptionTable, readOptions, valuesOf } from "./options.ts"
 import { hiddenIn } from "./readers.ts"
 import { literalWord, type Word } from "./script.ts"
+import { riskySuffixes, withSuffixes } from "./suffixes.ts"
 import { judgeDd } from "./text-programs.ts"
-import { edits, editsAnything, reads, type Verdict, verdict } from "./verdict.ts"
+import { edits, editsAnything, editsFromInput, reads, type Verdict, verdict } from "./verdict.ts"
 
 type Judge = (words: readonly Word[]) => Verdict
 
@@ -27,13 +29,13 @@ const writers: Record<string, Judge> = {
   mv: copies({ moves: true }),
   ln: judgeLink,
   dd: judgeDd,
-  gzip: editsAll({ lenient: true, valued: "S" }),
-  gunzip: editsAll({ lenient: true, valued: "S" }),
-  bzip2: editsAll({ lenient: true }),
-  bunzip2: editsAll({ lenient: true }),
-  xz: editsAll({ lenient: true, valued: "T" }),
-  unxz: editsAll({ lenient: true }),
-  zip: editsAll({ lenient: true, danger: { short: "T", long: "unzip-command" } }),
+  gzip: packs({ lenient: true, valued: "S", danger: { short: "N", long: "name suffix" } }),
+  gunzip: packs({ lenient: true, valued: "S", danger: { short: "N", long: "name suffix" } }),
+  bzip2: packs({ lenient: true }),
+  bunzip2: packs({ lenient: true }),
+  xz: packs({ lenient: true, valued: "TSFCM", danger: { long: "files files0 suffix" } }),
+  unxz: packs({ lenient: true, valued: "TSFCM", danger: { long: "files files0 suffix" } }),
+  zip: packs({ lenient: true, danger: { short: "T@bO", long: "unzip-command names-stdin out temp-path" } }),
   unzip: judgeUnzip,
   tar: judgeTar,
   rsync: judgeRsync,
@@ -62,6 +64,37 @@ function editsAll(table: OptionTable, more: { reads?: string[] } = {}): Judge {
   }
 }
 
+/** Each file is read, and taken away for one with another name, which is this one's name without its ending or with another. */
+function packs(table: OptionTable): Judge {
+  return (words) => {
+    const options = readOptions(words, table)
+    const recursive = hasOption(options, "-r", "-R", "--recursive")
+    const files = [...options.operands, ...options.attached]
+    const suffixes = valuesOf(options, "-S")
+    const unpacked = files.flatMap((word) =>
+      word.value === undefined ? [] : [literalWord(word.value.replace(/\.t?\w+$/, ""))],
+    )
+    const unsure = suffixes.filter((word) => word.value === undefined || /[*/]/.test(word.value))
+    const endings = suffixes.flatMap((word) => word.value ?? [])
+    return verdict("writes", {
+      files: [
+        ...edits(
+          [...files, ...unpacked.filter((word) => word.value !== ""), ...withSuffixes(files, endings)],
+          {
+            recursive,
+          },
+        ),
+        ...reads(files, { recursive, follows: recursive }),
+      ],
+      ...hiddenIn("The option", [
+        ...options.dangerous,
+        ...unsure.map((word) => word.source),
+        ...riskySuffixes(endings, files),
+      ]),
+    })
+  }
+}
+
 /** chmod 755 file */
 function afterFirst(words: readonly Word[]): Verdict {
   const options = readOptions(words, { lenient: true })
@@ -86,20 +119,46 @@ function copies({ moves }: { moves: boolean }): Judge {
   return (words) => {
     const options = readOptions(words, copyTable)
     const targets = valuesOf(options, "-t", "--target-directory")
+    const suffixes = valuesOf(options, "-S", "--suffix")
     const recursive = moves || hasOption(options, "-r", "-R", "-a", "--recursive", "--archive")
-    if (options.strange.length > 0 || options.operands.some((word) => word.splits && !word.glob)) {
-      return verdict("writes", {
-        files: edits([...options.operands, ...targets, ...options.attached], {
-          recursive,
-          into: options.operands,
-        }),
-      })
-    }
-    const sources = targets.length > 0 ? options.operands : options.operands.slice(0, -1)
-    const into = targets.length > 0 ? targets : options.operands.slice(-1)
-    const taken = moves ? edits(sources, { recursive }) : reads(sources, { recursive })
-    return verdict("writes", { files: [...taken, ...edits(into, { into: [...sources] })] })
+    const follows = hasOption(options, "-L", "-H", "--dereference")
+    const tree = { recursive, follows, spreads: recursive }
+    const unsure = options.strange.length > 0 || options.operands.some((word) => word.splits && !word.glob)
+    const sources = unsure || targets.length > 0 ? options.operands : options.operands.slice(0, -1)
+    const into = unsure
+      ? [...options.operands, ...targets, ...options.attached]
+      : targets.length > 0
+        ? targets
+        : options.operands.slice(-1)
+    return verdict("writes", {
+      files: [
+        ...reads(sources, tree),
+        ...(moves ? edits(sources, { recursive }) : []),
+        ...edits(into, { recursive: !moves && recursive, into: sources }),
+        ...(hasOption(options, "-T", "--no-target-directory") && !moves ? edits(into, { recursive }) : []),
+        ...edits(
+          withSuffixes(
+            into,
+            suffixes.flatMap((word) => word.value ?? []),
+          ),
+        ),
+      ],
+      ...hiddenIn("The option", backupsIn(suffixes, into)),
+    })
   }
+}
+
+/** What is replaced is kept under its name and a suffix: a directory's files have names that nobody listed. */
+function backupsIn(suffixes: readonly Word[], into: readonly Word[]): string[] {
+  const unknown = suffixes.filter((word) => word.value === undefined).map((word) => word.source)
+  const inside = into.map((word) => ({ ...word, below: true }))
+  return [
+    ...unknown,
+    ...riskySuffixes(
+      suffixes.flatMap((word) => word.value ?? []),
+      inside,
+    ),
+  ]
 }
 
 /** Through a link its target can be written to, so the target counts as edited too, from where the link will be. */
@@ -113,7 +172,12 @@ function judgeLink(words: readonly Word[]): Verdict {
     return ["", "/.."].map((up) => literalWord(`${link.home ? "~" : ""}${link.value}${up}/${source.value}`))
   })
   return verdict("writes", {
-    files: [...edits([...options.operands, ...targets, ...options.attached]), ...edits(fromLink)],
+    files: [
+      ...edits([...options.operands, ...targets, ...options.attached], { into: sources }),
+      ...edits(fromLink),
+      ...reads([...sources, ...fromLink], { recursive: true }),
+    ],
+    ...hiddenIn("The option", backupsIn(valuesOf(options, "-S", "--suffix"), options.operands)),
   })
 }
 
@@ -125,7 +189,7 @@ function judgeUnzip(words: readonly Word[]): Verdict {
   return verdict(listing && options.strange.length === 0 ? "reads" : "writes", {
     files: [
       ...reads(archive ? [archive] : []),
-      ...(listing ? [] : edits(into.length > 0 ? into : [here], { recursive: true })),
+      ...(listing ? [] : edits(into.length > 0 ? into : [here], { recursive: true, fromInput: true })),
     ],
   })
 }
@@ -161,12 +225,21 @@ function judgeTar(words: readonly Word[]): Verdict {
     const into = directories.length > 0 ? directories : [here]
     const absolute = hasOption(options, "-P", "--absolute-names") ? [editsAnything] : []
     return verdict("writes", {
-      files: [...files, ...reads(archives), ...edits(into, { recursive: true }), ...absolute],
+      files: [
+        ...files,
+        ...reads(archives),
+        ...edits(into, { recursive: true, fromInput: true }),
+        ...absolute,
+      ],
       ...hidden,
     })
   }
   return verdict("writes", {
-    files: [...files, ...edits(archives), ...reads(options.operands, { recursive: true })],
+    files: [
+      ...files,
+      ...edits(archives),
+      ...reads(options.operands, { recursive: true, follows: hasOption(options, "-h") }),
+    ],
     ...hidden,
   })
 }
@@ -189,7 +262,11 @@ function judgeRsync(words: readonly Word[]): Verdict {
     .map((word) => word.source)
   return verdict("writes", {
     files: [
-      ...reads(options.operands.slice(0, -1), { recursive: true }),
+      ...reads(options.operands.slice(0, -1), {
+        recursive: true,
+        spreads: true,
+        follows: hasOption(options, "-L", "-k"),
+      }),
       ...edits(options.operands.slice(-1), { recursive: true }),
       ...edits(options.attached),
     ],
@@ -207,8 +284,8 @@ function judgePatch(words: readonly Word[]): Verdict {
   const directories = valuesOf(options, "-d", "--directory")
   return verdict("writes", {
     files: [
-      editsAnything,
-      ...reads(valuesOf(options, "-i", "--input")),
+      editsFromInput,
+      ...reads([...valuesOf(options, "-i", "--input"), ...options.operands]),
       ...edits([...valuesOf(options, "-o", "--output", "-r"), ...options.operands, ...options.attached]),
       ...directories.map((word) => ({ access: "directory" as const, word })),
     ],
@@ -218,96 +295,7 @@ function judgePatch(words: readonly Word[]): Verdict {
 function splits(words: readonly Word[]): Verdict {
   const options = readOptions(words, { lenient: true, valued: "abClnfkst", danger: { long: "filter" } })
   return verdict("writes", {
-    files: [...reads(options.operands.slice(0, 1)), ...edits(options.operands.slice(1)), editsAnything],
+    files: [...reads(options.operands.slice(0, 1)), ...edits(options.operands.slice(1)), editsFromInput],
     ...hiddenIn("split", options.dangerous),
-  })
-}
-
-const curlTable: OptionTable = {
-  short: "sSfLkvIgiNGO#0123463ajlnpqRJZ",
-  valued: "oHXdAebcKTuxmFrwyYzCDEtPQUh",
-  long: "silent show-error fail location insecure verbose head include compressed get remote-name fail-with-body no-progress-meter http1.1 http2",
-  longValued:
-    "output header request data data-raw data-binary data-urlencode json user-agent user max-time connect-timeout retry url referer form form-string output-dir cookie cookie-jar upload-file write-out cert key cacert proxy",
-  danger: { short: "K", long: "config engine libcurl" },
-}
-
-/** Also a way out: what it sends may be read from files. */
-function judgeCurl(words: readonly Word[]): Verdict {
-  const options = readOptions(words, curlTable)
-  const written = valuesOf(options, "-o", "--output", "--output-dir", "-c", "--cookie-jar", "-D")
-  const sent = valuesOf(
-    options,
-    "-d",
-    "--data",
-    "--data-binary",
-    "--data-urlencode",
-    "-F",
-    "--form",
-    "-H",
-    "--header",
-    "--json",
-  )
-    .filter((word) => word.value === undefined || /(?:^|=)[@<]/.test(word.value))
-    .map((word) => pathAfter(word, /^[^@<]*[@<]/))
-  const files = valuesOf(
-    options,
-    "-T",
-    "--upload-file",
-    "--key",
-    "--cert",
-    "-E",
-    "--cacert",
-    "-b",
-    "--cookie",
-  )
-  const local = options.operands
-    .filter((word) => /^file:/i.test(word.value ?? ""))
-    .map((word) => pathAfter(word, /^file:(?:\/\/[^/]*)?/i))
-  return verdict("writes", {
-    files: [
-      ...edits(written),
-      ...(hasOption(options, "-O", "--remote-name", "-J") ? edits([here]) : []),
-      ...reads([...sent, ...files, ...local, ...options.attached]),
-    ],
-    ...hiddenIn("curl", [...options.dangerous, ...options.strange]),
-  })
-}
-
-function pathAfter(word: Word, start: RegExp): Word {
-  return word.value === undefined ? word : literalWord(word.value.replace(start, ""))
-}
-
-function judgeWget(words: readonly Word[]): Verdict {
-  const options = readOptions(words, {
-    short: "qvcNSrkpxnHdEKmLb",
-    valued: "OoaPitTUQlAReB",
-    long: "quiet verbose continue no-verbose recursive no-check-certificate server-response spider",
-    longValued:
-      "output-document output-file append-output directory-prefix input-file timeout tries user-agent header post-data post-file body-file",
-    danger: { short: "e", long: "execute use-askpass config" },
-  })
-  const written = valuesOf(
-    options,
-    "-O",
-    "--output-document",
-    "-o",
-    "--output-file",
-    "-a",
-    "--append-output",
-    "-P",
-    "--directory-prefix",
-  )
-  const named = valuesOf(options, "-O", "--output-document", "-P", "--directory-prefix").length > 0
-  return verdict("writes", {
-    files: [
-      ...edits(written),
-      ...(named ? [] : edits([here])),
-      ...reads([
-        ...valuesOf(options, "-i", "--input-file", "--post-file", "--body-file"),
-        ...options.attached,
-      ]),
-    ],
-    ...hiddenIn("wget", [...options.dangerous, ...options.strange]),
   })
 }

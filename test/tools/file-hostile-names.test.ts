@@ -1,0 +1,68 @@
+import { writeFile } from "node:fs/promises"
+import { join } from "node:path"
+import { expect, test } from "vitest"
+import { editTool } from "../../src/tools/edit.ts"
+import { globTool } from "../../src/tools/glob.ts"
+import { grepTool } from "../../src/tools/grep.ts"
+import { listTool } from "../../src/tools/list.ts"
+import { readTool } from "../../src/tools/read.ts"
+import { writeTool } from "../../src/tools/write.ts"
+import { toolContext } from "../support/tool-context.ts"
+
+const hostile = "a\nb\u001b[31m\u202etxt.sh"
+const shown = String.raw`"a\nb\u001b[31m\u202etxt.sh"`
+const files = { [hostile]: "needle\n", "plain.txt": "needle\n", "dir\u0007/inner.txt": "x\n" }
+
+test("list, glob and grep show a name with control characters on one line, escaped", async () => {
+  await using context = await toolContext({ files })
+  const list = await context.call(listTool, {})
+  const [header, ...lines] = list.output.split("\n")
+  expect(header).toBe("./")
+  expect(lines.toSorted()).toEqual(
+    [`  ${shown}`, String.raw`  "dir\u0007"/`, "    inner.txt", "  plain.txt"].toSorted(),
+  )
+  const glob = await context.call(globTool, { pattern: "*" })
+  expect(glob.output.split("\n").toSorted()).toEqual(
+    [shown, String.raw`"dir\u0007/inner.txt"`, "plain.txt"].toSorted(),
+  )
+  const grep = await context.call(grepTool, { pattern: "needle" })
+  expect(grep.output.split("\n").toSorted()).toEqual(
+    ["", "1: needle", "1: needle", `${shown}:`, "plain.txt:"].toSorted(),
+  )
+})
+
+test("a file can be named as it was shown, and as it is", async () => {
+  await using context = await toolContext({ files })
+  for (const filePath of [shown, hostile]) {
+    const { title, output } = await context.call(readTool, { filePath })
+    expect(title).toBe(shown)
+    expect(output).toContain("needle")
+  }
+  const edited = await context.call(editTool, { filePath: shown, oldString: "needle", newString: "pin" })
+  expect(edited).toMatchObject({ title: shown, output: `Edited ${shown} at line 1.` })
+  expect((await context.call(grepTool, { pattern: "pin", path: shown })).output).toContain("1: pin")
+  expect((await context.call(listTool, { path: String.raw`"dir\u0007"` })).output).toContain("inner.txt")
+  expect(context.asked.every(({ patterns }) => !patterns.includes(shown))).toBe(true)
+})
+
+test("sentences about such a file are one line too", async () => {
+  await using context = await toolContext({ files })
+  const failed = (promise: Promise<unknown>) => promise.then(String, (error: Error) => error.message)
+  const said = [
+    await failed(context.call(readTool, { filePath: `${hostile}x` })),
+    await failed(context.call(writeTool, { filePath: hostile, content: "" })),
+    await failed(context.call(editTool, { filePath: `${hostile}y`, oldString: "a", newString: "b" })),
+    await failed(context.call(readTool, { filePath: "dir\u0007" })),
+    await failed(context.call(listTool, { path: hostile })),
+  ]
+  for (const one of said) expect(one).not.toMatch(/[\p{Cc}\u202e]/u)
+  expect(said[0]).toContain(`Did you mean ${shown}?`)
+})
+
+test("a near name is told escaped, and one that may not be read not at all", async () => {
+  await using context = await toolContext({
+    rules: { "*": "allow", read: { "*": "allow", "*key*": "deny" } },
+  })
+  await writeFile(join(context.root, "key1"), "")
+  await expect(context.call(readTool, { filePath: "kez1" })).rejects.toThrow(/Use glob or list/)
+})

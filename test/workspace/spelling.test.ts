@@ -1,0 +1,110 @@
+import { lstat, mkdir, readdir, realpath, symlink, writeFile } from "node:fs/promises"
+import { dirname, join } from "node:path"
+import { describe, expect, test } from "vitest"
+import { defaultRules } from "../../src/config/default-rules.ts"
+import { evaluate } from "../../src/session/index.ts"
+import { foldName } from "../../src/workspace/guarded-names.ts"
+import { realPath } from "../../src/workspace/real-path.ts"
+import { type Disk, Spelling } from "../../src/workspace/spelling.ts"
+import { temporaryDirectory } from "../support/temporary-directory.ts"
+
+/** A directory as a disk shows it that does not mind the case; `short` gives other names, as some disks do to long ones. */
+function forgiving(base: string, short: Record<string, string> = {}) {
+  const asked: string[] = []
+  const actual = async (path: string): Promise<string> => {
+    if (path === base || !path.startsWith(`${base}/`)) return path
+    const directory = await actual(dirname(path))
+    const name = path.slice(dirname(path).length + 1)
+    const long = short[name.toUpperCase()] ?? name
+    const found = (await readdir(directory)).find((one) => foldName(one) === foldName(long))
+    return join(directory, found ?? name)
+  }
+  const disk: Disk = {
+    lstat: async (path) => lstat(await actual(path)),
+    readdir: async (path) => {
+      asked.push(path)
+      return readdir(await actual(path))
+    },
+  }
+  return { disk, actual, asked }
+}
+
+async function project() {
+  const temporary = await temporaryDirectory()
+  const base = await realpath(temporary.path)
+  await mkdir(join(base, "Src/deep"), { recursive: true })
+  await writeFile(join(base, ".env"), "")
+  await writeFile(join(base, "Src/deep/id_rsa"), "")
+  await writeFile(join(base, "a long credentials.json"), "")
+  await symlink("Src", join(base, "Link"))
+  return { base, [Symbol.asyncDispose]: () => temporary[Symbol.asyncDispose]() }
+}
+
+describe.each(["that has to be searched", "that says how a name is spelled"])("on a disk %s", (kind) => {
+  const spellingOf = (base: string) => {
+    const { disk, actual } = forgiving(base, { "ALONGC~1.JSO": "a long credentials.json" })
+    return new Spelling(kind === "that has to be searched" ? disk : { ...disk, spelled: actual })
+  }
+
+  test.each([
+    [".ENV", ".env"],
+    [".Env", ".env"],
+    [".env", ".env"],
+    ["sRC/DEEP/Id_Rsa", "Src/deep/id_rsa"],
+    ["src/../.ENV", ".env"],
+    ["Link/DEEP/ID_RSA", "Src/deep/id_rsa"],
+    ["ALONGC~1.JSO", "a long credentials.json"],
+    ["SRC/New.txt", "Src/New.txt"],
+    ["New/Other", "New/Other"],
+  ])("%s is %s", async (given, expected) => {
+    await using place = await project()
+    const { path } = await realPath(join(place.base, given), spellingOf(place.base))
+    expect(path).toBe(join(place.base, expected))
+  })
+
+  test("a secret is asked about however it is spelled", async () => {
+    await using place = await project()
+    for (const given of [".ENV", "SRC/deep/ID_RSA"]) {
+      const { path } = await realPath(join(place.base, given), spellingOf(place.base))
+      expect(evaluate("read", path.slice(place.base.length + 1), defaultRules).action).toBe("ask")
+    }
+  })
+})
+
+test("two names that differ only in how an accent is put together are both kept as given", async () => {
+  await using place = await project()
+  await writeFile(join(place.base, "caf\u00e9.txt"), "")
+  const { path } = await realPath(
+    join(place.base, "cafe\u0301.txt"),
+    new Spelling(forgiving(place.base).disk),
+  )
+  expect(path).toBe(join(place.base, "cafe\u0301.txt"))
+})
+
+test("a directory that minds the case is listed never, and asked about other spellings once", async () => {
+  await using place = await project()
+  let looks = 0
+  const disk: Disk = {
+    lstat: (path) => {
+      looks++
+      return lstat(path)
+    },
+    readdir: () => Promise.reject(new Error("It was listed.")),
+  }
+  const spelling = new Spelling(disk)
+  const path = join(place.base, "Src/deep/id_rsa")
+  expect(await realPath(path, spelling)).toMatchObject({ path })
+  looks = 0
+  expect(await realPath(path, spelling)).toMatchObject({ path })
+  expect(looks).toBe(path.split("/").length - 1)
+  const upper = join(place.base, "SRC")
+  expect(await realPath(upper, spelling)).toMatchObject({ path: upper, stats: undefined })
+})
+
+test("of two files whose names differ in case each keeps its own, where a disk has both", async () => {
+  await using place = await project()
+  await writeFile(join(place.base, ".ENV"), "another")
+  for (const name of [".env", ".ENV"]) {
+    expect(await realPath(join(place.base, name))).toMatchObject({ path: join(place.base, name) })
+  }
+})
