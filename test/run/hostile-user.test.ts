@@ -249,7 +249,6 @@ test.each(unreadable)("a tool that throws something %s fails alone", async (_, t
 
 // H11
 test("a model that gives nothing for ever has stalled, whoever wrote it", async () => {
-  // biome-ignore lint/correctness/useYield: it never gives anything
   const models = ownModel(async function* () {
     await new Promise(() => {})
   })

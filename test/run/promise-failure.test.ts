@@ -291,7 +291,7 @@ test("a tool that prints after its result does not spoil the run", async () => {
   const chatty = tool("chatty", {
     async execute(_, context) {
       context.print("In time.\n")
-      over.promise.then(() => {
+      void over.promise.then(() => {
         context.print("Too late.\n")
         context.progress({ title: "Too late." })
       })

@@ -1,6 +1,8 @@
-import { readdir, readFile } from "node:fs/promises"
+import { execFile } from "node:child_process"
+import { appendFile, chmod, mkdir, readdir, readFile, stat, writeFile } from "node:fs/promises"
 import { join } from "node:path"
 import { setTimeout as sleep } from "node:timers/promises"
+import { promisify } from "node:util"
 import { describe, expect, test } from "vitest"
 import { bashTool } from "../../src/tools/bash.ts"
 import { toolContext } from "../support/tool-context.ts"
@@ -144,6 +146,73 @@ describe("the environment", () => {
     })
     await context.call(bashTool, { command: "cd fake && git status; ls" })
     expect(await readdir(join(context.root, "fake"))).not.toContain("ran")
+  })
+})
+
+describe("what is let through where nothing may be edited", () => {
+  const rules = { "*": "allow", edit: "deny", read: { "*": "allow", ".env": "ask" } } as const
+
+  test.each([
+    "declare -a x='($(touch made))'",
+    "x=(1); declare x='($(touch made))'",
+    "y='($(touch made))'; f() { local -a x=\"$y\"; }; f",
+    "(make() { :; }); make made",
+    "make() { :; }; unset -f make; make made",
+    "make() { :; }; command make made",
+    "find . -maxdepth 0 -exec sed -e s/a/X/ + -inum a.txt -size \\;",
+    "y='a.txt -fprint made'; find . -name $y",
+    "printf 'x%n' PATH; ls",
+    "y='1 --output=made'; sort -k $y a.txt",
+  ])("%j changes nothing", async (command) => {
+    await using context = await toolContext({
+      rules,
+      git: true,
+      files: { "a.txt": "a\n", Makefile: "made:\n\ttouch made\n", "1/ls": "#!/bin/sh\n: > made\n" },
+    })
+    await chmod(join(context.root, "1/ls"), 0o755)
+    await context.call(bashTool, { command }).catch(() => undefined)
+    expect(await readdir(context.root)).not.toContain("made")
+    expect(await readFile(join(context.root, "a.txt"), "utf8")).toBe("a\n")
+  })
+
+  test.each([
+    ["core", "fsmonitor", "git status"],
+    ["diff", "external", "git diff"],
+    ['diff "x"', "textconv", "git diff"],
+    ['diff "x"', "command", "git diff"],
+    ['filter "x"', "clean", "git status"],
+    ["core", "hooksPath", "git status"],
+    ["include", "path", "git diff"],
+  ])("a repository's own config [%s] %s has git run nothing", async (section, key, command) => {
+    await using context = await toolContext({
+      rules,
+      git: true,
+      files: { "a.txt": "a\n", ".gitattributes": "*.txt diff=x filter=x\n" },
+    })
+    const trace = join(context.root, "ran")
+    const program = join(context.root, "program/post-index-change")
+    await mkdir(join(context.root, "program"))
+    await writeFile(program, `#!/bin/sh\n: > '${trace}'\n`)
+    await chmod(program, 0o755)
+    const git = (...args: string[]) => promisify(execFile)("git", ["-C", context.root, ...args])
+    await git("add", "a.txt")
+    await writeFile(join(context.root, "a.txt"), "b\n")
+    await writeFile(join(context.root, ".git/more"), `[diff]\n\texternal = ${program}\n`)
+    const value = key === "hooksPath" ? join(context.root, "program") : key === "path" ? "more" : program
+    await appendFile(join(context.root, ".git/config"), `[${section}] ${key} = ${value}\n`)
+    await context.call(bashTool, { command }).catch(() => undefined)
+    await expect(stat(trace)).rejects.toThrow()
+  })
+
+  test("a repository as people have it is read without a question", async () => {
+    await using context = await toolContext({ rules, git: true, files: { "a.txt": "a\n" } })
+    await appendFile(
+      join(context.root, ".git/config"),
+      '[remote "origin"]\n\turl = git@example.org:a/b.git\n\tfetch = +refs/heads/*:refs/remotes/origin/*\n[filter "lfs"]\n\tclean = git-lfs clean -- %f\n',
+    )
+    const { output } = await context.call(bashTool, { command: "git status --short && git diff" })
+    expect(output).toContain("?? a.txt")
+    expect(context.questions).toEqual([])
   })
 })
 

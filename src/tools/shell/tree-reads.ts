@@ -3,7 +3,7 @@ import { readdir, readFile, stat } from "node:fs/promises"
 import { basename, dirname, join } from "node:path"
 import { isGuardedName } from "../../workspace/guarded-names.ts"
 import { isInside } from "../../workspace/inside.ts"
-import { nameOf } from "../found-files.ts"
+import { nameOf, skippedDirectories } from "../found-files.ts"
 import type { WantsContext } from "../tool.ts"
 import type { FileWant } from "./analyse.ts"
 import type { FilePlaces, FoundPlace } from "./places.ts"
@@ -13,6 +13,28 @@ const namesMax = 100_000
 /** As many files as a person is shown in one question. */
 const shownMax = 20
 const ignoreBytesMax = 64 * 1024
+
+const lookedAtMax = 5_000
+
+/** Names in the workspace that may not be edited, for commands that change whatever they like in it. */
+export async function deniedEdits(context: Pick<WantsContext, "workspace" | "decide">): Promise<string[]> {
+  const denies = (name: string) => context.decide({ permission: "edit", patterns: [name] }) === "deny"
+  if (denies("*")) return []
+  const found: string[] = []
+  const queue = [context.workspace.root]
+  let names = 0
+  for (let path = queue.shift(); path !== undefined && names < lookedAtMax; path = queue.shift()) {
+    const entries = await readdir(path, { withFileTypes: true }).catch((): Dirent[] => [])
+    names += entries.length
+    for (const entry of entries) {
+      if (skippedDirectories.includes(entry.name)) continue
+      const name = nameOf(join(path, entry.name), context)
+      if (entry.isDirectory()) queue.push(join(path, entry.name))
+      found.push(...(entry.isDirectory() ? [`${name}/*`] : [name]).filter(denies))
+    }
+  }
+  return found.slice(0, shownMax)
+}
 
 type Found = Omit<FilePlaces, "unknown">
 

@@ -5,6 +5,7 @@ import { analyse, type CommandWant, type FileWant, type ShellWants } from "./ana
 import { programOfRepository } from "./git-repository.ts"
 import { loadParse } from "./parse.ts"
 import { type FilePlaces, type FoundPlace, placesOf } from "./places.ts"
+import { deniedEdits } from "./tree-reads.ts"
 
 export interface ShellCall {
   command: string
@@ -111,7 +112,10 @@ async function fileWants(files: readonly FileWant[], { call, context, home }: Fi
   const gathered = new Gathered(call.metadata)
   const text = call.command
   for (const file of files.filter((one) => one.access !== "repository")) {
-    if (file.word === undefined) gathered.add(file.access, "*")
+    if (file.word === undefined) {
+      gathered.add(file.access, "*")
+      for (const name of await deniedEdits(context)) gathered.add(file.access, name)
+    }
     const { places, unknown, wholes } = await placesOf(file, { context, home })
     if (unknown) gathered.unknown(file, text)
     for (const place of places) gathered.place(file, place)
