@@ -102,7 +102,13 @@ async function oneTry(plan: Step, request: ModelRequest): Promise<Asked> {
   const { run } = plan
   const answer = new Answer(plan)
   // A model that is deaf to the signal is given up too.
-  await withGrace(listen(plan, request, answer), run.signal, run.engine.timing.toolGraceMs)
+  const idle = idleWatch(plan)
+  try {
+    const listening = listen(plan, request, answer, idle.heard)
+    await Promise.race([withGrace(listening, run.signal, run.engine.timing.toolGraceMs), idle.stalled])
+  } finally {
+    idle.stop()
+  }
   run.signal.throwIfAborted()
   const ops = [...(await answer.endOps()), ...accountOps(plan, answer)]
   const { calls } = answer
@@ -112,13 +118,37 @@ async function oneTry(plan: Step, request: ModelRequest): Promise<Asked> {
   return { calls, ops: [] }
 }
 
-async function listen(plan: Step, request: ModelRequest, answer: Answer): Promise<void> {
+/** Models watch over their own silence; this is for one that does not, so it is twice as patient. */
+function idleWatch(plan: Step): { heard: () => void; stalled: Promise<never>; stop: () => void } {
+  const { idleTimeoutMs } = plan.setup.loaded.config
+  const { providerID, modelID } = plan.model.ref
+  const silent = Promise.withResolvers<never>()
+  silent.promise.catch(() => {})
+  let hasHeard = true
+  const timer = setInterval(() => {
+    if (hasHeard) hasHeard = false
+    else
+      silent.reject(
+        new ModelError("stalled", `${providerID}/${modelID} said nothing for ${idleTimeoutMs} ms.`),
+      )
+  }, idleTimeoutMs * 2)
+  return {
+    heard: () => {
+      hasHeard = true
+    },
+    stalled: silent.promise,
+    stop: () => clearInterval(timer),
+  }
+}
+
+async function listen(plan: Step, request: ModelRequest, answer: Answer, heard: () => void): Promise<void> {
   const { signal } = plan.run
   plan.run.tellAsking()
   let sliceEnd = performance.now() + sliceMs
   let taken = 0
   for await (const event of plan.model.stream(request)) {
     if (signal.aborted) return
+    heard()
     answer.take(event)
     if (++taken % eventsPerLook !== 0 || performance.now() < sliceEnd) continue
     await setImmediate()

@@ -1,6 +1,7 @@
 import type { JsonObject } from "../protocol/index.ts"
 import { cleanDeep } from "../session/index.ts"
 import type { Tool } from "../tools/tool.ts"
+import { errorText } from "./error-text.ts"
 
 export type CallInput =
   | { ok: true; tool: Tool; value: unknown; input: JsonObject }
@@ -26,7 +27,11 @@ export function callInput(tools: ReadonlyMap<string, Tool>, call: { tool: string
       input: shown,
     }
   }
-  const result = tool.input.safeParse(input)
+  const result = checked(tool, input)
+  if (result instanceof BrokenSchema) {
+    const error = `The input of ${tool.name} could not be checked, since the tool is broken: ${result.message}`
+    return { ok: false, error, input }
+  }
   if (result.success) return { ok: true, tool, value: result.data, input }
   const issues = result.error.issues
     .slice(0, 5)
@@ -35,6 +40,18 @@ export function callInput(tools: ReadonlyMap<string, Tool>, call: { tool: string
     ok: false,
     error: `The input of ${tool.name} is not valid. ${issues.join("; ")}. Call it again with these mended.`,
     input,
+  }
+}
+
+class BrokenSchema extends Error {
+  override name = "BrokenSchema"
+}
+
+function checked(tool: Tool, input: JsonObject) {
+  try {
+    return tool.input.safeParse(input)
+  } catch (error) {
+    return new BrokenSchema(errorText(error))
   }
 }
 

@@ -20,6 +20,12 @@ export async function storedFile(part: PartBody, options: FileAccess & { store: 
   if (part.type !== "file") return part
   const bytes = await bytesOf(part.url, options)
   if (!bytes) return part
+  if (bytes.byteLength === 0 && !part.mime.startsWith("text/")) {
+    throw new StemmaError(
+      "invalid",
+      `${part.filename ?? "The file"} is empty. Send one with something in it.`,
+    )
+  }
   if (bytes.byteLength > fileBytesMax) {
     throw new StemmaError(
       "invalid",

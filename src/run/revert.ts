@@ -35,19 +35,18 @@ export async function markRevert(run: Run, mark: RevertMark): Promise<Reverted> 
   // Checks the part, too.
   revertPlan(items, mark, { newID: run.engine.newID })
   const { snapshots } = run.project
-  // A second revert starts from the files as they were before the first one.
-  if (known) await restoreMarked(run, known)
   const before = known?.snapshot ?? (await snapshots.take())
+  const bare: Revert = { ...mark, ...(before !== undefined && { snapshot: before }) }
+  // The mark comes first: a process that dies in between leaves one that can be taken back.
+  if (!known) await run.writer.commit([{ op: "session.patch", sessionID, set: { revert: bare } }])
+  // A second revert starts from the files as they were before the first one.
+  else await restoreMarked(run, known)
   const restored = await restoreFiles(snapshots, changedFiles(items, mark))
   const after = await snapshots.take()
   const isKnown = before !== undefined && after !== undefined
   const diffs = isKnown ? await snapshots.diff(before, after, restored.files) : []
   const summary = summaryOf(mergeDiffs(run.session.summary?.diffs ?? [], diffs))
-  const revert: Revert = {
-    ...mark,
-    ...(before !== undefined && { snapshot: before }),
-    ...(diffs.length > 0 && { diff: diffText(diffs) }),
-  }
+  const revert: Revert = { ...bare, ...(diffs.length > 0 && { diff: diffText(diffs) }) }
   const { notice = snapshotNotice(run) } = restored
   await run.writer.commit([
     { op: "session.patch", sessionID, set: { revert, ...(diffs.length > 0 && { summary }) } },
@@ -68,7 +67,14 @@ export async function clearRevert(run: Run): Promise<Reverted> {
   if (!revert) return { session: run.session, files: [] }
   const { snapshots } = run.project
   const before = await snapshots.take()
+  const changed = before === undefined ? [] : await changedSince(run, revert, before)
   const restored = await restoreMarked(run, revert)
+  if (changed.length > 0) {
+    const said = `These files had been changed since the revert, and were overwritten: ${changed.join(", ")}.`
+    restored.notice = [said, `How they were is in the snapshot ${before}.`, restored.notice]
+      .filter(Boolean)
+      .join(" ")
+  }
   const after = await snapshots.take()
   const isKnown = before !== undefined && after !== undefined
   const diffs = isKnown ? await snapshots.diff(before, after, restored.files) : []
@@ -77,6 +83,19 @@ export async function clearRevert(run: Run): Promise<Reverted> {
     { op: "session.patch", sessionID, set: { revert: null, ...(diffs.length > 0 && { summary }) } },
   ])
   return { session: await store.session(sessionID), ...restored }
+}
+
+/** The files of a revert that are no longer as it left them: somebody has worked on them. */
+async function changedSince(run: Run, revert: Revert, now: string): Promise<string[]> {
+  const { snapshots } = run.project
+  const items = await itemsFrom(run.engine.store, run.sessionID, revert.messageID)
+  const files = changedFiles(items, revert)
+  const found: string[] = []
+  for (const [snapshot, names] of Map.groupBy(files.keys(), (file) => files.get(file)!)) {
+    const differing = new Set(await snapshots.changed(snapshot, now).catch((): string[] => []))
+    found.push(...names.filter((name) => differing.has(name)))
+  }
+  return found
 }
 
 /** What makes a revert real, for the commit that takes the next prompt. */

@@ -12,6 +12,7 @@ import type { Op } from "../stores/commit.ts"
 import { PermissionRefused } from "./approvals.ts"
 import { askModel } from "./ask-model.ts"
 import { doomLoop } from "./doom-loop.ts"
+import { errorText } from "./error-text.ts"
 import type { OpenMessage } from "./open-message.ts"
 import { openStep } from "./open-step.ts"
 import { Aborted, Closing, type Run } from "./run.ts"
@@ -188,7 +189,7 @@ function endOf(reason: unknown): { finish: string; text: string } {
 function messageErrorOf(reason: unknown, open: OpenMessage, redact: (text: string) => string): MessageError {
   const { providerID, modelID } = open.message
   if (reason instanceof ModelError) return reason.toMessageError({ providerID, modelID })
-  const message = redact(reason instanceof Error ? reason.message : String(reason))
+  const message = redact(errorText(reason))
   if (reason instanceof Aborted) return { name: "MessageAbortedError", data: { message } }
   if (reason instanceof Closing) return { name: "InterruptedError", data: { message } }
   if (reason instanceof BudgetRefused) return { name: "BudgetError", data: { message } }

@@ -6,6 +6,7 @@ import type { Tool, ToolResult, Wanted } from "../tools/tool.ts"
 import { PermissionRefused } from "./approvals.ts"
 import { callContext, shown } from "./call-context.ts"
 import { callInput } from "./call-input.ts"
+import { errorText } from "./error-text.ts"
 import { withGrace } from "./grace.ts"
 import { Aborted, Closing } from "./run.ts"
 import type { Step } from "./step-plan.ts"
@@ -101,7 +102,7 @@ async function runCall(step: Step, call: Call): Promise<{ endsRun: boolean }> {
     return { endsRun: false }
   } catch (error) {
     if (run.writer.signal.aborted) throw run.writer.signal.reason
-    await fail(errorText(error, run.signal), parsed.input, progress.metadata)
+    await fail(failureText(error, run.signal), parsed.input, progress.metadata)
     return { endsRun: error instanceof PermissionRefused && error.endsRun }
   }
 }
@@ -136,14 +137,14 @@ async function execute(step: Step, execution: Execution): Promise<ToolResult> {
     reads: run.reads,
   }
   const { toolGraceMs } = run.engine.timing
-  const wishes = await withGrace(tool.wants(value, shared), signal, toolGraceMs)
+  const wishes = await withGrace((async () => tool.wants(value, shared))(), signal, toolGraceMs)
   for (const wanted of wishes) await ask(wanted)
   if (await withGrace(mayWrite(tool, value), signal, toolGraceMs)) await step.snapshotBefore()
   signal.throwIfAborted()
   const { context, end, running } = callContext(step, { ...execution, shared, ask })
   await run.writer.commit([...open.flushOps(), open.putOp(running())])
   try {
-    return await withGrace(tool.execute(value, context), signal, toolGraceMs)
+    return await withGrace((async () => tool.execute(value, context))(), signal, toolGraceMs)
   } finally {
     end()
   }
@@ -159,6 +160,12 @@ async function settle(
 ): Promise<void> {
   const { run, open } = step
   const { result, progress } = done
+  if (typeof result !== "object" || result === null || typeof result.output !== "string") {
+    throw new Error("The tool gave no result with an output.")
+  }
+  if (result.attachments !== undefined && !Array.isArray(result.attachments)) {
+    throw new Error("The tool gave attachments that are no list.")
+  }
   const whole = cleanText(step.setup.redact(result.output))
   const limited = limitOutput(whole)
   const hash = limited.cut ? await run.engine.store.blobs.put(Buffer.from(whole)) : undefined
@@ -188,12 +195,11 @@ async function stored(step: Step, attachment: Attachment): Promise<Attachment> {
   return { ...attachment, url: `blob:${hash}` }
 }
 
-function errorText(error: unknown, signal: AbortSignal): string {
+function failureText(error: unknown, signal: AbortSignal): string {
   if (signal.aborted) {
     const reason: unknown = signal.reason
     if (reason instanceof Closing) return `interrupted: ${reason.message}`
     if (reason instanceof Aborted) return `aborted: ${reason.message}`
   }
-  if (error instanceof Error && error.message !== "") return error.message
-  return `The tool failed without saying why: ${String(error)}`
+  return errorText(error)
 }

@@ -3,12 +3,15 @@ import type { Agent } from "../config/agent.ts"
 import type { ModelTool } from "../models/model.ts"
 import type { JsonObject } from "../protocol/index.ts"
 import { isWhollyDenied, matchWildcard } from "../session/index.ts"
-import type { Tool } from "../tools/tool.ts"
+import type { DescribeContext, Tool } from "../tools/tool.ts"
 import type { Judge } from "./judge.ts"
 import type { Setup } from "./project.ts"
 
 /** The permission without which a tool is of no use, where it is not the tool's own name. */
 const permissionOf: Record<string, string> = { write: "edit" }
+
+/** How long a tool may take to describe itself. */
+const describeMs = 2000
 
 const schemas = new WeakMap<Tool, JsonObject>()
 
@@ -59,14 +62,37 @@ async function offer({ setup, agent, judge }: OfferOptions): Promise<Offer> {
     agent: agent.name,
     decide: (wanted: Parameters<Judge["decide"]>[0]) => judge.decide(wanted).action,
   }
-  const offered = await Promise.all(
-    chosen.map(async (tool) => ({
+  const described = await Promise.all(
+    chosen.map(async (tool) => {
+      const description = await describe(tool, context)
+      return description === undefined ? [] : [{ tool, description }]
+    }),
+  )
+  const usable = described.flat()
+  return {
+    tools: new Map(usable.map(({ tool }) => [tool.name, tool])),
+    offered: usable.map(({ tool, description }) => ({
       name: tool.name,
-      description: typeof tool.description === "string" ? tool.description : await tool.description(context),
+      description,
       inputSchema: schemaOf(tool),
     })),
-  )
-  return { tools: new Map(chosen.map((tool) => [tool.name, tool])), offered }
+  }
+}
+
+/** Undefined for a tool that cannot say what it is: the model does without it. */
+async function describe(tool: Tool, context: DescribeContext): Promise<string | undefined> {
+  const { description } = tool
+  if (typeof description === "string") return description
+  const late = Promise.withResolvers<undefined>()
+  const timer = setTimeout(late.resolve, describeMs, undefined)
+  try {
+    const text = await Promise.race([(async () => description(context))(), late.promise])
+    return typeof text === "string" ? text : undefined
+  } catch {
+    return undefined
+  } finally {
+    clearTimeout(timer)
+  }
 }
 
 function isOn(tool: string, switches: Record<string, boolean>): boolean {

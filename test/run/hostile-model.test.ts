@@ -13,7 +13,6 @@ async function results(session: SessionHandle): Promise<string[]> {
   )
 }
 
-// H1, H2, H4
 test("the agent plan neither writes nor shows secrets, whatever the shell is told", async () => {
   const commands = ["declare -a x='($(touch made))'", "(make() { :; }); make", "grep -r KEY ."]
   await using scene = await runScene({
@@ -27,7 +26,6 @@ test("the agent plan neither writes nor shows secrets, whatever the shell is tol
   expect((await results(session)).join()).not.toContain("hidden")
 })
 
-// H12
 test.each([
   [
     "an input that is nested too deep",
@@ -45,7 +43,6 @@ test.each([
   await assertValid(session)
 })
 
-// H13
 test("a title has no control characters and none that turn the writing around", async () => {
   await using scene = await runScene({
     config: { title: true },
@@ -57,7 +54,6 @@ test("a title has no control characters and none that turn the writing around", 
   expect((await session.info()).title).not.toMatch(/[\p{Cc}\u202a-\u202e\u2066-\u2069]/u)
 })
 
-// H14
 test("a session far below one that may not run commands may not, either", async () => {
   await using scene = await runScene({
     script: [{ calls: [{ tool: "bash", input: { command: "echo ran" } }] }, { text: "Done." }],
@@ -70,7 +66,6 @@ test("a session far below one that may not run commands may not, either", async 
   expect((await results(session))[0]).not.toContain("ran\n")
 })
 
-// H15
 test("a pipe that is sent along with a prompt is refused, not waited for", async () => {
   await using scene = await runScene({ script: [{ text: "Fine." }] })
   const pipe = join(scene.directory, "README")
@@ -93,7 +88,6 @@ test("a pipe that is sent along with a prompt is refused, not waited for", async
   expect(outcome).toBe("refused")
 })
 
-// H16
 test("whether a file outside is there is not told before a person agrees", async () => {
   await using scene = await runScene({
     config: { permission: {} },
@@ -113,7 +107,6 @@ test("whether a file outside is there is not told before a person agrees", async
   expect(there).toBe(absent)
 })
 
-// H23
 test("the token is not shown, even where everything is allowed", async () => {
   await using scene = await runScene({
     config: { permission: { "*": "allow" } },
@@ -134,7 +127,6 @@ test("the token is not shown, even where everything is allowed", async () => {
   expect((await results(session)).join()).not.toContain("the-token-itself")
 })
 
-// H24
 test("AGENTS.md with control characters gives a system prompt without them", async () => {
   await using scene = await runScene({
     files: { "AGENTS.md": "Be \u0000 brief.\u001b[2J" },

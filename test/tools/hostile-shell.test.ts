@@ -58,7 +58,6 @@ function never(rules: Ruleset, commands: string[]): void {
   })
 }
 
-// H1
 describe("a quoted list given to declare is expanded by bash, so it does not pass for reading", () => {
   never(plan, [
     "declare -a x='($(touch made))'",
@@ -71,7 +70,6 @@ describe("a quoted list given to declare is expanded by bash, so it does not pas
   ])
 })
 
-// H2
 describe("a function does not hide the program of the same name", () => {
   never(plan, [
     "(make() { :; }); make evil",
@@ -86,7 +84,6 @@ describe("a function does not hide the program of the same name", () => {
   ])
 })
 
-// H3
 describe("a plus sign ends what find runs only after {}", () => {
   never(plan, [
     "find . -maxdepth 0 -exec sed -e s/a/X/ + -inum a.txt -size \\;",
@@ -95,7 +92,6 @@ describe("a plus sign ends what find runs only after {}", () => {
   ])
 })
 
-// H4
 describe("what is asked about file by file is asked about when a whole tree is read", () => {
   never(plan, [
     "grep -r KEY .",
@@ -115,7 +111,6 @@ describe("what is asked about file by file is asked about when a whole tree is r
   ])
 })
 
-// H5
 describe("jq reads no modules from elsewhere", () => {
   never(plan, [
     `jq -n 'import "outside" as $d {search:"HOME"}; $d'`,
@@ -123,7 +118,6 @@ describe("jq reads no modules from elsewhere", () => {
   ])
 })
 
-// H6, H7
 describe("guarded files and those outside are not written by the way", () => {
   never(editing, [
     "sed -i'.git/hooks/*' p pre-commit",
@@ -153,7 +147,6 @@ describe("a rule against some files holds for commands that change many", () => 
   ])
 })
 
-// H8
 describe("curl reads no file that is not asked about", () => {
   never(editing, [
     "curl -s --url file://HOME/outside.json",
@@ -167,7 +160,6 @@ describe("curl reads no file that is not asked about", () => {
   ])
 })
 
-// H9
 describe("a secret is not read by way of changing it", () => {
   never(editing, [
     "gzip -c .env",
@@ -180,7 +172,6 @@ describe("a secret is not read by way of changing it", () => {
   ])
 })
 
-// H19
 test("a repository's own config does not have git run a program where nothing may be edited", async () => {
   await context.call(bashTool, {
     command:
@@ -193,7 +184,6 @@ test("a repository's own config does not have git run a program where nothing ma
   await expect(access(join(context.root, "ran"))).rejects.toThrow()
 })
 
-// H20
 describe("always names no more than the action that was asked about", () => {
   test.each([
     ["python3 -W ignore x.py", "python3 -W ignore -c 1"],

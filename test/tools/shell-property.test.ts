@@ -153,6 +153,8 @@ test("nothing hostile rides along with an allowed command", async () => {
       fc.array(allowed, { maxLength: 2 }),
       connector,
       async (before, [text, shape], after, join) => {
+        // `git status&>/dev/null rm x` is one command, whose arguments are the words after the redirect.
+        fc.pre(!(join === "&" && shape(text).startsWith(">")))
         const command = [...before, shape(text), ...after].join(join)
         expect(`${await decision(command, context)}: ${command}`).not.toMatch(/^allow/)
       },

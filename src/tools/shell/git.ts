@@ -152,7 +152,7 @@ function signaturesIn(words: readonly Word[]): string[] {
  */
 function contentsIn(name: string, options: Options): FileUse[] {
   const named = options.operands.map((word) => {
-    const [, path] = /^[^:]+:(?!\/\/)(.+)$/s.exec(word.value ?? "") ?? []
+    const [, path] = /^[^:]*:(?:[0-3]:)?(?![/(])(.+)$/s.exec(word.value ?? "") ?? []
     return path === undefined ? { word, ifThere: true } : { word: literalWord(path) }
   })
   const loose = hasLong(options, "no-index") || (name === "grep" && hasLong(options, "untracked"))

@@ -94,7 +94,7 @@ function judgeEnv(words: readonly Word[]): Verdict {
   const elsewhere = hasOption(options, "-C", "--chdir")
   const steering = rest.slice(0, count).filter((_, index) => kinds[index] === "steering")
   // Without the variables that the shell was started with, git is no longer told to run nothing.
-  const bare = hasOption(options, "-i", "-u", "--ignore-environment", "--unset") || rest[0]?.value === "-"
+  const bare = hasOption(options, "-i", "-u", "--ignore-environment", "--unset") || words[0]?.value === "-"
   const unknown = (bare || kinds.some((kind) => kind !== "harmless")) && rest.length > count
   return verdict(unknown ? "runs" : "reads", {
     files: valuesOf(options, "-C", "--chdir").map((word) => ({ access: "directory", word })),
