@@ -83,7 +83,7 @@ function requestOf(plan: Step): ModelRequest {
 
 const outputTokensMax = 32_000
 /** What a fast model says is there all at once: after this long others get their turn, and those who listen theirs. */
-const sliceMs = 5
+const sliceMs = 10
 const eventsPerLook = 16
 const goOnText = "[Your answer was cut off here. Go on from where it ends; do not repeat it.]"
 
@@ -143,11 +143,20 @@ function idleWatch(plan: Step): { heard: () => void; stalled: Promise<never>; st
 
 async function listen(plan: Step, request: ModelRequest, answer: Answer, heard: () => void): Promise<void> {
   const { signal } = plan.run
+  // Looking at the signal for each event costs as much as the event.
+  let isOver = signal.aborted
+  signal.addEventListener(
+    "abort",
+    () => {
+      isOver = true
+    },
+    { once: true },
+  )
   plan.run.tellAsking()
   let sliceEnd = performance.now() + sliceMs
   let taken = 0
   for await (const event of plan.model.stream(request)) {
-    if (signal.aborted) return
+    if (isOver) return
     heard()
     answer.take(event)
     if (++taken % eventsPerLook !== 0 || performance.now() < sliceEnd) continue

@@ -30,6 +30,8 @@ export class Run {
   readonly reads: ReadMemory
   /** The row as it was last read; fields that this run changes are kept up to date. */
   session: Session
+  /** The row was read a moment ago, with the claim, and nobody has asked for the rules in it yet. */
+  isRowFresh = true
   /** Steps of the present turn. */
   steps = 0
   /** Calls of the present turn, settled, in order: what a doom loop is found in. */

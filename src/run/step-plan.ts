@@ -40,12 +40,17 @@ export async function planStep(
   const setup = await run.setup()
   const agent = findAgent(setup, user.agent)
   const model = await setup.models.get(`${user.model.providerID}/${user.model.modelID}`)
+  const session = async () => {
+    if (!run.isRowFresh) return run.engine.store.session(run.sessionID)
+    run.isRowFresh = false
+    return run.session
+  }
   const judgeBy = async (known: Promise<readonly Grant[]>) =>
     loadJudge({
       store: run.engine.store,
       projects: run.engine.projects,
       setup,
-      session: await run.engine.store.session(run.sessionID),
+      session: await session(),
       agent,
       tools: user.tools,
       grants: await known,
