@@ -55,10 +55,6 @@ export class Coordinator {
     return this.#active.get(sessionID)?.isExclusive === false
   }
 
-  get running(): string[] {
-    return [...this.#active.keys()]
-  }
-
   /** Does the work of accepting a prompt, unless this process is closing. */
   async accept<T>(work: () => Promise<T>): Promise<T> {
     if (this.isDraining) {
@@ -85,11 +81,6 @@ export class Coordinator {
     if (!run?.isInTurn) return false
     run.abort(reason)
     return true
-  }
-
-  /** What a person has allowed for good may settle questions elsewhere. */
-  recheckApprovals(): void {
-    for (const { run } of this.#active.values()) run?.approvals.recheck().catch(this.#engine.warn)
   }
 
   /** Writes a session outside a run. `conflict` while one is going. */

@@ -11,7 +11,6 @@ export class RunWriter {
   readonly #store: Store
   readonly #lease: LeaseKeeper
   readonly #failed = new AbortController()
-  #last: Promise<unknown> = Promise.resolve()
 
   constructor(store: Store, lease: LeaseKeeper) {
     this.#store = store
@@ -44,7 +43,6 @@ export class RunWriter {
     this.#failed.signal.throwIfAborted()
     this.#lease.check()
     const done = this.#store.commit({ ops, fences: { [this.sessionID]: this.#lease.fence } })
-    this.#last = done.catch(() => {})
     try {
       return await done
     } catch (error) {
@@ -62,11 +60,6 @@ export class RunWriter {
   /** The session is gone, or somebody else's: nothing more is written. */
   lose(): void {
     this.#lease.lose()
-  }
-
-  /** Waits until everything handed in so far is decided. */
-  async settled(): Promise<void> {
-    await this.#last
   }
 }
 
