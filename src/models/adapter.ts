@@ -17,6 +17,7 @@ import { createPromptConverter, type PromptConverter } from "./prompt.ts"
 import { providerOptions, reasoningLevel, type Variants } from "./provider-options.ts"
 import type { Api } from "./providers.ts"
 import type { Redact } from "./redact-secrets.ts"
+import type { SentBodies } from "./sent-bodies.ts"
 import { Turnstile } from "./turnstile.ts"
 
 export interface AdapterOptions {
@@ -35,6 +36,8 @@ export interface AdapterOptions {
   keyName?: string
   /** False where the server refuses a request with earlier reasoning in it. */
   takesReasoning?: boolean
+  /** Where it is given, long contexts are not written whole each time. */
+  bodies?: SentBodies
 }
 
 /** A model of the AI SDK as ours. Only this file and `prompt.ts` know that interface. */
@@ -134,11 +137,15 @@ class AnswerIterator implements AsyncIterator<ModelEvent, undefined> {
   async #open(model: LanguageModelV4) {
     const { request, toPrompt } = this.#options
     await turnstile.pass()
-    const prompt = await toPrompt(request)
-    const result = await model.doStream(callOptions(this.#options, prompt, this.#connection.signal))
-    // Nobody waits for it any more.
-    if (this.#broken) result.stream.cancel().catch(() => undefined)
-    return result
+    const { prompt, release } = await toPrompt(request)
+    try {
+      const result = await model.doStream(callOptions(this.#options, prompt, this.#connection.signal))
+      // Nobody waits for it any more.
+      if (this.#broken) result.stream.cancel().catch(() => undefined)
+      return result
+    } finally {
+      release()
+    }
   }
 
   readonly #onAbort = (): void => this.#break(this.#aborted())

@@ -1,5 +1,6 @@
 import type { LanguageModelV4 } from "@ai-sdk/provider"
 import type { Api, ProviderConfig, ProviderPackage } from "./providers.ts"
+import { SentBodies } from "./sent-bodies.ts"
 
 export interface Connection {
   npm: ProviderPackage
@@ -20,12 +21,15 @@ export interface Connected {
   api: Api
   /** Under which name the package looks for its options. */
   namespace: string
+  /** For interfaces that write each message by itself. */
+  bodies?: SentBodies
 }
 
 /** Loads the provider's package, which takes a tenth of a second, and makes a model of it. Sends nothing. */
 export async function connect(connection: Connection): Promise<Connected> {
   const { npm, modelID, baseURL, headers, options } = connection
-  const fetch = withoutRedirects(connection.fetch)
+  const bodies = new SentBodies()
+  const fetch = withoutRedirects(connection.fetch, bodies)
   // An empty key keeps the package from looking for one in the environment.
   const apiKey = connection.apiKey ?? ""
   switch (npm) {
@@ -37,7 +41,7 @@ export async function connect(connection: Connection): Promise<Connected> {
       const speaksResponses = options.api === undefined ? connection.isOfficial : options.api === "responses"
       return speaksResponses
         ? { model: provider.responses(modelID), api: "openai-responses", namespace: "openai" }
-        : { model: provider.chat(modelID), api: "openai-chat", namespace: "openai" }
+        : { model: provider.chat(modelID), api: "openai-chat", namespace: "openai", bodies }
     }
     case "@ai-sdk/anthropic": {
       const { createAnthropic } = await import("@ai-sdk/anthropic")
@@ -60,7 +64,7 @@ export async function connect(connection: Connection): Promise<Connected> {
         includeUsage: connection.asksForUsage,
         ...(connection.apiKey !== undefined && { apiKey: connection.apiKey }),
       })
-      return { model: provider(modelID), api: "openai-compatible", namespace: name }
+      return { model: provider(modelID), api: "openai-compatible", namespace: name, bodies }
     }
   }
 }
@@ -68,12 +72,12 @@ export async function connect(connection: Connection): Promise<Connected> {
 const longBodyLength = 256 * 1024
 
 /** A key goes to the address that was given for it and nowhere else, whatever the server says. */
-function withoutRedirects(inner: typeof fetch): typeof fetch {
+function withoutRedirects(inner: typeof fetch, bodies: SentBodies): typeof fetch {
   return (input, init) => {
-    const body = init?.body
+    const body = typeof init?.body === "string" ? bodies.complete(init.body) : init?.body
     // Fetch reads a long text several times over, bytes only once; for a short one the copy is not worth it.
     const isLong = typeof body === "string" && body.length > longBodyLength
-    return inner(input, { ...init, ...(isLong && { body: Buffer.from(body) }), redirect: "manual" })
+    return inner(input, { ...init, body: isLong ? Buffer.from(body) : body, redirect: "manual" })
   }
 }
 

@@ -13,19 +13,33 @@ import { isElsewhere, type SentFile, sentFile } from "./context-file.ts"
 import { fitCallID, fitToolName } from "./fit-names.ts"
 import type { ModelRequest } from "./model.ts"
 import type { Api } from "./providers.ts"
+import type { SentBodies } from "./sent-bodies.ts"
 
 export interface PromptOptions {
   api: Api
   /** False where the server refuses a request with earlier reasoning in it. */
   takesReasoning?: boolean
+  /** Where it is given, long contexts are not written whole each time. */
+  bodies?: SentBodies
 }
 
-export type PromptConverter = (request: ModelRequest) => Promise<LanguageModelV4Prompt>
+export interface ConvertedPrompt {
+  prompt: LanguageModelV4Prompt
+  /** To be called when the request has been sent, or has failed. */
+  release(): void
+}
+
+export type PromptConverter = (request: ModelRequest) => Promise<ConvertedPrompt>
 
 const cacheHere: SharedV4ProviderOptions = { anthropic: { cacheControl: { type: "ephemeral" } } }
 
 /** How many messages at the end of the context are marked for Anthropic's cache: this call's, and the one before to read from. */
 const cachedMessagesMax = 2
+
+/** How many conversations are remembered as they were last sent. */
+const conversationsMax = 8
+/** Shorter ones are written whole: it takes no longer. */
+const longConversation = 48
 
 /** What the messages of a context became. */
 interface Converted {
@@ -33,17 +47,28 @@ interface Converted {
   prompt: LanguageModelV4Message[]
   /** By message: how long the prompt was after it. Ends before the first one whose bytes are not to be kept. */
   ends: number[]
+  /** The beginning of the prompt as it was written, and how many of its messages that is. */
+  written?: { bytes: Uint8Array; length: number }
 }
 
 /** A message that was converted before is not converted again, however long the context is. */
 export function createPromptConverter(options: PromptOptions): PromptConverter {
   const converted = new WeakMap<ContextMessage, LanguageModelV4Message[]>()
   // A context mostly goes on where the last one ended: to compare costs less than to look each message up.
-  let last: Converted = { messages: [], prompt: [], ends: [] }
+  const conversations = new Map<ContextMessage, Converted>()
+  const remember = (conversation: Converted) => {
+    const first = conversation.messages[0]
+    if (first === undefined) return
+    conversations.delete(first)
+    conversations.set(first, conversation)
+    if (conversations.size > conversationsMax) conversations.delete(conversations.keys().next().value!)
+  }
   return async ({ system, messages, readFile }) => {
-    const same = sameLength(last, messages)
-    const prompt = last.prompt.slice(0, last.ends[same - 1] ?? 0)
-    const ends = last.ends.slice(0, same)
+    const last = messages.length > 0 ? conversations.get(messages[0]!) : undefined
+    const same = last ? sameLength(last, messages) : 0
+    const prompt = last ? last.prompt.slice(0, last.ends[same - 1] ?? 0) : []
+    const ends = last ? last.ends.slice(0, same) : []
+    const written = last?.written && last.written.length <= prompt.length ? last.written : undefined
     let isKept = true
     for (const message of same === 0 ? messages : messages.slice(same)) {
       let known = converted.get(message)
@@ -58,11 +83,44 @@ export function createPromptConverter(options: PromptOptions): PromptConverter {
       for (const one of known) prompt.push(one)
       if (isKept) ends.push(prompt.length)
     }
-    last = { messages, prompt: isKept ? prompt : prompt.slice(0, ends.at(-1) ?? 0), ends }
-    const whole = [...systemMessages(system, options.api), ...prompt]
+    const kept = ends.at(-1) ?? 0
+    const conversation: Converted = {
+      messages,
+      prompt: isKept ? prompt : prompt.slice(0, kept),
+      ends,
+      ...(written && { written }),
+    }
+    remember(conversation)
+    const beginning = systemMessages(system, options.api)
+    const { bodies } = options
+    if (bodies && !bodies.isOff && kept >= longConversation) {
+      return marked({ bodies, conversation, beginning, prompt, kept })
+    }
+    const whole = [...beginning, ...prompt]
     if (options.api === "anthropic") markForCache(whole)
-    return whole
+    return { prompt: whole, release: () => {} }
   }
+}
+
+/** The prompt without what was written before: marks stand in its place. */
+function marked(options: {
+  bodies: SentBodies
+  conversation: Converted
+  beginning: LanguageModelV4Prompt
+  prompt: LanguageModelV4Message[]
+  kept: number
+}): ConvertedPrompt {
+  const { bodies, conversation, beginning, prompt, kept } = options
+  const { written } = conversation
+  const { first, last, release } = bodies.mark({
+    before: written?.bytes,
+    onWritten(bytes) {
+      conversation.written = { bytes, length: kept }
+    },
+  })
+  const added = prompt.slice(written?.length ?? 0, kept)
+  const mark = (text: string): LanguageModelV4Message => ({ role: "user", content: [{ type: "text", text }] })
+  return { prompt: [...beginning, mark(first), ...added, mark(last), ...prompt.slice(kept)], release }
 }
 
 /** How many messages at the beginning are those of the last context. */
