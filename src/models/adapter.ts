@@ -48,9 +48,10 @@ export function fromLanguageModel(options: AdapterOptions): Model {
     ref,
     limit,
     ...(price && { price }),
-    stream: (request) => ({
-      [Symbol.asyncIterator]: () => new AnswerIterator({ ...options, request, toPrompt }),
-    }),
+    stream(request) {
+      const begin = () => new AnswerIterator({ ...options, request, toPrompt })
+      return { [Symbol.asyncIterator]: begin, each: (take) => begin().each(take) }
+    },
   }
 }
 
@@ -91,20 +92,46 @@ class AnswerIterator implements AsyncIterator<ModelEvent, undefined> {
 
   async next(): Promise<IteratorResult<ModelEvent, undefined>> {
     if (this.#isDone) return end
+    let event: ModelEvent | undefined
     try {
       const reader = this.#reader ?? (await this.#start())
-      for (;;) {
-        this.#waitingSinceMs = performance.now()
-        const { done, value } = await reader.read()
-        this.#waitingSinceMs = 0
-        if (this.#broken) throw this.#broken
-        if (done) throw cutOff(this.#options)
-        const event = this.#eventOf(value)
-        if (event !== undefined) return { done: false, value: event }
-      }
+      while (event === undefined) event = this.#taken(await this.#read(reader))
     } catch (error) {
       throw this.#failed(error)
     }
+    return { done: false, value: event }
+  }
+
+  /** One promise for each event, where a loop over the iterator takes several. */
+  async each(take: (event: ModelEvent) => Promise<void> | undefined): Promise<void> {
+    let isTaking = false
+    try {
+      const reader = await this.#start()
+      while (!this.#isDone) {
+        const event = this.#taken(await this.#read(reader))
+        if (event === undefined) continue
+        isTaking = true
+        const waiting = take(event)
+        if (waiting) await waiting
+        isTaking = false
+      }
+    } catch (error) {
+      if (!isTaking) throw this.#failed(error)
+      await this.return()
+      throw error
+    }
+  }
+
+  #read(reader: ReadableStreamDefaultReader<LanguageModelV4StreamPart>) {
+    this.#waitingSinceMs = performance.now()
+    return reader.read()
+  }
+
+  #taken({ done, value }: { done: boolean; value?: LanguageModelV4StreamPart }): ModelEvent | undefined {
+    this.#waitingSinceMs = 0
+    if (this.#broken) throw this.#broken
+    if (done || value === undefined) throw cutOff(this.#options)
+    return this.#eventOf(value)
   }
 
   async return(): Promise<IteratorReturnResult<undefined>> {

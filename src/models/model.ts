@@ -15,7 +15,7 @@ export interface Model {
    * drops what this call gave and may ask again. Once `signal` is aborted it throws a ModelError of kind `aborted` soon,
    * and holds on to nothing. Retries nothing itself.
    */
-  stream(request: ModelRequest): AsyncIterable<ModelEvent>
+  stream(request: ModelRequest): ModelStream
 }
 
 export interface ModelRequest {
@@ -40,6 +40,11 @@ export interface ModelRequest {
   signal: AbortSignal
   /** Without any event for so long, the call fails as `stalled`. */
   idleTimeoutMs: number
+}
+
+export interface ModelStream extends AsyncIterable<ModelEvent> {
+  /** Gives every event to `take`, at less cost than a loop; a promise that it gives back is waited for. */
+  each?(take: (event: ModelEvent) => Promise<void> | undefined): Promise<void>
 }
 
 export interface ModelTool {

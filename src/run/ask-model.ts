@@ -1,5 +1,5 @@
 import { setImmediate } from "node:timers/promises"
-import type { ModelRequest } from "../models/model.ts"
+import type { ModelEvent, ModelRequest } from "../models/model.ts"
 import { ModelError } from "../models/model-error.ts"
 import type { PartBody } from "../protocol/index.ts"
 import { type ContextMessage, costOf } from "../session/index.ts"
@@ -145,23 +145,29 @@ async function listen(plan: Step, request: ModelRequest, answer: Answer, heard: 
   const { signal } = plan.run
   // Looking at the signal for each event costs as much as the event.
   let isOver = signal.aborted
-  signal.addEventListener(
-    "abort",
-    () => {
-      isOver = true
-    },
-    { once: true },
-  )
+  signal.addEventListener("abort", () => (isOver = true), { once: true })
   plan.run.tellAsking()
   let sliceEnd = performance.now() + sliceMs
   let taken = 0
-  for await (const event of plan.model.stream(request)) {
-    if (isOver) return
+  const take = (event: ModelEvent): Promise<void> | undefined => {
     heard()
     answer.take(event)
-    if (++taken % eventsPerLook !== 0 || performance.now() < sliceEnd) continue
-    await setImmediate()
-    sliceEnd = performance.now() + sliceMs
+    if (++taken % eventsPerLook !== 0 || performance.now() < sliceEnd) return undefined
+    return setImmediate().then(() => {
+      sliceEnd = performance.now() + sliceMs
+    })
+  }
+  const stream = plan.model.stream(request)
+  try {
+    if (stream.each) return await stream.each((event) => (isOver ? undefined : take(event)))
+    for await (const event of stream) {
+      if (isOver) return
+      const waiting = take(event)
+      if (waiting) await waiting
+    }
+  } catch (error) {
+    // Whatever a model says to being aborted: it was.
+    if (!isOver) throw error
   }
 }
 

@@ -1,9 +1,20 @@
 const replacement = "\ufffd"
+/** Up to here to look at each unit takes less time than to ask twice. */
+const shortLength = 24
 
 /** NUL and lone surrogates cannot be kept by every store; each becomes U+FFFD, so that lengths stay the same. */
 export function cleanText(text: string): string {
+  if (text.length <= shortLength && isPlain(text)) return text
   const wellFormed = text.isWellFormed() ? text : text.toWellFormed()
   return wellFormed.includes("\0") ? wellFormed.replaceAll("\0", replacement) : wellFormed
+}
+
+function isPlain(text: string): boolean {
+  for (let index = 0; index < text.length; index++) {
+    const unit = text.charCodeAt(index)
+    if (unit === 0 || (unit & 0xf800) === 0xd800) return false
+  }
+  return true
 }
 
 /** The same value with every string in it cleaned, keys included; the very same object if there was nothing to clean. */

@@ -1,0 +1,106 @@
+import { expect, test } from "vitest"
+import { createID, noTokens } from "../protocol/index.ts"
+import { Commit } from "./commit.ts"
+import { storable } from "./prepare.ts"
+import { prepareHot } from "./prepare-hot.ts"
+
+const sessionID = createID("session", 5)
+const messageID = createID("message", 5)
+const partID = createID("part", 5)
+const tokens = { ...noTokens(), input: 3, output: 2 }
+const text = { id: partID, type: "text", text: "He\0llo \ud800", time: { start: 5, end: 9 } }
+const user = {
+  id: messageID,
+  role: "user",
+  time: { created: 5 },
+  agent: "build",
+  model: { providerID: "p", modelID: "m" },
+}
+const assistant = {
+  id: messageID,
+  role: "assistant",
+  time: { created: 5, completed: 8 },
+  parentID: createID("message", 5),
+  modelID: "m",
+  providerID: "p",
+  agent: "build",
+  path: { cwd: "/a", root: "/" },
+  cost: 0.25,
+  tokens,
+  finish: "stop",
+}
+
+/** What an answer commits. */
+const usual: object[] = [
+  { op: "piece.add", sessionID, messageID, partID, field: "text", offset: 4, text: "more" },
+  { op: "part.put", sessionID, messageID, part: text },
+  { op: "part.put", sessionID, messageID, part: { ...text, text: "" }, grown: "keep" },
+  { op: "part.put", sessionID, messageID, part: { ...text, type: "reasoning" } },
+  {
+    op: "part.put",
+    sessionID,
+    messageID,
+    part: { id: partID, type: "step-finish", reason: "stop", cost: 0, tokens },
+  },
+  { op: "message.append", sessionID, message: user, parts: [text], sealed: true },
+  { op: "message.append", sessionID, message: assistant, parts: [{ id: partID, type: "step-start" }] },
+  { op: "message.seal", sessionID, messageID, message: assistant },
+  { op: "inbox.take", sessionID, itemID: "msg_x" },
+  { op: "session.patch", sessionID, set: { title: "T\0", time: { updated: 7 } } },
+  { op: "session.patch", sessionID, add: { cost: 0.5, tokens } },
+]
+
+function fromSchema(commit: unknown): unknown {
+  const parsed = Commit.safeParse(commit)
+  return parsed.success ? storable(parsed.data) : "refused"
+}
+
+test.each(usual.map((op) => [JSON.stringify(op).slice(0, 70), op]))("%s is taken as it is", (_, op) => {
+  const commit = { ops: [op], fences: { [sessionID]: 3 } }
+  expect(prepareHot(commit as never)).toEqual(fromSchema(commit))
+})
+
+const strange: unknown[] = [
+  ...[undefined, null, "", "x", 0, -0, -1, 1.5, 1e300, Number.NaN, true, [], {}, [text], new Date(5)],
+  { toJSON: () => "x" },
+  Object.assign(Object.create({ inherited: 1 }), { start: 1 }),
+]
+
+/** The value with each field of it, at any depth, taken away, replaced by something strange, or joined by another one. */
+function* mutations(value: unknown): Generator<unknown> {
+  yield* strange
+  if (typeof value !== "object" || value === null || Array.isArray(value)) return
+  yield { ...value, extra: 1 }
+  yield { ...value, ["__proto__"]: 1 }
+  for (const [name, field] of Object.entries(value)) {
+    const { [name]: _, ...rest } = value as Record<string, unknown>
+    yield rest
+    for (const mutated of mutations(field)) yield { ...value, [name]: mutated }
+  }
+}
+
+test("whatever else comes is refused by the schema, or taken as the schema takes it", () => {
+  let taken = 0
+  for (const op of usual) {
+    for (const mutated of mutations(op)) {
+      const commit = { ops: [mutated] }
+      const hot = prepareHot(commit as never)
+      if (hot === undefined) continue
+      taken++
+      expect(hot, JSON.stringify(commit)).toEqual(fromSchema(commit))
+    }
+  }
+  expect(taken).toBeGreaterThan(100)
+})
+
+test.each([
+  undefined,
+  null,
+  5,
+  [],
+  { ops: [] },
+  { ops: [usual[0]], fences: { x: 1 } },
+  { ops: [usual[0]], expectSeq: {} },
+])("%j is left to the schema", (commit) => {
+  expect(prepareHot(commit as never)).toBeUndefined()
+})
