@@ -1,4 +1,8 @@
+import { fileURLToPath } from "node:url"
 import { defineConfig } from "vitest/config"
+
+// Types are stripped once and not in each process and thread: many threads that do so at once make V8 fail now and then.
+process.env.NODE_COMPILE_CACHE ??= fileURLToPath(new URL("node_modules/.cache/node", import.meta.url))
 
 export default defineConfig({
   test: {

@@ -1,6 +1,10 @@
+import { fileURLToPath } from "node:url"
 import { defineConfig } from "vitest/config"
 
 /** Long random tests, by hand or at night: `npm run soak`. STEMMA_SOAK=3 makes them three times as long. */
+// Types are stripped once and not in each process and thread: many threads that do so at once make V8 fail now and then.
+process.env.NODE_COMPILE_CACHE ??= fileURLToPath(new URL("node_modules/.cache/node", import.meta.url))
+
 export default defineConfig({
   test: {
     include: ["test/soak/**/*.test.ts"],

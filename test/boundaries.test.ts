@@ -187,7 +187,9 @@ describe("session/ is pure", () => {
     "%s has no clock, randomness or I/O",
     (file) => {
       const code = readFileSync(join("src", file), "utf8").replace(/\/\*[\s\S]*?\*\/|\/\/.*/g, "")
-      expect(code.split("\n").filter((line) => impure.test(line))).toEqual([])
+      // A regular expression that fills its line is data.
+      const isPattern = (line: string) => /^\s*\/.*\/[dgimsuvy]*,?$/.test(line)
+      expect(code.split("\n").filter((line) => impure.test(line) && !isPattern(line))).toEqual([])
     },
   )
 })

@@ -87,6 +87,15 @@ const expected: Record<string, (string | RegExp)[]> = {
     "Revoked: bash wc *",
     "With nobody there: error: Not allowed: bash wc menu.txt needs a person's permission",
   ],
+  "09-context.ts": [
+    "The answer: Nothing is slower than 31 ms.",
+    /Compacted by itself: about \d+ tokens before, \d+ after\./,
+    "The ledger:",
+    "SHOP-417",
+    /Next: about \d+ tokens, \d+ % of the window\./,
+    /Hidden by compaction: \d+ messages\./,
+    "The whole history is there: true",
+  ],
 }
 
 /** Nothing of whoever runs the tests: no key, no config, no Ollama. */

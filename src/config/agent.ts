@@ -23,6 +23,8 @@ export interface Agent {
   permission: Ruleset
   /** How many steps a run may have; the last one is without tools. */
   stepsMax?: number
+  /** Its own limits of the context; the config's where they are absent. */
+  compaction?: { threshold?: number; keepTurns?: number }
   /** Provider options, by the provider's name. */
   options?: JsonObject
 }

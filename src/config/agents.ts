@@ -87,6 +87,7 @@ function changedAgent(name: string, config: AgentConfig, known: Agent | undefine
     ...(config.temperature !== undefined && { temperature: config.temperature }),
     ...(config.top_p !== undefined && { topP: config.top_p }),
     ...(stepsMax !== undefined && { stepsMax }),
+    ...(config.compaction !== undefined && { compaction: { ...base.compaction, ...config.compaction } }),
     ...(config.options !== undefined && { options: { ...base.options, ...config.options } }),
     tools: toolSwitches(base.tools, config.tools),
     permission: [...base.permission, ...toRuleset(config.permission ?? {})],

@@ -56,6 +56,9 @@ export const ProviderConfig = z.strictObject({
 })
 export type ProviderConfig = z.infer<typeof ProviderConfig>
 
+const CompactionThreshold = Count.optional().describe("Compacts when the context has so many tokens")
+const KeepTurns = Count.optional().describe("So many recent turns stay whole")
+
 export const AgentConfig = z.strictObject({
   description: z.string().optional().describe("What it is good for; other agents read it to choose"),
   mode: z.enum(["primary", "subagent", "all"]).optional(),
@@ -68,6 +71,10 @@ export const AgentConfig = z.strictObject({
   permission: Permission.optional(),
   steps: Count.optional().describe("How many steps a run may have"),
   maxSteps: Count.optional().describe("The same as steps"),
+  compaction: z
+    .strictObject({ threshold: CompactionThreshold, keepTurns: KeepTurns })
+    .optional()
+    .describe("Its own limits of the context"),
   options: JsonObject.optional().describe("Options of the provider"),
   disable: z.boolean().optional(),
   hidden: z.boolean().optional(),
@@ -111,12 +118,13 @@ export const Config = z.strictObject({
     .prefault({}),
   budget: z.number().positive().optional().describe("Dollars per session; then a person is asked"),
   maxHistory: Count.optional().describe("How many messages the context keeps"),
+  keepFirstMessage: z.boolean().default(false).describe("Whether the first prompt stays in the context"),
   compaction: z
     .strictObject({
       auto: z.boolean().default(true),
       prune: z.boolean().default(true),
-      threshold: Count.optional().describe("Compacts when the context has so many tokens"),
-      keepTurns: Count.optional().describe("So many recent turns stay whole"),
+      threshold: CompactionThreshold,
+      keepTurns: KeepTurns,
     })
     .prefault({}),
   snapshot: z.boolean().default(true),

@@ -6,11 +6,20 @@ const wishLengthMax = 200
 
 /** What a model without understanding says when it is asked for a title or a summary: the user's own words. */
 export function sideAnswer({ purpose, messages }: ModelRequest): string {
-  const texts = userTexts(messages)
+  const texts = purpose === "compaction" ? recappedTexts(messages) : userTexts(messages)
   if (purpose === "title") return titleFromText(texts[0] ?? "") || "A session"
   if (texts.length === 0) return "Nothing was asked yet."
   const wishes = texts.slice(-wishesMax).map((text) => `- ${shortened(text)}`)
   return `The user asked, in this order:\n${wishes.join("\n")}`
+}
+
+/** A compaction is asked for with the conversation as text, a line for each thing that was said. */
+function recappedTexts(messages: readonly ContextMessage[]): string[] {
+  const lines = userTexts(messages).join("\n").split("\n")
+  const said = lines.filter((line) => line.startsWith("[user] ")).map((line) => line.slice("[user] ".length))
+  const before = lines.filter((line) => line.startsWith("- ")).map((line) => line.slice(2))
+  const all = [...before, ...said].filter((line) => line.trim() !== "")
+  return all.length > 0 ? all : userTexts(messages)
 }
 
 function userTexts(messages: readonly ContextMessage[]): string[] {

@@ -1,6 +1,7 @@
 import { z } from "zod"
 import { MessageID, PartID, SessionID } from "./id.ts"
 import { JsonObject } from "./json.ts"
+import { LedgerFacts } from "./ledger.ts"
 import { MessageError } from "./message-error.ts"
 import { ToolState } from "./tool-state.ts"
 import { ModelRef, Tokens } from "./usage.ts"
@@ -72,10 +73,14 @@ export const CompactionPart = z.object({
   summary: z.string().optional(),
   /** Written by code from the history: what must survive word for word. */
   ledger: z.string().optional(),
+  /** What the ledger was written from; the next compaction adds to it. */
+  facts: LedgerFacts.optional(),
   /** The first message that stays whole in the context. */
   firstKeptEntryId: MessageID.optional(),
   tokensBefore: z.number().int().nonnegative().optional(),
   tokensAfter: z.number().int().nonnegative().optional(),
+  /** About how many tokens of history the summary and the ledger stand for. */
+  tokensHidden: z.number().int().nonnegative().optional(),
 })
 
 export const RetryPart = z.object({

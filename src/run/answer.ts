@@ -1,6 +1,6 @@
 import type { ModelEvent } from "../models/model.ts"
 import { ModelError } from "../models/model-error.ts"
-import { type JsonObject, noTokens, type PartBody, Tokens } from "../protocol/index.ts"
+import { type JsonObject, type PartBody, Tokens } from "../protocol/index.ts"
 import { estimateTokens } from "../session/index.ts"
 import type { Op } from "../stores/commit.ts"
 import type { OpenMessage } from "./open-message.ts"
@@ -90,14 +90,12 @@ export class Answer {
     return ops
   }
 
-  /** For providers that do not count. */
-  estimate(): Tokens {
+  /** About how many tokens were said, for providers that do not count. */
+  estimate(): number {
     const written = this.#open.parts.map((part) =>
       part.type === "text" || part.type === "reasoning" ? part.text : "",
     )
-    const output =
-      estimateTokens(written.join("")) + estimateTokens(this.calls.map(({ text }) => text).join(""))
-    return { ...noTokens(), output }
+    return estimateTokens(written.join("")) + estimateTokens(this.calls.map(({ text }) => text).join(""))
   }
 
   #begin(id: string, part: SaidPart): void {

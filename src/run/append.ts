@@ -100,15 +100,15 @@ async function messageOf(run: Run, input: AppendInput): Promise<MessageBody> {
   const agent = session.agent ?? defaultAgent(setup)
   const model = session.model ?? modelRef(setup.loaded.config.model ?? (await setup.models.standard()))
   if (input.role === "user") return { id, role: "user", time: { created: now }, agent, model }
-  const parent = run.memo.items.findLast(({ message }) => message.role === "user")
-  if (!parent) {
+  const parentID = promptIDBefore(run)
+  if (parentID === undefined) {
     throw new StemmaError("invalid", "An answer needs something to answer: append a user message first.")
   }
   const answer: AssistantBody = {
     id,
     role: "assistant",
     time: { created: now, completed: now },
-    parentID: parent.message.id,
+    parentID,
     ...model,
     agent,
     path: { cwd: run.project.workspace.directory, root: run.project.workspace.root },
@@ -117,4 +117,13 @@ async function messageOf(run: Run, input: AppendInput): Promise<MessageBody> {
     finish: "stop",
   }
   return answer
+}
+
+/** A compaction may have hidden the prompt itself: what answered it knows which it was. */
+function promptIDBefore(run: Run): string | undefined {
+  const { items } = run.memo
+  const prompt = items.findLast(({ message }) => message.role === "user")
+  if (prompt) return prompt.message.id
+  const answer = items.findLast(({ message }) => message.role === "assistant")?.message
+  return answer?.role === "assistant" ? answer.parentID : undefined
 }

@@ -1,16 +1,20 @@
 import { setImmediate } from "node:timers/promises"
 import type { ModelEvent, ModelRequest } from "../models/model.ts"
 import { ModelError } from "../models/model-error.ts"
-import type { PartBody } from "../protocol/index.ts"
+import { noTokens, type PartBody, type Tokens } from "../protocol/index.ts"
 import { type ContextMessage, costOf } from "../session/index.ts"
 import type { Op } from "../stores/commit.ts"
 import { Answer } from "./answer.ts"
 import { withGrace } from "./grace.ts"
+import { idleWatch } from "./listen.ts"
+import { shownOptions } from "./make-room.ts"
+import { correctionOf, estimateSystemTokens, estimateToolTokens } from "./next-size.ts"
 import { readAllowed } from "./prompt-files.ts"
 import { givenUp, retryDelayMs, waitMs } from "./retry.ts"
 import type { Step } from "./step-plan.ts"
 import { systemPrompt } from "./system-prompt.ts"
 import type { Call } from "./tool-calls.ts"
+import { outputTokensMax, windowOf } from "./window.ts"
 
 export interface Asked {
   calls: Call[]
@@ -55,7 +59,6 @@ export async function askModel(plan: Step): Promise<Asked> {
 function requestOf(plan: Step): ModelRequest {
   const { run, setup, agent, user, model } = plan
   const { config } = setup.loaded
-  const maxHistory = run.session.maxHistory ?? config.maxHistory
   const variant = user.variant ?? agent.variant
   return {
     purpose: "step",
@@ -67,7 +70,7 @@ function requestOf(plan: Step): ModelRequest {
       nowMs: run.engine.clock.now(),
       isLastStep: plan.isLastStep,
     }),
-    messages: goingOn(run.memo.context({ ...(maxHistory !== undefined && { maxHistory }) })),
+    messages: goingOn(run.memo.context(shownOptions(run, setup))),
     tools: plan.offered,
     ...(plan.isLastStep && { toolChoice: "none" as const }),
     ...(model.limit.output > 0 && { maxOutputTokens: Math.min(model.limit.output, outputTokensMax) }),
@@ -81,10 +84,33 @@ function requestOf(plan: Step): ModelRequest {
   }
 }
 
-const outputTokensMax = 32_000
 /** What a fast model says is there all at once: after this long others get their turn, and those who listen theirs. */
 const sliceMs = 10
 const eventsPerLook = 16
+
+/** What the provider counted, or else an estimate; how far that is off is remembered for the next one. */
+function countTokens(plan: Step, answer: Answer, request: ModelRequest): Tokens {
+  const { memo } = plan.run
+  const estimated = () =>
+    memo.shown(shownOptions(plan.run, plan.setup)).tokens +
+    estimateSystemTokens(request.system) +
+    estimateToolTokens(request.tools)
+  const { usage } = answer
+  if (!usage) {
+    return {
+      ...noTokens(),
+      input: Math.ceil(estimated() * correctionOf(memo.counted)),
+      output: answer.estimate(),
+    }
+  }
+  // Where nobody knows the window, nobody asks how full it is.
+  const { limit } = windowOf({ model: plan.model, agent: plan.agent, config: plan.setup.loaded.config })
+  if (Number.isFinite(limit)) {
+    memo.counted = { estimate: estimated(), real: usage.input + usage.cache.read + usage.cache.write }
+  }
+  return usage
+}
+
 const goOnText = "[Your answer was cut off here. Go on from where it ends; do not repeat it.]"
 
 /** An answer that was cut off is gone on with: most providers refuse to be asked by their own model. */
@@ -102,7 +128,7 @@ async function oneTry(plan: Step, request: ModelRequest): Promise<Asked> {
   const { run } = plan
   const answer = new Answer(plan)
   // A model that is deaf to the signal is given up too.
-  const idle = idleWatch(plan)
+  const idle = idleWatch(plan.model, plan.setup.loaded.config.idleTimeoutMs)
   try {
     const listening = listen(plan, request, answer, idle.heard)
     await Promise.race([withGrace(listening, run.signal, run.engine.timing.toolGraceMs), idle.stalled])
@@ -110,35 +136,12 @@ async function oneTry(plan: Step, request: ModelRequest): Promise<Asked> {
     idle.stop()
   }
   run.signal.throwIfAborted()
-  const ops = [...(await answer.endOps()), ...accountOps(plan, answer)]
+  const ops = [...(await answer.endOps()), ...accountOps(plan, answer, request)]
   const { calls } = answer
   // One commit says that the model has ended, what it wants done and what it cost: each exactly once.
   if (calls.length === 0) return { calls, ops }
   await run.writer.commit(ops)
   return { calls, ops: [] }
-}
-
-/** Models watch over their own silence; this is for one that does not, so it is twice as patient. */
-function idleWatch(plan: Step): { heard: () => void; stalled: Promise<never>; stop: () => void } {
-  const { idleTimeoutMs } = plan.setup.loaded.config
-  const { providerID, modelID } = plan.model.ref
-  const silent = Promise.withResolvers<never>()
-  silent.promise.catch(() => {})
-  let hasHeard = true
-  const timer = setInterval(() => {
-    if (hasHeard) hasHeard = false
-    else
-      silent.reject(
-        new ModelError("stalled", `${providerID}/${modelID} said nothing for ${idleTimeoutMs} ms.`),
-      )
-  }, idleTimeoutMs * 2)
-  return {
-    heard: () => {
-      hasHeard = true
-    },
-    stalled: silent.promise,
-    stop: () => clearInterval(timer),
-  }
 }
 
 async function listen(plan: Step, request: ModelRequest, answer: Answer, heard: () => void): Promise<void> {
@@ -171,9 +174,9 @@ async function listen(plan: Step, request: ModelRequest, answer: Answer, heard: 
   }
 }
 
-function accountOps(plan: Step, answer: Answer): Op[] {
+function accountOps(plan: Step, answer: Answer, request: ModelRequest): Op[] {
   const { run, open, model } = plan
-  const tokens = answer.usage ?? answer.estimate()
+  const tokens = countTokens(plan, answer, request)
   const cost = model.price ? costOf(tokens, model.price) : 0
   const isCut = answer.reason === "length" && answer.calls.length === 0
   // A model that ends for calls and has made none has ended.

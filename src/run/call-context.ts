@@ -2,7 +2,9 @@ import { redactDeep } from "../config/environment.ts"
 import { type PartBody, parseOrInvalid, Todo } from "../protocol/index.ts"
 import { cleanDeep } from "../session/index.ts"
 import type { ToolContext, Wanted, WantsContext } from "../tools/tool.ts"
+import { shownOptions } from "./make-room.ts"
 import { plainData } from "./plain-data.ts"
+import { sessionHistory, shownPlaces } from "./session-history.ts"
 import type { Step } from "./step-plan.ts"
 import type { Execution } from "./tool-calls.ts"
 
@@ -61,6 +63,13 @@ export function callContext(
       },
     },
     blobs: { put: (bytes) => store.blobs.put(bytes), get: (hash) => store.blobs.get(hash) },
+    history: sessionHistory({
+      store,
+      sessionID: run.sessionID,
+      signal: run.signal,
+      redact: step.setup.redact,
+      shown: () => shownPlaces(run.memo, shownOptions(run, step.setup)),
+    }),
   }
   const end = () => {
     isOver = true

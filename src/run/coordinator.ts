@@ -1,11 +1,11 @@
-import { type HistoryItem, type Session, StemmaError } from "../protocol/index.ts"
+import { type HistoryItem, type InboxItem, type Session, StemmaError } from "../protocol/index.ts"
 import type { Watched } from "../stores/store.ts"
 import type { Engine } from "./engine.ts"
 import { Gate } from "./gate.ts"
 import { LeaseKeeper } from "./lease-keeper.ts"
 import { loop } from "./loop.ts"
 import { Memories } from "./memories.ts"
-import { recoverRun } from "./recovery.ts"
+import { isUnfinishedEnd, recoverRun } from "./recovery.ts"
 import { Run } from "./run.ts"
 import { Waiters } from "./waiters.ts"
 
@@ -13,6 +13,8 @@ import { Waiters } from "./waiters.ts"
 const inboxDelayMs = 15
 const serveDelayMs = 300
 const exclusivePatienceMs = 2000
+/** So many tell whether a history ends in the middle of a turn. */
+const lastItems = 8
 /** What was left longer ago than this is left alone: nobody waits for it any more. */
 const recoveredAgeMs = 24 * 60 * 60 * 1000
 
@@ -146,10 +148,9 @@ export class Coordinator {
   async #isLeft(session: Session): Promise<boolean> {
     const { store } = this.#engine
     const items = await store.inbox(session.id)
-    if (items.some((item) => item.type === "prompt")) return true
-    const last = (await store.history(session.id, { limit: 1 })).items[0]
-    if (last?.message.role !== "assistant") return false
-    return !last.sealed || last.message.finish === "tool-calls" || last.message.finish === "interrupted"
+    if (items.some(isWork)) return true
+    const last = (await store.history(session.id, { limit: lastItems })).items
+    return last.at(-1)?.sealed === false || isUnfinishedEnd(last)
   }
 
   #start(sessionID: string): void {
@@ -205,7 +206,7 @@ export class Coordinator {
     }
     // What was admitted between the last look and the release must not lie there.
     const items = await this.#engine.store.inbox(sessionID)
-    if (items.some((item) => item.type === "prompt") || this.waiters.has(sessionID)) active.again = true
+    if (items.some(isWork) || this.waiters.has(sessionID)) active.again = true
   }
 
   async #open(sessionID: string, lease: LeaseKeeper, onAsking?: () => void): Promise<Run> {
@@ -308,6 +309,11 @@ export class Coordinator {
       else if (!active.run?.writer.signal.aborted) this.#engine.warn(error)
     })
   }
+}
+
+/** True for what a run is begun for. */
+function isWork({ type }: InboxItem): boolean {
+  return type === "prompt" || type === "compact"
 }
 
 function closed(): StemmaError {

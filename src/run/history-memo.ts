@@ -1,12 +1,18 @@
 import type { HistoryItem, PartOf, Session } from "../protocol/index.ts"
 import {
+  type ContextBase,
   type ContextMessage,
+  changesBase,
   context,
+  contextBase,
+  estimateContextTokens,
   type GrowingContext,
   growingContext,
-  trimItems,
+  isSummary,
+  trimStart,
 } from "../session/index.ts"
 import type { Store } from "../stores/store.ts"
+import type { Counted } from "./next-size.ts"
 import { findMessage } from "./waiters.ts"
 
 const pageLimit = 1000
@@ -23,9 +29,13 @@ export class HistoryMemo {
   #segment = ""
   /** The `maxHistory` for which the first item was chosen. */
   #bound = 0
-  #growing: GrowingContext | undefined
-  /** By item: the message of the growing context with which it begins. */
-  #starts: number[] = []
+  #growing: Growing | undefined
+  /** The items without the open one, while there is one. */
+  #withoutOpen: readonly HistoryItem[] | undefined
+  /** The session's first prompt, if it is to stay in the context, and what the model is shown of it. */
+  #first: { position: number; messages: readonly ContextMessage[] } | undefined
+  /** The last call whose tokens the provider counted. */
+  counted: Counted | undefined
   /** About how many characters the items hold. */
   size = 0
   /** The count when those who wait for answers were last told: to look through a long history for nothing takes time. */
@@ -54,19 +64,44 @@ export class HistoryMemo {
       this.#reset(await firstPosition(store, session))
       this.#bound = bound
     }
+    this.#dropHidden()
     // An item that was open when it was read has changed since.
     if (this.last && !this.last.sealed) this.#dropLast()
     this.#epoch = history.epoch
     this.#segment = history.segment
+    const compactions = await this.#read(store, session)
+    if (compactions === 0 || this.#start === 0 || this.#hasKept()) return
+    // Somebody who had read more than we has compacted, and keeps items that we have not read.
+    const start = await firstPosition(store, session)
+    if (start >= this.#start) return
+    this.#reset(start)
+    await this.#read(store, session)
+  }
+
+  /** Reads to the end, and says how many compactions were among it. */
+  async #read(store: Store, { id, history }: Session): Promise<number> {
+    let compactions = 0
     while (this.count < history.count) {
-      const page = await store.history(session.id, { from: this.count, take: "start", limit: pageLimit })
+      const page = await store.history(id, { from: this.count, take: "start", limit: pageLimit })
       if (page.items.length === 0) break
-      for (const item of page.items) this.add(item)
+      for (const item of page.items) {
+        this.add(item)
+        if (item.parts.some(isSummary)) compactions++
+      }
     }
+    return compactions
+  }
+
+  /** True if the item that the last compaction keeps first is known. */
+  #hasKept(): boolean {
+    const { compaction, start } = this.base
+    const kept = compaction?.firstKeptEntryId
+    return kept === undefined || this.#items[start]?.message.id === kept
   }
 
   add(item: HistoryItem): void {
     this.#items.push(item)
+    this.#withoutOpen = undefined
     this.size += sizeOf(item)
   }
 
@@ -77,40 +112,126 @@ export class HistoryMemo {
   }
 
   /** What the model is shown: all that is sealed. No revert mark may be set. */
-  context(options: { maxHistory?: number }): readonly ContextMessage[] {
-    const items = this.last?.sealed === false ? this.#items.slice(0, -1) : this.#items
-    if (!this.#grow(items)) return context(items, options)
-    const left = items.length - trimItems(items, options.maxHistory).length
-    // A copy, since whoever was given it may look at it later.
-    const messages = this.#growing!.messages.slice(this.#starts[left])
-    return messages.length > 0 && messages[0]!.role !== "user" ? context(items, options) : messages
+  context(options: MemoContextOptions): readonly ContextMessage[] {
+    return this.shown(options).messages
   }
 
-  /** False if something changes what the model is shown of earlier items. */
-  #grow(items: readonly HistoryItem[]): boolean {
-    if (this.#growing === undefined) {
-      this.#growing = growingContext()
-      this.#starts = []
-    }
-    while (this.#starts.length < items.length) {
-      const start = this.#growing.messages.length
-      if (!this.#growing.add(items[this.#starts.length]!)) {
-        this.#growing = undefined
-        return false
+  /** The same, with about how many tokens it is. */
+  shown({ maxHistory, keepsFirst }: MemoContextOptions): {
+    messages: readonly ContextMessage[]
+    tokens: number
+  } {
+    const items = this.sealed
+    const growing = this.#grow(items)
+    const { messages } = growing.context
+    const from = growing.base.start
+    const left = trimStart(items, { maxHistory, from }) - from
+    const isCut = left > 0 || growing.base.compaction !== undefined
+    const first = keepsFirst && isCut ? this.#firstBefore(items[from + left]) : []
+    const tokens = growing.tokens.at(-1)!
+    // A copy, since whoever was given it may look at it later.
+    if (left === 0 && first.length === 0) return { messages: messages.slice(), tokens }
+    const summary = growing.starts[0] ?? messages.length
+    const start = growing.starts[left] ?? messages.length
+    if (summary + first.length > 0 || messages[start]?.role === "user") {
+      return {
+        messages: messages.toSpliced(summary, start - summary, ...first),
+        tokens: growing.tokens[summary]! + sumTokens(first) + tokens - growing.tokens[start]!,
       }
-      this.#starts.push(start)
     }
-    return true
+    const built = context(items, { ...(maxHistory !== undefined && { maxHistory }) })
+    return { messages: built, tokens: sumTokens(built) }
+  }
+
+  /** What is shown of the session's first prompt, unless it is that item or after it. */
+  #firstBefore(item: HistoryItem | undefined): readonly ContextMessage[] {
+    if (!this.#first || (item && item.position <= this.#first.position)) return []
+    return this.#first.messages
+  }
+
+  /** The items without an open one at the end. */
+  get sealed(): readonly HistoryItem[] {
+    if (this.last?.sealed !== false) return this.#items
+    this.#withoutOpen ??= this.#items.slice(0, -1)
+    return this.#withoutOpen
+  }
+
+  /** What the last compaction and the prune marks say. */
+  get base(): ContextBase {
+    return this.#grow(this.sealed).base
+  }
+
+  /** About how many tokens the sealed item at that index is in the context. */
+  tokensAt(index: number): number {
+    const { base, context, starts, tokens } = this.#grow(this.sealed)
+    const at = index - base.start
+    return tokens[starts[at + 1] ?? context.messages.length]! - tokens[starts[at]!]!
+  }
+
+  /** About how many tokens the session's first prompt adds to a context that has the items from that index on. */
+  firstTokensBefore(index: number): number {
+    if (!this.#first || this.#first.position >= this.#start + index) return 0
+    return sumTokens(this.#first.messages)
+  }
+
+  #grow(items: readonly HistoryItem[]): Growing {
+    let growing = this.#growing
+    // What an open message hides is hidden from the call that it is for.
+    const all = this.#items
+    for (let index = growing?.seen ?? 0; growing && index < all.length; index++) {
+      if (changesBase(all[index]!)) growing = undefined
+    }
+    if (!growing) {
+      const base = contextBase(all)
+      growing = { base, seen: 0, context: growingContext(base), starts: [], tokens: [0] }
+      this.#growing = growing
+      countTokens(growing)
+    }
+    growing.seen = all.length
+    for (let index = growing.base.start + growing.starts.length; index < items.length; index++) {
+      growing.starts.push(growing.context.messages.length)
+      growing.context.add(items[index]!)
+      countTokens(growing)
+    }
+    return growing
   }
 
   #dropLast(): void {
     const item = this.#items.pop()
-    if (item) this.size -= sizeOf(item)
-    if (this.#starts.length > this.#items.length) this.#growing = undefined
+    if (!item) return
+    this.#withoutOpen = undefined
+    this.size -= sizeOf(item)
+    const growing = this.#growing
+    if (!growing) return
+    const { length } = this.#items
+    const isShown = growing.base.start + growing.starts.length > length
+    if (isShown || (growing.seen > length && changesBase(item))) this.#growing = undefined
+    else growing.seen = Math.min(growing.seen, length)
+  }
+
+  /** What a compaction hides is needed no more. */
+  #dropHidden(): void {
+    const growing = this.#growing
+    if (!growing || growing.base.start === 0) return
+    for (const item of this.#items.splice(0, growing.base.start)) this.size -= sizeOf(item)
+    this.#withoutOpen = undefined
+    this.#start += growing.base.start
+    growing.seen -= growing.base.start
+    growing.base = { ...growing.base, start: 0 }
+  }
+
+  /** Makes sure that the session's first prompt is known. */
+  async readFirst(store: Store, sessionID: string): Promise<void> {
+    if (this.#first) return
+    const page = await store.history(sessionID, { from: 0, take: "start", limit: 10 })
+    const item = page.items.find(({ sealed, message }) => sealed && message.role === "user")
+    if (item) this.#first = { position: item.position, messages: context([item]) }
   }
 
   #reset(start: number): void {
     this.#items = []
+    this.#withoutOpen = undefined
+    this.#first = undefined
     this.#start = start
     this.size = 0
     this.told = 0
@@ -118,35 +239,80 @@ export class HistoryMemo {
   }
 }
 
+export interface MemoContextOptions {
+  maxHistory?: number
+  /** The session's first prompt stays, whatever is trimmed or compacted. */
+  keepsFirst?: boolean
+}
+
+interface Growing {
+  base: ContextBase
+  /** How many items the base knows, an open one included. */
+  seen: number
+  context: GrowingContext
+  /** By item from the base's start: the message of the context with which it begins. */
+  starts: number[]
+  /** By message: about how many tokens come before it; at the end, all. */
+  tokens: number[]
+}
+
+function countTokens({ context: { messages }, tokens }: Growing): void {
+  for (let index = tokens.length - 1; index < messages.length; index++) {
+    tokens.push(tokens[index]! + estimateContextTokens(messages[index]!))
+  }
+}
+
+function sumTokens(messages: readonly ContextMessage[]): number {
+  return messages.reduce((sum, message) => sum + estimateContextTokens(message), 0)
+}
+
 /** Where the context of a session begins at the earliest. */
-async function firstPosition(store: Store, session: Session): Promise<number> {
-  const page = await store.history(session.id, { having: "compaction", take: "end", limit: 10 })
-  const last = page.items.findLast((item) => item.sealed && item.parts.some(isSummary))
+export async function firstPosition(store: Store, session: Session, to?: number): Promise<number> {
+  const last = await lastCompaction(store, session.id, to)
   if (last) {
-    const keptID = (last.parts.find(isSummary) as PartOf<"compaction">).firstKeptEntryId
+    const keptID = (last.parts.findLast(isSummary) as PartOf<"compaction">).firstKeptEntryId
     if (keptID === undefined) return last.position
     const kept = await findMessage(store, session.id, keptID)
     return Math.min(last.position, kept?.position ?? last.position)
   }
   const { maxHistory, history } = session
-  if (maxHistory === undefined || history.count <= maxHistory) return 0
-  return turnStart(store, session, history.count - maxHistory)
+  if (maxHistory === undefined) return 0
+  // One more than the trim keeps, so that it is seen to trim; and the last one may be open, and is not shown then.
+  const bounded = history.count - maxHistory - 2
+  return bounded > 0 ? turnStart(store, session, bounded) : 0
 }
 
-/** The trim never cuts into the last turn: if that is longer than `maxHistory`, it begins earlier. */
+/** The last compaction that is done, before `to`. */
+async function lastCompaction(
+  store: Store,
+  sessionID: string,
+  to: number | undefined,
+): Promise<HistoryItem | undefined> {
+  // It is mostly the last of all, and they are long.
+  let limit = 1
+  for (let end = to; ; limit = 10) {
+    const page = await store.history(sessionID, {
+      having: "compaction",
+      take: "end",
+      limit,
+      ...(end !== undefined && { to: end }),
+    })
+    const last = page.items.findLast((item) => item.sealed && item.parts.some(isSummary))
+    if (last || !page.more || page.items.length === 0) return last
+    end = page.items[0]!.position
+  }
+}
+
+/** The trim never cuts into the last turn: if that is longer than `maxHistory`, the item before it is the first. */
 async function turnStart(store: Store, session: Session, bounded: number): Promise<number> {
   let to = session.history.count
   while (to > 0) {
     const page = await store.history(session.id, { to, take: "end", limit: 200 })
     const user = page.items.findLast((item) => item.message.role === "user")
-    if (user) return Math.min(user.position, bounded)
+    if (user) return Math.max(0, Math.min(user.position - 1, bounded))
     to = page.items[0]?.position ?? 0
   }
   return 0
-}
-
-function isSummary(part: { type: string; summary?: unknown }): boolean {
-  return part.type === "compaction" && part.summary !== undefined
 }
 
 function sizeOf(item: HistoryItem): number {

@@ -1,6 +1,7 @@
 import { type AssistantBody, noTokens, type PartBody, StemmaError, type UserBody } from "../protocol/index.ts"
 import { isDefaultTitle, titleFromText } from "../session/index.ts"
 import type { Op } from "../stores/commit.ts"
+import { promptOf } from "./compaction-message.ts"
 import { OpenMessage } from "./open-message.ts"
 import { revertOps } from "./revert.ts"
 import type { Run } from "./run.ts"
@@ -51,13 +52,14 @@ async function openWith(
       { op: "message.append", sessionID, message: prompt.message, parts: prompt.parts, sealed: true },
     )
   }
-  const user = prompts.at(-1)?.message ?? lastUser(run)
+  const last = prompts.at(-1)?.message
+  const { user, promptID } = last ? { user: last, promptID: last.id } : promptOf(run)
   const now = engine.clock.now()
   const message: AssistantBody = {
     id: engine.newID("message"),
     role: "assistant",
     time: { created: now },
-    parentID: user.id,
+    parentID: promptID,
     providerID: user.model.providerID,
     modelID: user.model.modelID,
     agent: user.agent,
@@ -65,11 +67,14 @@ async function openWith(
     cost: 0,
     tokens: noTokens(),
   }
-  const parts: PartBody[] = [{ id: engine.newID("part"), type: "step-start" }]
+  const { pruning } = run
+  const prune = pruning && { time: now, parts: pruning }
+  const parts: PartBody[] = [{ id: engine.newID("part"), type: "step-start", ...(prune && { prune }) }]
   ops.push(...titleOps(run, prompts, now), { op: "message.append", sessionID, message, parts })
   const isMoved = ops[0]?.op === "history.move"
   const { version } = await run.writer.attempt(ops)
-  run.promptID = user.id
+  run.promptID = promptID
+  run.pruning = undefined
   const position = isMoved ? await readAgain(run) : addPrompts(run, prompts, version)
   const open = new OpenMessage({ writer: run.writer, hub: engine.hub, position, message, parts })
   if (!isMoved) run.memo.add({ ...open.item(version), sealed: false })
@@ -111,13 +116,4 @@ async function readAgain(run: Run): Promise<number> {
   run.session = await run.engine.store.session(run.sessionID)
   await run.memo.refresh(run.engine.store, run.session)
   return run.memo.count - 1
-}
-
-function lastUser(run: Run): UserBody {
-  const item = run.memo.items.findLast(({ message }) => message.role === "user")
-  if (item?.message.role !== "user") {
-    throw new StemmaError("internal", `Session ${run.sessionID} has no prompt to answer. Send one.`)
-  }
-  const { sessionID: _, ...user } = item.message
-  return user
 }

@@ -58,7 +58,11 @@ export async function promptItem(options: {
     role: "user",
     time: { created: now },
     agent: agent.name,
-    model: await modelOf(setup, { session, prompt, agentModel: agent.model }),
+    model: await modelFor(setup, {
+      session,
+      agentModel: agent.model,
+      ...(prompt.model !== undefined && { model: prompt.model }),
+    }),
     ...(prompt.system !== undefined && { system: prompt.system }),
     ...(prompt.tools && { tools: prompt.tools }),
     ...(prompt.variant !== undefined && { variant: prompt.variant }),
@@ -114,12 +118,13 @@ async function storedOrInvalid(part: PartBody, access: FileAccess & { store: Sto
   }
 }
 
-async function modelOf(
+/** The model that answers a prompt: the one it names, or the agent's, the session's, the config's, the standard one. */
+export async function modelFor(
   setup: Setup,
-  from: { session: Session; prompt: PromptOptions; agentModel: string | undefined },
+  from: { session: Session; model?: string; agentModel: string | undefined },
 ): Promise<ModelRef> {
-  const { session, prompt } = from
-  if (prompt.model !== undefined) return modelRef(prompt.model)
+  const { session, model } = from
+  if (model !== undefined) return modelRef(model)
   if (from.agentModel !== undefined) return modelRef(from.agentModel)
   if (session.model) return session.model
   return modelRef(setup.loaded.config.model ?? (await setup.models.standard()))

@@ -7,6 +7,7 @@ import {
   type UserBody,
 } from "../protocol/index.ts"
 import { interruptTool } from "../session/index.ts"
+import { compactionBefore, isFailedCompaction, promptBefore, setCompacting } from "./compaction-message.ts"
 import { OpenMessage } from "./open-message.ts"
 import { Closing, type Run } from "./run.ts"
 import { finishStep, type Next, sealFailed } from "./step.ts"
@@ -21,7 +22,7 @@ export const recoveriesMax = 3
  * goes on from there.
  */
 export async function recoverRun(run: Run, options?: { mayGoOn?: boolean }): Promise<Next> {
-  if (run.isUntouched && run.memo.last?.sealed !== false && !isUnfinishedItem(run.memo.last)) {
+  if (run.isUntouched && run.memo.last?.sealed !== false && !isUnfinishedEnd(run.memo.items)) {
     run.isReady = true
     return "idle"
   }
@@ -32,7 +33,7 @@ export async function recoverRun(run: Run, options?: { mayGoOn?: boolean }): Pro
   const mayGoOn = wants && !wasAborted && interruptions(run) < recoveriesMax
   run.beginTurn()
   // With nothing left to go on with, an abort is about the prompt that comes next.
-  run.isInTurn = isLeft(run.memo.last, { mayGoOn })
+  run.isInTurn = run.memo.last?.sealed === false || (mayGoOn && isUnfinishedEnd(run.memo.items))
   if (run.isInTurn) await run.handleInbox()
   try {
     const next = await repair(run, { mayGoOn })
@@ -43,17 +44,29 @@ export async function recoverRun(run: Run, options?: { mayGoOn?: boolean }): Pro
   }
 }
 
-function isUnfinishedItem(last: HistoryItem | undefined): boolean {
-  return last?.message.role === "assistant" && isUnfinished(last.message)
+/** True if a history that ends like this is in the middle of a turn. */
+export function isUnfinishedEnd(items: readonly HistoryItem[]): boolean {
+  const index = lastOfTurn(items)
+  const message = items[index]?.message
+  if (message?.role !== "assistant") return compactionBefore(items, index) !== undefined
+  return isUnfinished(message)
 }
 
-function isLeft(last: HistoryItem | undefined, { mayGoOn }: { mayGoOn: boolean }): boolean {
-  if (last?.message.role !== "assistant") return false
-  return !last.sealed || (mayGoOn && isUnfinished(last.message))
+/** The index of the last item, not counting compactions that led to nothing. */
+function lastOfTurn(items: readonly HistoryItem[]): number {
+  return items.findLastIndex((item) => !isFailedCompaction(item))
 }
 
 async function repair(run: Run, { mayGoOn }: { mayGoOn: boolean }): Promise<Next> {
-  const last = run.memo.last
+  const { items } = run.memo
+  const index = lastOfTurn(items)
+  const last = items[index]
+  await endCompacting(run)
+  // What ends the history is hidden: nobody goes on from there, and nothing can be written behind it.
+  if (run.session.revert && last?.sealed) return "idle"
+  // The process ended right after a compaction in the middle of a turn.
+  const compaction = compactionBefore(items, index)
+  if (compaction) return goOnAfterCompaction(run, compaction.message, { mayGoOn })
   if (last?.message.role !== "assistant") return "idle"
   run.promptID = last.message.parentID
   if (last.sealed) {
@@ -68,6 +81,26 @@ async function repair(run: Run, { mayGoOn }: { mayGoOn: boolean }): Promise<Next
   if (mayGoOn && user && hasEnded) return resume(run, open, user)
   await sealFailed(run, { open, error: ended(), snapshot: snapshotOf(open) })
   return mayGoOn && user ? "continue" : "idle"
+}
+
+async function goOnAfterCompaction(
+  run: Run,
+  before: AssistantBody,
+  { mayGoOn }: { mayGoOn: boolean },
+): Promise<Next> {
+  run.promptID = before.parentID
+  if (mayGoOn) return "continue"
+  const { summary: _, ...answer } = before
+  await sealInterrupted(run, answer)
+  return "idle"
+}
+
+/** A compaction that was cut off has changed nothing; whoever goes on makes it again. */
+async function endCompacting(run: Run): Promise<void> {
+  if (run.session.time.compacting === undefined) return
+  await run.writer.commit([setCompacting(run, null)])
+  const { compacting: _, ...time } = run.session.time
+  run.session = { ...run.session, time }
 }
 
 function ended(): Closing {
@@ -160,6 +193,7 @@ function interruptions(run: Run): number {
   const { items } = run.memo
   for (let index = items.length - 1; index >= 0; index--) {
     const { message, parts } = items[index]!
+    if (compactionBefore(items, index)) continue
     if (message.role !== "assistant") break
     if (message.finish === "interrupted") count++
     for (const part of parts) if (part.type === "retry" && part.error.name === "InterruptedError") count++
@@ -173,6 +207,8 @@ function withoutSession(message: AssistantBody & { sessionID?: string }): Assist
 }
 
 function userOf(run: Run, messageID: string): UserBody | undefined {
+  const known = promptBefore(run.memo.items)
+  if (known?.promptID === messageID) return known.user
   const item = run.memo.items.findLast(({ message }) => message.id === messageID)
   if (item?.message.role !== "user") return undefined
   const { sessionID: _, ...user } = item.message

@@ -1,4 +1,6 @@
+import type { ModelTool } from "../models/model.ts"
 import type { HistoryItem, InboxItem, Session } from "../protocol/index.ts"
+import type { Op } from "../stores/commit.ts"
 import { Approvals } from "./approvals.ts"
 import type { Engine } from "./engine.ts"
 import type { HistoryMemo } from "./history-memo.ts"
@@ -40,6 +42,16 @@ export class Run {
   promptID: string | undefined
   /** A run of this process ended in order just before, so there is nothing to recover. */
   readonly isUntouched: boolean
+  /** Calls whose output the next step hides from the model. */
+  pruning: string[] | undefined
+  /** How often the provider has said in a row that the context is too long. */
+  overflows = 0
+  /** How often it was compacted for that. */
+  overflowCompactions = 0
+  /** A compaction of the present turn led to nothing: another one would not either. */
+  hasFailedToCompact = false
+  /** The tools of the last step. */
+  offered: readonly ModelTool[] | undefined
   /** A person has let this run go past its budget. */
   isOverBudget = false
   readonly #onAnswered: ((items: readonly HistoryItem[]) => void) | undefined
@@ -107,6 +119,9 @@ export class Run {
     this.#signal = AbortSignal.any([this.#turn.signal, this.writer.signal])
     if (this.#closing) this.#turn.abort(this.#closing)
     this.steps = 0
+    this.overflows = 0
+    this.overflowCompactions = 0
+    this.hasFailedToCompact = false
     this.calls.length = 0
   }
 
@@ -150,10 +165,14 @@ export class Run {
     let wasAborted = false
     await this.#oneByOne(async () => {
       const { sessionID } = this
+      // Of a compaction that was asked for before it, an abort wants no more than of anything else.
+      const takes: Op[] = []
       for (const item of await this.engine.store.inbox(sessionID)) {
         if (item.type === "prompt") return
-        if (item.type !== "abort") continue
-        await this.writer.commit([{ op: "inbox.take", sessionID, itemID: item.id }])
+        if (item.type !== "abort" && item.type !== "compact") continue
+        takes.push({ op: "inbox.take", sessionID, itemID: item.id })
+        if (item.type === "compact") continue
+        await this.writer.commit(takes.splice(0))
         wasAborted = true
       }
     })

@@ -1,5 +1,13 @@
-import type { HistoryItem, PermissionRequest, Session, StemmaEvent, Todo } from "../protocol/index.ts"
-import { estimateMessageTokens, sessionText, statistics, transcript, visibleItems } from "../session/index.ts"
+import {
+  type HistoryItem,
+  type InboxItem,
+  type PermissionRequest,
+  type Session,
+  StemmaError,
+  type StemmaEvent,
+  type Todo,
+} from "../protocol/index.ts"
+import { sessionText, statistics, transcript, visibleItems } from "../session/index.ts"
 import { EventIterator } from "../stream/event-iterator.ts"
 import { type AppendInput, appendMessage } from "./append.ts"
 import {
@@ -10,14 +18,37 @@ import {
   transcriptOptions,
 } from "./arguments.ts"
 import { readNow } from "./check-argument.ts"
+import { type ContextReport, contextReport } from "./context-report.ts"
 import type { Coordinator } from "./coordinator.ts"
 import type { Engine } from "./engine.ts"
-import { HistoryMemo } from "./history-memo.ts"
 import { appendInput, promptInput, promptOptions } from "./message-arguments.ts"
 import { admitPrompt, type PromptOptions, type PromptPart, promptItem } from "./prompt.ts"
 import { PromptRun } from "./prompt-run.ts"
+import { type SessionUsage, sessionUsage } from "./session-usage.ts"
 import { offeredAgent } from "./step-plan.ts"
 import { findAnswer, findMessage } from "./waiters.ts"
+
+/** What a compaction came to. */
+export interface Compaction {
+  messageID: string
+  summary: string
+  ledger: string
+  /** About how many tokens the next call had before, and has now. */
+  tokensBefore: number
+  tokensAfter: number
+}
+
+function compactionOf({ message, parts }: HistoryItem): Compaction {
+  const part = parts.find((candidate) => candidate.type === "compaction")
+  if (part?.type !== "compaction" || part.summary === undefined) {
+    const error = message.role === "assistant" ? message.error : undefined
+    throw new StemmaError("unavailable", error?.data.message ?? "The compaction failed.", {
+      details: { messageID: message.id },
+    })
+  }
+  const { summary, ledger = "", tokensBefore = 0, tokensAfter = 0 } = part
+  return { messageID: message.id, summary, ledger, tokensBefore, tokensAfter }
+}
 
 /** One session, to talk to. It holds nothing: any number of handles, in any number of processes, may be used at once. */
 export class SessionHandle {
@@ -81,10 +112,11 @@ export class SessionHandle {
     if (this.#coordinator.abort(this.id, reason)) return
     const { store, clock, newID } = this.#engine
     // In this order: a prompt that is taken in between is seen twice rather than never.
-    const isWaiting = (await store.inbox(this.id)).some((item) => item.type === "prompt")
+    const isWaiting = (await store.inbox(this.id)).some(({ type }) => type === "prompt" || type === "compact")
     const { items } = await store.history(this.id, { limit: 1 })
     const isOpen = items[0] !== undefined && !items[0].sealed
-    if (!isOpen && !isWaiting) return
+    const isCompacting = (await this.info()).time.compacting !== undefined
+    if (!isOpen && !isWaiting && !isCompacting) return
     await store.admit({ id: newID("part"), sessionID: this.id, type: "abort", time: clock.now(), reason })
   }
 
@@ -122,13 +154,37 @@ export class SessionHandle {
     return statistics(await this.messages()).tools
   }
 
+  /** What the next call would send: tokens by where they come from, how full the window is, what is hidden and why. */
+  async context(): Promise<ContextReport> {
+    return contextReport(this.#engine, await this.info())
+  }
+
+  /** Tokens and money of this session alone, and with all its children. */
+  async usage(): Promise<SessionUsage> {
+    return sessionUsage(this.#engine.store, this.id)
+  }
+
   /** About how many tokens of history the next call would send. */
   async contextSize(): Promise<number> {
-    const session = await this.info()
-    const memo = new HistoryMemo()
-    await memo.refresh(this.#engine.store, session)
-    const items = visibleItems(memo.items, session.revert)
-    return items.reduce((sum, item) => sum + estimateMessageTokens(item), 0)
+    const { summary, ledger, messages, toolOutput } = (await this.context()).tokens
+    return summary + ledger + messages + toolOutput
+  }
+
+  /**
+   * Summarises the history but for its recent end, now or as soon as what runs has come to a step's end, and gives what came
+   * of it. Nothing is lost: all of the history stays readable, searchable and forkable.
+   */
+  async compact(instructions?: string): Promise<Compaction> {
+    const { store, clock, newID } = this.#engine
+    if (instructions !== undefined) checkText(instructions, { call: "session.compact", name: "instructions" })
+    return this.#coordinator.accept(async () => {
+      const id = newID("message")
+      const item: InboxItem = { type: "compact", id, sessionID: this.id, time: clock.now() }
+      await store.admit({ ...item, ...(instructions !== undefined && { instructions }) })
+      const done = this.#coordinator.waiters.addCompaction(this.id, id)
+      this.#coordinator.wake(this.id)
+      return compactionOf(await done)
+    })
   }
 
   /** Who answers from now on. */

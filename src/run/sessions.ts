@@ -7,7 +7,14 @@ import {
   type Tokens,
   version,
 } from "../protocol/index.ts"
-import { defaultTitle, type RevertMark, type Statistics, statistics, toRuleset } from "../session/index.ts"
+import {
+  defaultTitle,
+  forkPlan,
+  type RevertMark,
+  type Statistics,
+  statistics,
+  toRuleset,
+} from "../session/index.ts"
 import type { Page, Removal, SearchPage, SearchQuery, SessionQuery } from "../stores/store.ts"
 import {
   archiveOptions,
@@ -31,6 +38,7 @@ import { modelRef } from "./prompt.ts"
 import { clearRevert, markRevert, type Reverted } from "./revert.ts"
 import { SessionHandle } from "./session-handle.ts"
 import { offeredAgent } from "./step-plan.ts"
+import { findMessage } from "./waiters.ts"
 
 export interface SessionStatistics extends Statistics {
   cost: number
@@ -144,7 +152,7 @@ export class Sessions {
         {
           op: "session.fork",
           sourceID: id,
-          ...(messageID !== undefined && { messageID }),
+          ...(await this.#forkPlan(source, messageID)),
           session: {
             id: forkID,
             title: title ?? source.title,
@@ -217,6 +225,20 @@ export class Sessions {
     if (scope !== undefined && scope !== "project") return `current:name:${scope}`
     const { loaded } = await (await this.#engine.projects.get(this.#directory)).setup()
     return `current:project:${loaded.project.id}`
+  }
+
+  /** Under a revert mark at a part, the marked message comes along up to that part. */
+  async #forkPlan(source: Session, messageID: string | undefined): Promise<ReturnType<typeof forkPlan>> {
+    const { store, newID } = this.#engine
+    const cut = messageID === undefined ? {} : { messageID }
+    const mark = source.revert
+    if (mark?.partID === undefined) return cut
+    const wanted = [mark.messageID, ...(messageID === undefined ? [] : [messageID])]
+    const found = await Promise.all(wanted.map((one) => findMessage(store, source.id, one)))
+    return forkPlan(
+      found.filter((item) => item !== undefined),
+      { ...cut, mark, newID },
+    )
   }
 
   async #patch(id: string, set: SessionPatch): Promise<Session> {

@@ -58,6 +58,7 @@ export async function planStep(
   const atStart = await judgeBy(grants)
   const isPlain = atStart.isPlain && user.tools === undefined
   const { tools, offered } = await offeredTools({ setup, agent, judge: atStart, isPlain })
+  run.offered = offered
   const stepsMax = agent.stepsMax ?? setup.loaded.config.stepsMax ?? standardStepsMax
   return {
     run,

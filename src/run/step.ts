@@ -10,9 +10,10 @@ import {
 } from "../protocol/index.ts"
 import type { Op } from "../stores/commit.ts"
 import { PermissionRefused } from "./approvals.ts"
-import { askModel } from "./ask-model.ts"
+import { type Asked, askModel } from "./ask-model.ts"
 import { doomLoop } from "./doom-loop.ts"
 import { errorText } from "./error-text.ts"
+import { afterOverflow } from "./make-room.ts"
 import type { OpenMessage } from "./open-message.ts"
 import { openStep } from "./open-step.ts"
 import { Aborted, Closing, type Run } from "./run.ts"
@@ -42,10 +43,28 @@ export async function step(run: Run, prompts: readonly Prompt[]): Promise<Next> 
     run.signal.throwIfAborted()
     plan = await planStep(run, { open, user, grants })
     await checkBudget(plan)
-    const { calls, ops } = await askModel(plan)
+    const asked = await askWithin(plan)
+    if (!asked) return "continue"
+    const { calls, ops } = asked
     return calls.length > 0 ? await finishStep(plan, calls) : await seal(plan, {}, ops)
   } catch (error) {
     return sealFailed(run, { open, error, snapshot: plan?.snapshot() })
+  }
+}
+
+/** Undefined if the message became a compaction: the next step asks again. */
+async function askWithin(plan: Step): Promise<Asked | undefined> {
+  for (;;) {
+    try {
+      const asked = await askModel(plan)
+      plan.run.overflows = 0
+      plan.run.overflowCompactions = 0
+      return asked
+    } catch (error) {
+      const done = await afterOverflow(plan, error)
+      if (done === undefined) throw error
+      if (done === "compacted") return undefined
+    }
   }
 }
 

@@ -1,5 +1,6 @@
 import { type AssistantMessage, type HistoryItem, StemmaError } from "../protocol/index.ts"
 import type { Store } from "../stores/store.ts"
+import { isCompaction } from "./compaction-message.ts"
 
 interface Waiter {
   resolve: (item: HistoryItem) => void
@@ -14,10 +15,9 @@ type Answer = HistoryItem & { message: AssistantMessage }
  */
 function answerAmong(items: readonly HistoryItem[], { isOver }: { isOver: boolean }): Answer | undefined {
   return items.find((item, index): item is Answer => {
-    if (!item.sealed || item.message.role !== "assistant" || item.message.finish === "tool-calls")
-      return false
-    if (item.message.finish !== "interrupted") return true
-    const next = items[index + 1]
+    if (!isAnswer(item)) return false
+    if ((item.message as AssistantMessage).finish !== "interrupted") return true
+    const next = items.slice(index + 1).find((later) => !isCompaction(later))
     return next ? next.message.role === "user" : isOver
   })
 }
@@ -26,6 +26,8 @@ function answerAmong(items: readonly HistoryItem[], { isOver }: { isOver: boolea
 export class Waiters {
   /** By session, then by prompt. */
   readonly #waiting = new Map<string, Map<string, Set<Waiter>>>()
+  /** Those of them that are compactions. */
+  readonly #compactions = new Set<string>()
   readonly #store: Store
 
   constructor(store: Store) {
@@ -46,12 +48,26 @@ export class Waiters {
     return promise
   }
 
+  /** The same for a compaction: the message that it became. */
+  async addCompaction(sessionID: string, id: string): Promise<HistoryItem> {
+    this.#compactions.add(id)
+    try {
+      return await this.add(sessionID, id)
+    } finally {
+      this.#compactions.delete(id)
+    }
+  }
+
   /** A run of this process has ended a turn; `items` are those of the turn, and those before. */
   answered(sessionID: string, items: readonly HistoryItem[]): void {
     const prompts = this.#waiting.get(sessionID)
     if (!prompts) return
     for (let index = items.length - 1; index >= 0; index--) {
       const item = items[index]!
+      if (isCompaction(item)) {
+        this.#end(sessionID, item.message.id, (waiter) => waiter.resolve(item))
+        continue
+      }
       if (item.message.role !== "user" || !prompts.has(item.message.id)) {
         // The turn before: whoever waited for that has been told.
         if (index < items.length - 1 && isAnswer(item) && items[index + 1]!.message.role === "user") return
@@ -66,8 +82,13 @@ export class Waiters {
   async look(sessionID: string, options?: { isOver: boolean }): Promise<void> {
     for (const promptID of [...(this.#waiting.get(sessionID)?.keys() ?? [])]) {
       try {
+        // Whoever takes it writes the message in the same commit: looked for in this order, it is missed by nobody.
+        const isTaken =
+          this.#compactions.has(promptID) &&
+          (await this.#store.inbox(sessionID)).every(({ id }) => id !== promptID)
         const answer = await findAnswer(this.#store, sessionID, promptID, options)
         if (answer) this.#end(sessionID, promptID, (waiter) => waiter.resolve(answer))
+        else if (isTaken) this.refuse(sessionID, promptID, notCompacted())
       } catch (error) {
         if (StemmaError.is(error, "not_found")) this.refuse(sessionID, promptID, error)
       }
@@ -95,8 +116,21 @@ export class Waiters {
   }
 }
 
+/** A compaction in between answers nothing. */
 function isAnswer({ sealed, message }: HistoryItem): boolean {
-  return sealed && message.role === "assistant" && message.finish !== "tool-calls"
+  return sealed && message.role === "assistant" && message.finish !== "tool-calls" && !message.summary
+}
+
+/** Whoever took it knows why there is no message. */
+function notCompacted(): StemmaError {
+  return new StemmaError(
+    "unavailable",
+    "Nothing was compacted: it was aborted, or there is too little history.",
+  )
+}
+
+export function nothingToCompact(): StemmaError {
+  return new StemmaError("invalid", "There is nothing to compact: the session has too little history.")
 }
 
 /** The answer to a prompt in the history; undefined if there is none yet. */
@@ -108,6 +142,7 @@ export async function findAnswer(
 ): Promise<Answer | undefined> {
   const prompt = await findMessage(store, sessionID, promptID)
   if (!prompt) return undefined
+  if (isCompaction(prompt)) return prompt.sealed ? prompt : undefined
   for (let from = prompt.position + 1; ; ) {
     const page = await store.history(sessionID, { from, take: "start", limit: 100 })
     const answer = answerAmong(page.items, { isOver: isOver && !page.more })

@@ -9,6 +9,8 @@ export interface ContextOptions {
   mark?: RevertMark
   /** The session's `maxHistory`. */
   maxHistory?: number
+  /** The session's first prompt, where that is to stay in the context whatever is trimmed. */
+  first?: HistoryItem
 }
 
 /** Stands at the start of a context whose first message is not a user's, since every model wants one there. */
@@ -16,70 +18,92 @@ export const beginningNotice = "[The beginning of the conversation is not shown.
 
 /**
  * What the model is shown of a history. The items must reach back to the message that the last compaction keeps first, or
- * to the beginning, and to the first prune mark that may still matter.
+ * to the beginning; whatever hides output of theirs comes after them.
  */
 export function context(items: readonly HistoryItem[], options: ContextOptions = {}): ContextMessage[] {
   const visible = visibleItems(items, options.mark)
-  const pruned = prunedParts(visible.flatMap((item) => item.parts))
-  const pair = toolPairs({ isPruned: (partID) => pruned.has(partID) })
-  const { compaction, kept } = fromCompaction(visible)
-  const messages: ContextMessage[] = []
-  if (compaction) messages.push({ role: "user", content: [{ type: "text", text: summaryText(compaction) }] })
-  for (const item of trimItems(kept, options.maxHistory)) messages.push(...itemMessages(item, pair))
-  if (messages.length > 0 && messages[0]!.role !== "user") {
-    messages.unshift({ role: "user", content: [{ type: "text", text: beginningNotice }] })
+  const base = contextBase(visible)
+  const kept = visible.slice(base.start)
+  const trimmed = trimItems(kept, options.maxHistory)
+  const growing = growingContext(base)
+  const { first } = options
+  const isCut = trimmed.length < kept.length || base.compaction !== undefined
+  if (first && isCut && !trimmed.some(({ message }) => message.id === first.message.id)) growing.add(first)
+  for (const item of trimmed) growing.add(item)
+  return growing.messages
+}
+
+/** What is decided by the last compaction and by the prune marks after it. */
+export interface ContextBase {
+  /** The last one that is sealed. */
+  compaction?: PartOf<"compaction">
+  /** The index of the first item that the model is shown. */
+  start: number
+  /** Calls whose output is hidden. */
+  pruned: ReadonlySet<string>
+}
+
+export function contextBase(items: readonly HistoryItem[]): ContextBase {
+  const { compaction, start } = lastCompaction(items)
+  const pruned = new Set<string>()
+  for (let index = start; index < items.length; index++) {
+    for (const id of prunedParts(items[index]!.parts)) pruned.add(id)
   }
-  return messages
+  return { ...(compaction && { compaction }), start, pruned }
 }
 
 /** What `context` gives, built item by item: adding one costs what that one is long. */
 export interface GrowingContext {
-  readonly messages: readonly ContextMessage[]
-  /** False if the item changes what the model is shown of earlier ones: begin again with `context`. */
-  add(item: HistoryItem): boolean
+  readonly messages: ContextMessage[]
+  add(item: HistoryItem): void
 }
 
-export function growingContext(): GrowingContext {
-  const pair = toolPairs({ isPruned: () => false })
+/** Begins with the summary, if there is one. Items that change the base are to be known to it. */
+export function growingContext(base: ContextBase): GrowingContext {
+  const pair = toolPairs({ isPruned: (partID) => base.pruned.has(partID) })
   const messages: ContextMessage[] = []
+  const { compaction } = base
+  if (compaction) messages.push({ role: "user", content: [{ type: "text", text: summaryText(compaction) }] })
   return {
     messages,
     add(item) {
-      if (item.parts.some(changesEarlier)) return false
       const added = itemMessages(item, pair)
       if (messages.length === 0 && added.length > 0 && added[0]!.role !== "user") {
         messages.push({ role: "user", content: [{ type: "text", text: beginningNotice }] })
       }
       messages.push(...added)
-      return true
     },
   }
 }
 
-function changesEarlier(part: Part): boolean {
-  return isSummary(part) || (part.type === "step-start" && part.prune !== undefined)
+/** True if the item changes what the model is shown of earlier ones: there is a new base. */
+export function changesBase(item: HistoryItem): boolean {
+  return item.parts.some(
+    (part) => isSummary(part) || (part.type === "step-start" && part.prune !== undefined),
+  )
 }
 
-/** The last sealed compaction, and the items from the first one that it keeps. */
-function fromCompaction(items: readonly HistoryItem[]): {
+function lastCompaction(items: readonly HistoryItem[]): {
   compaction?: PartOf<"compaction">
-  kept: readonly HistoryItem[]
+  start: number
 } {
   for (let index = items.length - 1; index >= 0; index--) {
     const item = items[index]!
     const compaction = item.sealed ? item.parts.findLast(isSummary) : undefined
     if (!compaction) continue
     const first = items.findIndex((kept) => kept.message.id === compaction.firstKeptEntryId)
-    return { compaction, kept: items.slice(first >= 0 ? first : index) }
+    return { compaction, start: first >= 0 ? first : index }
   }
-  return { kept: items }
+  return { start: 0 }
 }
 
-function isSummary(part: Part): part is PartOf<"compaction"> {
+/** A compaction that is done; one that failed has no summary. */
+export function isSummary(part: Part): part is PartOf<"compaction"> {
   return part.type === "compaction" && part.summary !== undefined
 }
 
-function summaryText(compaction: PartOf<"compaction">): string {
+/** What stands in a context for all that a compaction hides. */
+export function summaryText(compaction: { summary?: string; ledger?: string }): string {
   const summary = `[Summary of the conversation so far]\n${compaction.summary}`
   return compaction.ledger ? `${summary}\n\n${compaction.ledger}` : summary
 }

@@ -49,6 +49,7 @@ describe("a redacted part", () => {
       ledger: "[redacted]",
       tokensBefore: 5,
     })
+    expect(byID.get("prt_compaction")).not.toHaveProperty("facts")
     expect(byID.get("prt_retry")).toMatchObject({
       attempt: 1,
       error: { name: "UnknownError", data: { message: "[redacted]" } },

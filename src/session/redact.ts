@@ -35,6 +35,7 @@ function blank(part: PartBody): Partial<Record<string, unknown>> {
       return {
         summary: part.summary === undefined ? undefined : redacted,
         ledger: part.ledger === undefined ? undefined : redacted,
+        facts: undefined,
       }
     case "retry":
       return { error: redactedError }

@@ -130,7 +130,13 @@ export const everyPart: Part[] = [
     agent: "explore",
     command: "secret",
   }),
-  part("compaction", "prt_compaction", { auto: true, summary: "secret", ledger: "secret", tokensBefore: 5 }),
+  part("compaction", "prt_compaction", {
+    auto: true,
+    summary: "secret",
+    ledger: "secret",
+    facts: { facts: [{ kind: "said", text: "secret", rank: 1 }], dropped: { file: 1 } },
+    tokensBefore: 5,
+  }),
   part("retry", "prt_retry", {
     attempt: 1,
     error: { name: "APIError", data: { message: "secret", isRetryable: true, responseBody: "secret" } },

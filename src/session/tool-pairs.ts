@@ -4,7 +4,7 @@ import { interruptedText } from "./interrupt.ts"
 
 /** Stands in for output that was pruned. */
 export const prunedNotice =
-  "[Old tool output was left out to save space. Run the tool again if it is needed.]"
+  "[Old tool output was left out to save space. If it is needed, find it with recall or run the tool again.]"
 
 export interface ToolPair {
   call: ContextToolCall

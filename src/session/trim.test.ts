@@ -1,6 +1,6 @@
 import fc from "fast-check"
 import { describe, expect, test } from "vitest"
-import { assistant, history, user } from "./samples.ts"
+import { assistant, history, text, user } from "./samples.ts"
 import { trimItems } from "./trim.ts"
 
 /** "u" is a user message, "a" an assistant message. */
@@ -29,6 +29,20 @@ describe("trimming", () => {
     expect(trimmed("uauaaaa", 2)).toBe("uaaaa")
     expect(trimmed("uaaaa", 1)).toBe("uaaaa")
     expect(trimmed("aaaa", 1)).toBe("aaaa")
+  })
+
+  test("does not take what goes on after a compaction for the beginning of a turn", () => {
+    const step = (id: string) => [assistant(id)] as [never]
+    const all = history(
+      [user("msg_a"), text("prt_a", "do it")],
+      step("msg_b"),
+      [{ ...assistant("msg_c"), summary: true }],
+      [user("msg_d"), text("prt_d", "Go on.", { synthetic: true })],
+      step("msg_e"),
+    )
+    expect(trimItems(all, 2)).toEqual(all)
+    // Somebody else's words are not ours because they are synthetic.
+    expect(trimItems(all.toSpliced(2, 1), 2)).toHaveLength(2)
   })
 
   test("keeps an ending that holds the last turn and begins a turn", () => {

@@ -4,6 +4,7 @@ import { globTool } from "./glob.ts"
 import { grepTool } from "./grep.ts"
 import { listTool } from "./list.ts"
 import { readTool } from "./read.ts"
+import { recallTool } from "./recall.ts"
 import { todoreadTool } from "./todoread.ts"
 import { todowriteTool } from "./todowrite.ts"
 import type { Tool } from "./tool.ts"
@@ -26,5 +27,6 @@ export function builtInTools(): Tool[] {
     webfetchTool,
     todowriteTool,
     todoreadTool,
+    recallTool,
   ]
 }

@@ -1,5 +1,5 @@
 import type { z } from "zod"
-import type { Action, Attachment, JsonObject, Todo } from "../protocol/index.ts"
+import type { Action, Attachment, HistoryItem, JsonObject, Todo } from "../protocol/index.ts"
 import type { Workspace } from "../workspace/workspace.ts"
 
 /** What a model may call. */
@@ -73,6 +73,7 @@ export interface ToolContext extends WantsContext {
     /** The whole of what `put` kept. */
     get(hash: string): Promise<Uint8Array>
   }
+  history: SessionHistory
 }
 
 export interface ToolResult {
@@ -82,6 +83,65 @@ export interface ToolResult {
   output: string
   metadata?: JsonObject
   attachments?: Attachment[]
+}
+
+/**
+ * The history of the session and of the sessions below it, also what the model is shown no more: sealed messages only,
+ * without text that is for people alone and without whatever a revert hides or left behind. `sessionID` is the session
+ * itself if absent; any other that is not below it fails, whether there is one or not.
+ */
+export interface SessionHistory {
+  /** Messages of a range in order of position: its first ones if `from` is given, else its last. */
+  page(query: HistoryRange): Promise<RecalledPage>
+  /**
+   * What has all the words, the newest first; if nothing has, what has some of them. Without `sessionID` and a range the
+   * session comes first and then those below it that have any. Summaries and earlier recalls are left out, since they only
+   * repeat, and so is what is said in the present turn.
+   */
+  search(query: HistoryRange & { text: string }): Promise<Recalled>
+  /** The sessions right below it, the last used first, at most `limit`. */
+  children(limit: number): Promise<BelowSession[]>
+}
+
+export interface HistoryRange {
+  sessionID?: string
+  /** Only positions at or after it. */
+  from?: number
+  /** Only positions before it. */
+  to?: number
+  limit: number
+}
+
+export interface RecalledPage {
+  items: readonly HistoryItem[]
+  /** Positions below it are what there is. */
+  end: number
+  /** The first position that the model is shown as it is; absent for a session below. */
+  shownFrom?: number
+}
+
+export interface Recalled {
+  /** False if nothing has all the words. */
+  hasAll: boolean
+  found: RecalledFrom[]
+  /** At least so many sessions below were too many to be searched. */
+  unsearched: number
+}
+
+export interface RecalledFrom {
+  /** Absent for the session itself. */
+  below?: BelowSession
+  /** A message each, with those of its parts that have the words. */
+  hits: { item: HistoryItem; partIDs: string[] }[]
+  /** At most so many messages more. */
+  more: number
+  /** There may be more than that: the words are too common. */
+  isCommon: boolean
+}
+
+export interface BelowSession {
+  id: string
+  title: string
 }
 
 /** Which files a session has read, as they were then; edits of others are refused. */

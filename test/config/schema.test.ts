@@ -27,6 +27,7 @@ test("an empty config has every default", () => {
       skills: { paths: [] },
       share: "manual",
       retention: {},
+      keepFirstMessage: false,
       snapshot: true,
       idleTimeoutMs: 120_000,
       command: {},

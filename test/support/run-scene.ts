@@ -32,6 +32,7 @@ export interface RunSceneOptions extends StemmaOptions {
   files?: Record<string, string>
   git?: boolean
   price?: { input: number; output: number }
+  limit?: { context: number; output: number }
 }
 
 export const quickTiming = { retryBaseMs: 10, retryMaxMs: 40, claimRetryMs: 20 }
@@ -48,9 +49,9 @@ export async function runScene(options: RunSceneOptions = {}): Promise<RunScene>
   }
   if (options.git) await promisify(execFile)("git", ["init", "-q", directory])
   const warnings: unknown[] = []
-  const { script = [], files: _f, git: _g, price, ...rest } = options
+  const { script = [], files: _f, git: _g, price, limit, ...rest } = options
   const ref = { providerID: "scripted", modelID: "m" }
-  const model = createScriptedModel(script, { ref, ...(price && { price }) })
+  const model = createScriptedModel(script, { ref, ...(price && { price }), ...(limit && { limit }) })
   const open = (more: StemmaOptions = {}) =>
     openStemma({
       directory,

@@ -188,6 +188,10 @@ export function samplePart(
         auto: true,
         summary: text,
         ledger: "- src/app/main.ts",
+        facts: {
+          facts: [{ kind: "file", path: "src/app/main.ts", reads: 1, changes: 2, removed: true, rank: 70 }],
+          dropped: { identifier: 3 },
+        },
         tokensBefore: 900,
         tokensAfter: 90,
       }

@@ -5,7 +5,14 @@ import { dirname, join } from "node:path"
 import { promisify } from "node:util"
 import type { Action, JsonObject, RulesInput, Todo } from "../../src/protocol/index.ts"
 import { evaluate, toRuleset } from "../../src/session/permit.ts"
-import type { FileState, Tool, ToolContext, ToolResult, Wanted } from "../../src/tools/tool.ts"
+import type {
+  FileState,
+  SessionHistory,
+  Tool,
+  ToolContext,
+  ToolResult,
+  Wanted,
+} from "../../src/tools/tool.ts"
 import { openWorkspace } from "../../src/workspace/index.ts"
 import { temporaryDirectory } from "./temporary-directory.ts"
 
@@ -23,6 +30,8 @@ export interface ToolContextOptions {
   forbidden?: string[]
   /** What the person says to a question; `once` if absent. */
   answer?: (wanted: Wanted) => "once" | "reject"
+  /** What the session remembers; nothing if absent. */
+  history?: SessionHistory
 }
 
 export interface TestToolContext extends ToolContext, AsyncDisposable {
@@ -116,6 +125,11 @@ export async function toolContext(options: ToolContextOptions = {}): Promise<Tes
         if (bytes === undefined) throw new Error(`There is no blob ${hash}.`)
         return bytes
       },
+    },
+    history: options.history ?? {
+      page: async () => ({ items: [], end: 0 }),
+      search: async () => ({ hasAll: true, found: [], unsearched: 0 }),
+      children: async () => [],
     },
     [Symbol.asyncDispose]: () => temporary[Symbol.asyncDispose](),
   }

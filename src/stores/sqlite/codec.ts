@@ -45,7 +45,16 @@ const fields: Record<PartType, readonly string[]> = {
   "step-finish": ["reason", "cost", "tokens", "snapshot"],
   snapshot: ["snapshot"],
   patch: ["hash", "files"],
-  compaction: ["auto", "summary", "ledger", "firstKeptEntryId", "tokensBefore", "tokensAfter"],
+  compaction: [
+    "auto",
+    "summary",
+    "ledger",
+    "firstKeptEntryId",
+    "tokensBefore",
+    "tokensAfter",
+    "facts",
+    "tokensHidden",
+  ],
 }
 
 /** Parses stored JSON; damage names its row. */

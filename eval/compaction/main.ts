@@ -1,0 +1,93 @@
+import { writeFile } from "node:fs/promises"
+import { parseArgs } from "node:util"
+import { evaluate } from "./evaluate.ts"
+import { evaluateFaults, type FaultOutcome, faultTable } from "./faults.ts"
+import { type Recall, targets } from "./report.ts"
+import type { GeneratedSession, PlantedFact } from "./session.ts"
+import { table } from "./table.ts"
+
+const help = `Plants facts in generated sessions, compacts each five times, and looks for them in the ledger alone.
+
+  npm run eval:compaction -- [options]
+
+  --seed N       other sessions: 1 if absent
+  --sessions N   how many, of both halves and languages in turn: 12 if absent, which use every phrasing
+  --json FILE    write the figures to a file too
+  --show         print each ledger of the open half and what it lost
+  --help         say this
+`
+
+const { values } = parseArgs({
+  options: {
+    seed: { type: "string", default: "1" },
+    sessions: { type: "string", default: "12" },
+    json: { type: "string" },
+    show: { type: "boolean", default: false },
+    help: { type: "boolean", default: false },
+  },
+})
+if (values.help) process.stdout.write(help)
+else await run()
+
+async function run(): Promise<void> {
+  const [seed, sessions] = [whole("seed"), whole("sessions")]
+  const recall = await evaluate({ seed, sessions, ...(values.show && { onSession: show }) })
+  const faults = await evaluateFaults()
+  process.stdout.write(`${table(recall)}\n\n${faultTable(faults)}\n\nSeed ${seed}, ${sessions} sessions.\n`)
+  if (values.json !== undefined)
+    await writeFile(
+      values.json,
+      `${JSON.stringify([...figures(recall), ...faultFigures(faults)], null, 2)}\n`,
+    )
+  if (!recall.isReached || faults.some(({ isUsable }) => !isUsable)) process.exitCode = 1
+}
+
+function whole(name: "seed" | "sessions"): number {
+  const value = Number(values[name])
+  if (!Number.isInteger(value) || value < 1) throw new Error(`--${name} must be a whole number from 1 on.`)
+  return value
+}
+
+/** Whoever works on the ledger must not see the held-out half. */
+function show({ name, half }: GeneratedSession, { text, lost }: { text: string; lost: PlantedFact[] }): void {
+  if (half !== "open") return
+  const lines = lost.map(({ phrasing, cycle, source, keep }) => {
+    return `- ${phrasing} (cycle ${cycle}): ${source}\n    wanted: ${keep.map((words) => words.join(" or ")).join(" + ")}`
+  })
+  process.stdout.write(`${name}\n\n${text}\n\nLost ${lost.length}:\n${lines.join("\n")}\n\n`)
+}
+
+function faultFigures(faults: readonly FaultOutcome[]): object[] {
+  return faults.map(({ fault, isUsable, tokensBefore, tokensAfter }) => ({
+    name: `a summariser that ${fault}`,
+    value: tokensAfter,
+    unit: "tokens",
+    raw: tokensBefore,
+    ratio: tokensAfter / tokensBefore,
+    target: "usable",
+    ok: isUsable,
+  }))
+}
+
+function figures(recall: Recall): object[] {
+  const rows = recall.rows().flatMap(({ half, kind, language, counts, ok }) =>
+    counts.map(({ kept, due }, at) => ({
+      name: [half, kind ?? "all", language, `cycle ${at + 1}`].filter(Boolean).join(" "),
+      value: kept / due,
+      unit: "of the facts",
+      raw: due,
+      target: ok === undefined ? null : `at least ${targets[half]}`,
+      ok: ok === undefined ? null : kept / due >= targets[half],
+    })),
+  )
+  const budgets = recall.spent.map(({ half, cycle, ledgerTokens, budgetTokens }) => ({
+    name: `${half} ledger, cycle ${cycle}`,
+    value: ledgerTokens,
+    unit: "tokens",
+    raw: budgetTokens,
+    ratio: ledgerTokens / budgetTokens,
+    target: "at most 1 x raw",
+    ok: ledgerTokens <= budgetTokens,
+  }))
+  return [...rows, ...budgets]
+}

@@ -1,0 +1,276 @@
+import type { Agent } from "../config/agent.ts"
+import { redactDeep } from "../config/environment.ts"
+import type { Model } from "../models/model.ts"
+import {
+  type MessageError,
+  type ModelRef,
+  noTokens,
+  type PartBody,
+  type Tokens,
+  type UserBody,
+} from "../protocol/index.ts"
+import {
+  addCost,
+  addTokens,
+  estimateMessageTokens,
+  estimateTokens,
+  extendLedger,
+  ledgerText,
+  planTail,
+  summaryText,
+} from "../session/index.ts"
+import { type CompactionPlace, commitCompaction, commitFailure, setCompacting } from "./compaction-message.ts"
+import { errorText } from "./error-text.ts"
+import type { Run } from "./run.ts"
+import { SummaryFailed, summarise } from "./summarise.ts"
+import { tailTokensOf, type Window, windowOf } from "./window.ts"
+
+export interface CompactOptions extends CompactionPlace {
+  /** Who asks the model next, and whose model summarises unless the compaction agent has one of its own. */
+  user: UserBody
+  agent: Agent | undefined
+  model: Model
+  auto: boolean
+  instructions?: string
+  /** About how many tokens the next call would have as it is, and of these beside the history. */
+  tokensBefore: number
+  overhead: number
+  /** By how much an estimate is to be multiplied. */
+  correction: number
+  /** Prompts that wait, and will join the context. */
+  prompts?: readonly { message: UserBody; parts: readonly PartBody[] }[]
+  /** Nothing stays but the last message, if that. */
+  isSmallest?: boolean
+}
+
+/** `nothing`: there is nothing that could be hidden. A failure leaves the context as it was. */
+export type Compacted = "done" | "failed" | "nothing"
+
+/**
+ * Hides the history but for a recent tail, and puts a summary and the ledger in its place: one sealed message, committed at
+ * once. Whatever cuts it off before that leaves the session as it was.
+ */
+export async function compact(run: Run, options: CompactOptions): Promise<Compacted> {
+  const { config } = (await run.setup()).loaded
+  const window = windowOf({ model: options.model, agent: options.agent, config })
+  const keepTurns = options.agent?.compaction?.keepTurns ?? config.compaction.keepTurns
+  const keepsFirst = config.keepFirstMessage
+  const cuts = cutsOf(run, { ...options, window, keepTurns, keepsFirst })
+  if (cuts.length === 0) return "nothing"
+  await run.writer.commit([setCompacting(run, run.engine.clock.now())])
+  const spent: Spent = { tokens: noTokens(), cost: 0 }
+  try {
+    const failure = await tryCuts(run, { ...options, window, keepsFirst, cuts, spent })
+    if (failure === undefined) return "done"
+    await commitFailure(run, options, {
+      auto: options.auto,
+      error: failure,
+      spent,
+      tokensBefore: options.tokensBefore,
+    })
+    return "failed"
+  } catch (error) {
+    if (!run.writer.signal.aborted) await run.writer.commit([setCompacting(run, null)])
+    throw error
+  }
+}
+
+interface Spent {
+  tokens: Tokens
+  cost: number
+}
+
+interface CutOptions extends CompactOptions {
+  window: Window
+  /** The session's first prompt stays in the context. */
+  keepsFirst: boolean
+}
+
+/** How many of the items that are shown might be hidden: the planned tail first, then smaller ones. */
+function cutsOf(run: Run, options: CutOptions & { keepTurns: number | undefined }): number[] {
+  const { memo } = run
+  const { start } = memo.base
+  const items = memo.sealed.slice(start)
+  const { window, keepTurns } = options
+  const room = Number.isFinite(window.limit) ? window.limit : window.usable
+  const plan = (tailTokens: number, turns?: number) =>
+    planTail(items, {
+      tailTokens,
+      stepTokensMax: Math.min(room / 2, 4 * tailTokens),
+      tokensAt: (index) => memo.tokensAt(start + index),
+      ...(turns !== undefined && { keepTurns: turns }),
+    })
+  const tailTokens = tailTokensOf(window)
+  const smaller = plan(Math.floor(tailTokens / 4))
+  const planned = keepTurns === undefined ? [] : [plan(tailTokens, keepTurns)]
+  const cuts = options.isSmallest ? [smaller] : [...planned, plan(tailTokens), smaller]
+  // A person may want less than would have to be.
+  if (!options.auto) cuts.push(plan(0, 1))
+  cuts.push(items.length)
+  return smallerTails(cuts, (index) => memo.tokensAt(start + index))
+}
+
+/** What is shorter than this is not worth a summary, which would hardly be shorter. */
+const hiddenTokensMin = 200
+
+/** Each cut but those that hide no more than one before them, or next to nothing. */
+function smallerTails(cuts: readonly number[], tokensAt: (index: number) => number): number[] {
+  const isWorthIt = (cut: number) => {
+    let tokens = 0
+    for (let index = 0; index < cut && tokens < hiddenTokensMin; index++) tokens += tokensAt(index)
+    return tokens >= hiddenTokensMin
+  }
+  const found: number[] = []
+  for (const cut of cuts) if (cut > (found.at(-1) ?? 0) && isWorthIt(cut)) found.push(cut)
+  return found
+}
+
+/** The first tail that might fit, and a smaller one: such a one as fits whatever the summary and the ledger will be. */
+function triesOf(run: Run, options: CutOptions & { cuts: readonly number[] }): number[] {
+  const { cuts, correction, window } = options
+  const bare = (cut: number) => tokensAfter(run, { ...options, cut, summary: "", ledger: "" })
+  const first = cuts.findIndex((cut) => bare(cut) <= window.limit)
+  if (first < 0) return cuts.slice(-1)
+  const hidden = (run.memo.base.compaction?.tokensHidden ?? 0) + options.tokensBefore
+  const added = (summaryBudget(window) + ledgerBudget(hidden, window)) * correction
+  const smaller = cuts.slice(first + 1)
+  const safe = smaller.find((cut) => bare(cut) + added <= window.limit) ?? smaller.at(-1)
+  return [cuts[first]!, ...(safe === undefined ? [] : [safe])]
+}
+
+/** The first tail, and once more with a smaller one. Undefined if one of them did. */
+async function tryCuts(
+  run: Run,
+  options: CutOptions & { cuts: readonly number[]; spent: Spent },
+): Promise<MessageError | undefined> {
+  const { memo } = run
+  const { compaction, start } = memo.base
+  const items = memo.sealed.slice(start)
+  let summary = compaction?.summary
+  let done = 0
+  let failure: MessageError | undefined
+  for (const cut of triesOf(run, options)) {
+    const written = await writeSummary(run, { ...options, before: summary, items: items.slice(done, cut) })
+    if ("error" in written) return written.error
+    summary = written.text
+    done = cut
+    const hidden = items.slice(0, cut)
+    const tokensHidden =
+      (compaction?.tokensHidden ?? 0) + hidden.reduce((sum, item) => sum + estimateMessageTokens(item), 0)
+    // Before anything is cut: half a secret would not be known for one.
+    const { redact } = await run.setup()
+    const facts = extendLedger(compaction?.facts, redactDeep(hidden, redact), {
+      budgetTokens: ledgerBudget(tokensHidden, options.window),
+    })
+    const ledger = ledgerText(facts)
+    const kept = items[cut]?.message.id
+    const part: Extract<PartBody, { type: "compaction" }> = {
+      id: run.engine.newID("part"),
+      type: "compaction",
+      auto: options.auto,
+      summary,
+      ledger,
+      facts,
+      ...(kept !== undefined && { firstKeptEntryId: kept }),
+      tokensBefore: options.tokensBefore,
+      tokensAfter: tokensAfter(run, { ...options, cut, summary, ledger }),
+      tokensHidden,
+    }
+    failure = misfit(part, options)
+    if (failure) continue
+    await commitCompaction(run, options, { part, spent: options.spent, model: written.model })
+    return undefined
+  }
+  return failure
+}
+
+const summaryTokensMin = 400
+const summaryTokensMax = 6_000
+const ledgerTokensMin = 2_000
+const ledgerShare = 0.02
+/** By a provider's count it may be a little more than we think. */
+const ledgerMargin = 0.96
+
+function summaryBudget({ limit }: Window): number {
+  return Math.min(summaryTokensMax, Math.max(summaryTokensMin, Math.floor(limit / 8)))
+}
+
+/** The ledger may grow with what it stands for, and take an eighth of the room there is. */
+function ledgerBudget(tokensHidden: number, { limit }: Window): number {
+  const wanted = Math.floor(Math.max(ledgerTokensMin, tokensHidden * ledgerShare) * ledgerMargin)
+  return Number.isFinite(limit) ? Math.min(wanted, Math.floor(limit / 8)) : wanted
+}
+
+/** The summary, or why there is none. Nobody has asked for an automatic one, so it makes do with what the program knows. */
+async function writeSummary(
+  run: Run,
+  options: CutOptions & { before: string | undefined; items: readonly HistoryItems[number][]; spent: Spent },
+): Promise<{ text: string; model: ModelRef } | { error: MessageError }> {
+  const { loaded, models, redact } = await run.setup()
+  const agent = loaded.agents.get("compaction")
+  const tokensMax = summaryBudget(options.window)
+  const { spent, before } = options
+  try {
+    if (!agent) throw new Error("The compaction agent is switched off.")
+    const model = agent.model === undefined ? options.model : await models.get(agent.model)
+    const { items, instructions } = options
+    const summary = await summarise(run, { agent, model, before, items, instructions, tokensMax })
+    spend(spent, summary)
+    return { text: summary.text, model: model.ref }
+  } catch (error) {
+    run.signal.throwIfAborted()
+    if (error instanceof SummaryFailed) spend(spent, error)
+    if (!options.auto) {
+      const message = `The summary failed: ${redact(errorText(error))}`
+      return { error: { name: "UnknownError", data: { message } } }
+    }
+    const text = [...(before === undefined ? [] : [withoutNotice(before)]), noSummary].join("\n\n")
+    return { text, model: options.model.ref }
+  }
+}
+
+type HistoryItems = Parameters<typeof planTail>[0]
+
+/** What stands where a model's summary should. */
+const noSummary =
+  "[No summary of the last stretch could be written. What the ledger lists was taken from the history by a program; find whatever else is needed with the recall tool.]"
+
+function withoutNotice(summary: string): string {
+  return summary.replaceAll(noSummary, "").trim()
+}
+
+function spend(spent: Spent, more: Spent): void {
+  spent.tokens = addTokens(spent.tokens, more.tokens)
+  spent.cost = addCost(spent.cost, more.cost)
+}
+
+function tokensAfter(
+  run: Run,
+  options: CutOptions & { cut: number; summary: string; ledger: string },
+): number {
+  const { memo } = run
+  const { overhead, correction, cut, prompts = [] } = options
+  let tokens = overhead + estimateTokens(summaryText(options))
+  for (let index = memo.base.start + cut; index < memo.sealed.length; index++) tokens += memo.tokensAt(index)
+  for (const prompt of prompts) tokens += estimateMessageTokens(prompt)
+  if (options.keepsFirst) tokens += memo.firstTokensBefore(memo.base.start + cut)
+  return Math.ceil(tokens * correction)
+}
+
+function misfit(
+  { tokensBefore = 0, tokensAfter = 0 }: { tokensBefore?: number; tokensAfter?: number },
+  { window, auto }: CutOptions,
+): MessageError | undefined {
+  const fail = (message: string): MessageError => ({ name: "ContextOverflowError", data: { message } })
+  if (tokensAfter >= tokensBefore) {
+    return fail(
+      auto
+        ? `A compaction would not make the context smaller: about ${tokensBefore} tokens before, ${tokensAfter} after. Give the session a model with a larger window, or begin a new one.`
+        : `There is too little to compact: about ${tokensBefore} tokens now, ${tokensAfter} after.`,
+    )
+  }
+  if (tokensAfter <= window.limit) return undefined
+  return fail(
+    `The context does not fit even after a compaction: about ${tokensAfter} tokens, and there is room for ${window.limit}. Choose a model with a larger window, or switch tools off.`,
+  )
+}

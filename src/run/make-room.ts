@@ -1,0 +1,214 @@
+import type { Agent } from "../config/agent.ts"
+import type { Model } from "../models/model.ts"
+import { ModelError } from "../models/model-error.ts"
+import type { InboxItem, UserBody } from "../protocol/index.ts"
+import { type Pruning, planPrune, trimStart } from "../session/index.ts"
+import { type Compacted, type CompactOptions, compact } from "./compact.ts"
+import { promptBefore } from "./compaction-message.ts"
+import type { MemoContextOptions } from "./history-memo.ts"
+import { loadJudge } from "./judge.ts"
+import { estimateSystemTokens, estimateToolTokens, nextSize } from "./next-size.ts"
+import type { Setup } from "./project.ts"
+import { revertOps } from "./revert.ts"
+import type { Run } from "./run.ts"
+import type { Prompt } from "./step.ts"
+import { listGrants, type Step } from "./step-plan.ts"
+import { systemPrompt } from "./system-prompt.ts"
+import { offeredTools } from "./toolbox.ts"
+import { windowOf } from "./window.ts"
+
+/** Who will ask the model, and with which model. */
+interface Asking {
+  setup: Setup
+  user: UserBody
+  agent: Agent | undefined
+  model: Model
+}
+
+/**
+ * Before a step: if its call would not fit, hides old tool output, and if that is not enough compacts. What cannot be known
+ * or done is left to the step: it says what was wrong.
+ */
+export async function makeRoom(run: Run, prompts: readonly Prompt[]): Promise<void> {
+  if (prompts.length > 0) await makeRevertReal(run)
+  const asking = await askingNext(run, prompts.at(-1)?.message)
+  if (!asking) return
+  const { setup, agent, model } = asking
+  const { config } = setup.loaded
+  if (config.keepFirstMessage) await run.memo.readFirst(run.engine.store, run.sessionID)
+  const { limit } = windowOf({ model, agent, config })
+  if (!Number.isFinite(limit) || run.memo.sealed.length === 0) return
+  let size = sizeOf(run, asking, prompts)
+  if (!run.offered && size.tokens > limit / 2) {
+    await knowTools(run, asking)
+    size = sizeOf(run, asking, prompts)
+  }
+  if (size.tokens <= limit) return
+  if (config.compaction.prune) {
+    const pruning = pruningOf(run, setup)
+    const isEnough = pruning && size.tokens - pruning.tokens * size.correction <= limit
+    if (pruning && (isEnough || !config.compaction.auto)) {
+      run.pruning = pruning.parts
+      return
+    }
+  }
+  if (!config.compaction.auto || run.hasFailedToCompact || (await isOverBudget(run, setup))) return
+  const done = await compactFor(run, asking, { prompts, auto: true, goesOn: prompts.length === 0 })
+  if (done !== "done") run.hasFailedToCompact = true
+}
+
+/** A person is asked by the step before any more is spent. */
+async function isOverBudget(run: Run, setup: Setup): Promise<boolean> {
+  const budget = run.session.budget ?? setup.loaded.config.budget
+  if (budget === undefined || run.isOverBudget) return false
+  return (await run.engine.store.session(run.sessionID)).cost >= budget
+}
+
+/** What a revert hides is not to be counted, and still less to be summarised. */
+async function makeRevertReal(run: Run): Promise<void> {
+  const ops = await revertOps(run)
+  if (ops.length === 0) return
+  const { store } = run.engine
+  await run.writer.commit(ops)
+  run.session = await store.session(run.sessionID)
+  await run.memo.refresh(store, run.session)
+}
+
+/** Undefined where the step itself will say what is wrong. */
+async function askingNext(run: Run, next: UserBody | undefined): Promise<Asking | undefined> {
+  const user = next ?? promptBefore(run.memo.items)?.user
+  if (!user) return undefined
+  try {
+    const setup = await run.setup()
+    const model = await setup.models.get(`${user.model.providerID}/${user.model.modelID}`)
+    return { setup, user, agent: setup.loaded.agents.get(user.agent), model }
+  } catch {
+    return undefined
+  }
+}
+
+function sizeOf(run: Run, asking: Asking, prompts: readonly Prompt[] = []) {
+  return nextSize({
+    memo: run.memo,
+    shown: shownOptions(run, asking.setup),
+    prompts,
+    overhead: () => overheadOf(run, asking),
+  })
+}
+
+/** What the context of a session leaves out by itself. */
+export function shownOptions(run: Run, setup: Setup): MemoContextOptions {
+  const { config } = setup.loaded
+  const maxHistory = run.session.maxHistory ?? config.maxHistory
+  return { ...(maxHistory !== undefined && { maxHistory }), keepsFirst: config.keepFirstMessage }
+}
+
+/** Where no step of this run has offered its tools yet, and there is so much room that they need not be looked at. */
+const unknownToolTokens = 3_000
+
+/** Looks up which tools the next step will offer. */
+async function knowTools(run: Run, { setup, agent, user }: Asking): Promise<void> {
+  if (run.offered || !agent) return
+  const { store, projects } = run.engine
+  const { session } = run
+  const grants = await listGrants(run)
+  const judge = await loadJudge({ store, projects, setup, session, agent, tools: user.tools, grants })
+  const isPlain = judge.isPlain && user.tools === undefined
+  run.offered = (await offeredTools({ setup, agent, judge, isPlain })).offered
+}
+
+function overheadOf(run: Run, { setup, agent, user }: Asking): number {
+  const tools = run.offered ? estimateToolTokens(run.offered) : unknownToolTokens
+  if (!agent) return tools
+  const { workspace } = run.project
+  const nowMs = run.engine.clock.now()
+  return (
+    tools + estimateSystemTokens(systemPrompt({ agent, setup, workspace, user, nowMs, isLastStep: false }))
+  )
+}
+
+/** Of what is shown: nothing is saved by hiding what is trimmed anyway. */
+function pruningOf(run: Run, setup: Setup): Pruning | undefined {
+  const { base, sealed } = run.memo
+  const { maxHistory } = shownOptions(run, setup)
+  const start = trimStart(sealed, { maxHistory, from: base.start })
+  return planPrune(sealed.slice(start), { isPruned: (id) => base.pruned.has(id) })
+}
+
+async function compactFor(
+  run: Run,
+  asking: Asking,
+  options: Pick<CompactOptions, "auto" | "goesOn"> &
+    Partial<CompactOptions> & { prompts?: readonly Prompt[] },
+): Promise<Compacted> {
+  await knowTools(run, asking)
+  if (asking.setup.loaded.config.keepFirstMessage) await run.memo.readFirst(run.engine.store, run.sessionID)
+  const { tokens, correction } = sizeOf(run, asking, options.prompts)
+  const overhead = overheadOf(run, asking)
+  const { user, agent, model } = asking
+  run.tellAsking()
+  return compact(run, { user, agent, model, tokensBefore: tokens, overhead, correction, ...options })
+}
+
+/** A person has asked for it. Gives why there is none. */
+export async function compactByRequest(
+  run: Run,
+  item: Extract<InboxItem, { type: "compact" }>,
+  { goesOn }: { goesOn: boolean },
+): Promise<"done" | "failed" | "nothing"> {
+  const { sessionID } = run
+  await makeRevertReal(run)
+  const take = { op: "inbox.take" as const, sessionID, itemID: item.id }
+  const asking = run.memo.sealed.length > 0 ? await askingNext(run, undefined) : undefined
+  const done = asking
+    ? await compactFor(run, asking, {
+        auto: false,
+        goesOn,
+        ops: [take],
+        messageID: item.id,
+        ...(item.instructions !== undefined && { instructions: item.instructions }),
+      })
+    : "nothing"
+  if (done === "nothing") await run.writer.commit([take])
+  return done
+}
+
+/**
+ * The provider says that the context is too long, whatever we thought. First old tool output is hidden and the same call is
+ * made again; if there is none, or it was not enough, the message becomes a compaction and the run goes on after it.
+ */
+export async function afterOverflow(plan: Step, error: unknown): Promise<"again" | "compacted" | undefined> {
+  const { run, open, setup, user, agent, model } = plan
+  if (!(error instanceof ModelError) || error.kind !== "context" || run.signal.aborted) return undefined
+  const { compaction } = setup.loaded.config
+  const pruning = run.overflows++ === 0 && compaction.prune ? pruningOf(run, setup) : undefined
+  if (pruning) {
+    await putPruning(plan, pruning.parts)
+    return "again"
+  }
+  if (!compaction.auto || run.overflowCompactions >= overflowCompactionsMax) return undefined
+  await forgetTry(plan)
+  const asking: Asking = { setup, user, agent, model }
+  const isSmallest = run.overflowCompactions++ > 0
+  const done = await compactFor(run, asking, { auto: true, goesOn: true, open, isSmallest })
+  return done === "done" ? "compacted" : undefined
+}
+
+/** One, and one that leaves as little as it can. */
+const overflowCompactionsMax = 2
+
+/** Takes away what the model had begun to say before the error came. */
+async function forgetTry({ run, open }: Step): Promise<void> {
+  const keep = open.parts.findLastIndex(({ type }) => type === "step-start" || type === "retry") + 1
+  if (keep < open.parts.length) await run.writer.commit([...open.flushOps(), open.truncateOp(keep)])
+}
+
+async function putPruning(plan: Step, parts: string[]): Promise<void> {
+  const { run, open } = plan
+  await forgetTry(plan)
+  const start = open.parts.find((part) => part.type === "step-start")
+  const prune = { time: run.engine.clock.now(), parts }
+  const id = start?.id ?? run.engine.newID("part")
+  await run.writer.commit([...open.flushOps(), open.putOp({ ...start, id, type: "step-start", prune })])
+  run.memo.replaceLast({ ...open.item(run.memo.last!.version), sealed: false })
+}

@@ -1,0 +1,130 @@
+import { markedSentences, shorten } from "./prose.ts"
+import { asksToSee, isQuestion } from "./questions.ts"
+import { wordCount } from "./rank-sentence.ts"
+
+const questionLengthMax = 160
+const answerLengthMax = 90
+const shortQuestionLength = 60
+const choicesMax = 8
+const choiceLengthMax = 90
+const askedLengthMax = 420
+
+/**
+ * What the assistant asks at the end of a text, with all the choices that it gives; undefined if it asks nothing of substance.
+ */
+export function questionAtEnd(text: string): string | undefined {
+  const told = markedSentences(text).slice(-2 * choicesMax)
+  const end = told.length - 1
+  const last = told[end]
+  if (last === undefined) return undefined
+  const isList = isChoiceLine(last)
+  if (!isList && !isQuestion(last) && !(last.length <= shortQuestionLength && leavesChoice.test(last)))
+    return undefined
+  const listEnd = isList ? end : end - 1
+  const listStart = startOfList(told, listEnd)
+  if (listStart <= listEnd && (listStart < listEnd || !isList)) {
+    const lead = leadOf(told, listStart)
+    if (isList && (lead === undefined || !isQuestion(lead))) return undefined
+    const items = told.slice(listStart, listEnd + 1).map((item) => shorten(item, choiceLengthMax))
+    const asked = [...(lead ? [shorten(lead, questionLengthMax)] : []), ...items, ...(isList ? [] : [last])]
+    return shorten(asked.reduce(joined), askedLengthMax)
+  }
+  return isList ? undefined : plainQuestion(told)
+}
+
+function plainQuestion(told: readonly string[]): string | undefined {
+  const last = told.at(-1)!
+  const before = withFirstChoice(told.at(-3), told.at(-2) ?? "")
+  const question = shorten(last, questionLengthMax)
+  const points = !hasSubstance(last) || (asksWhich.test(last) && wordCount(last) <= 6)
+  if (points && last.length <= shortQuestionLength && (isChoice(before) || proposes.test(before)))
+    return joined(shorten(before, 2 * questionLengthMax), question)
+  return hasSubstance(last) ? question : undefined
+}
+
+function joined(first: string, second: string): string {
+  return `${first}${/[\p{L}\p{N}`)）]$/u.test(first) ? "." : ""} ${second}`
+}
+
+const choiceLine =
+  /^(?:[-*•–]\s*)?(?:\*\*)?[(（]?(?:[1-9]|[a-hA-H]|[一二三四五六]|①|②|③|④|option [1-9a-d]|方案[一二三四1-4A-D])(?:\*\*)?(?:[)）.、:：]|\s[-–—])\s*\S|^[-*•]\s+\S/i
+const leavesChoice =
+  /your (?:call|choice|pick|decision)|up to you|let me know|tell me which|你(?:定|选|决定|来定|挑|说了算)|听你的|哪[个种]/i
+
+function isChoiceLine(sentence: string): boolean {
+  return choiceLine.test(sentence)
+}
+
+/** Where the list that ends at `end` begins; behind `end` if there is none. What continues an entry belongs to it. */
+function startOfList(told: readonly string[], end: number): number {
+  let start = end + 1
+  for (let at = end; at >= Math.max(0, end - 2 * choicesMax); at--) {
+    if (isChoiceLine(told[at]!)) start = at
+    else if (at < end - 1 && start > at + 2) break
+  }
+  return start
+}
+
+/** The question, or the words, that come before a list. */
+function leadOf(told: readonly string[], listStart: number): string | undefined {
+  const lead = told[listStart - 1]
+  if (lead === undefined || isQuestion(lead)) return lead
+  const before = told[listStart - 2]
+  return before !== undefined && isQuestion(before) ? joined(before, lead) : lead
+}
+
+/** A choice may have been put into two sentences. */
+function withFirstChoice(first: string | undefined, second: string): string {
+  const isSecond =
+    /^[(（]?[2bB二][)）.、:：]|^(?:or|alternatively|otherwise|the other|another|we could also|i could also)\b|^(?:也可以|或者|要么|另一|要不|另外|还可以)/i
+  return first !== undefined && isSecond.test(second) ? joined(first, second) : second
+}
+
+const asksWhich =
+  /\b(?:which|prefer\w*|either|one|what do you think|your (?:call|choice|pick))\b|哪|倾向|偏好|选|怎么看/i
+const proposes =
+  /\b(?:i|we) (?:could|would|can|might|plan|suggest|propose|intend|was going|am going|'d)\b|\bi'd\b|\boption|\bways?\b|打算|建议|可以用|准备|想用|方案|考虑/i
+
+function isChoice(sentence: string): boolean {
+  return /\bor\b|\b[AB1-3][).）]|[(（][1-3ABab][)）]|还是|或者|也可以|要么|方案|\b(?:two|both|either) (?:ways?|options?|choices?|possib\w+)|option/i.test(
+    sentence,
+  )
+}
+
+const emptyWords = new Set(
+  "shall should may might can could would will do does did is are was i we you me us it this that these those they to go on continue proceed start begin now ahead ok okay fine good right sense make makes sound sounds look looks anything something else any more further next with the a an here there what how which one ones about of for in or and prefer preference have your like want need ready questions question thoughts idea work works so then let know think all call choice pick decision tell up".split(
+    " ",
+  ),
+)
+const emptyChinese =
+  /要不要|可不可以|可以|是否|需要|继续|开始|接着|这样|往下|还有|别的|其他|问题|什么|怎么样|怎么|如何|哪个|哪种|倾向|偏好|觉得|选|行不行|好不好|要|我|你|吗|呢|吧|的|就|先|对|行|有|做|定/g
+
+/** Whether a question says what it is about: "shall I go on?" does not. */
+function hasSubstance(question: string): boolean {
+  const words =
+    question
+      .replace(emptyChinese, " ")
+      .toLowerCase()
+      .match(/\p{Script=Han}{2}|[\p{L}\p{N}']{2,}/gu) ?? []
+  return words.some((word) => !emptyWords.has(word))
+}
+
+const answerStart =
+  /^(?:yes|yep|yeah|no|nope|neither|both|either|none|all|(?:the )?(?:first|second|third|fourth|last|former|latter|other|1st|2nd|3rd|4th)|option|number|[a-d1-9][).,. ]|[a-d1-9]$|fine|ok|okay|sure|go with|rather|agreed|correct|right|instead|do|don't|use|keep|make it|take|pick|let's)\b|^(?:是|不|行|好|可以|可|都|两个|第[一二三四五]|前者|后者|[A-D1-9](?![\w.])|嗯|对|要|那就|那|就|用|先|别|没|同意|选|听|按|方案)/i
+/** Means nothing at all without the choices that were given. */
+const byPosition =
+  /^(?:(?:let's|go|take|pick|use|do|i'd|with|say|prefer|the|option|number|no\.?|#|choice|variant|plan) ?)*(?:first|second|third|fourth|last|former|latter|other|1st|2nd|3rd|4th|[a-d]|[1-9]|one|two|three|both|neither|either|none|all)\b|^(?:那?就?|我?选|要|用|方案|按)*(?:第?[一二三四五1-9A-Da-d](?![\w.])|前者|后者|都|两个|前一|后一|上面|下面)/i
+
+/** The answer with what it answers, if it means little without. */
+export function answerTo(
+  asked: string,
+  { text, rank }: { text: string; rank: number },
+): { text: string; rank: number } | undefined {
+  if (text.length > answerLengthMax || isQuestion(text) || asksToSee(text)) return undefined
+  const chooses = byPosition.test(text) && wordCount(text) <= 12
+  if ((rank === 0 || wordCount(text) > 7) && !chooses && !answerStart.test(text)) return undefined
+  return {
+    text: `${text} (asked: ${asked})`,
+    rank: chooses ? Math.max(rank, 68) : rank === 0 ? 54 : Math.max(rank, 60),
+  }
+}

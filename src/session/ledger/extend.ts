@@ -1,0 +1,86 @@
+import type { HistoryItem, LedgerFacts, Part } from "../../protocol/index.ts"
+import { redacted } from "../redact.ts"
+import { choose } from "./choose.ts"
+import { Facts } from "./collect.ts"
+import { assistantFacts, userFacts } from "./text-facts.ts"
+import { fileRanks, toolFacts } from "./tool-facts.ts"
+
+/**
+ * The ledger of a compaction. `before` is the ledger of the compaction before this one; `items` are what this one newly
+ * hides, in order. Costs time by the length of both.
+ */
+export function extendLedger(
+  before: LedgerFacts | undefined,
+  items: readonly HistoryItem[],
+  options: { budgetTokens: number },
+): LedgerFacts {
+  const facts = new Facts(before)
+  const newest = items.findLastIndex((item) => item.message.role === "user" && item.parts.some(isSaid))
+  if (newest >= 0) facts.forgetNewest()
+  let directories: string[] = []
+  for (const [index, item] of items.entries()) {
+    if (item.message.role === "assistant") {
+      if (item.message.summary) continue
+      const { cwd, root } = item.message.path
+      directories = [cwd, root]
+    }
+    const within = (path: string) => relative(path, directories)
+    for (const part of item.parts)
+      addPart(part, facts, { role: item.message.role, within, newest: index === newest })
+  }
+  return choose(facts, options)
+}
+
+interface Place {
+  role: "user" | "assistant"
+  within: (path: string) => string
+  newest: boolean
+}
+
+function isSaid(part: Part): boolean {
+  return (
+    part.type === "text" &&
+    !part.synthetic &&
+    !part.ignored &&
+    part.text.trim() !== "" &&
+    part.text !== redacted
+  )
+}
+
+function addPart(part: Part, facts: Facts, { role, within, newest }: Place): void {
+  switch (part.type) {
+    case "text":
+      if (!isSaid(part)) return
+      if (role === "user") userFacts(part.text, facts, { within, newest })
+      else assistantFacts(part.text, facts, { within })
+      return
+    case "subtask":
+      if (role === "user") userFacts(part.prompt, facts, { within, newest })
+      return
+    case "tool":
+      toolFacts(part, facts, within)
+      return
+    case "patch":
+      for (const path of part.files) facts.file(within(path), { changes: 1, rank: fileRanks.changed })
+      return
+    case "file":
+      if (part.source) facts.file(within(part.source.path), { reads: 1, rank: fileRanks.named })
+      return
+    case "reasoning":
+    case "agent":
+    case "compaction":
+    case "retry":
+    case "step-start":
+    case "step-finish":
+    case "snapshot":
+      return
+  }
+}
+
+/** A path as it reads from the session's directory, so that one file has one name. */
+function relative(path: string, directories: readonly string[]): string {
+  for (const directory of directories) {
+    if (directory.length > 1 && path.startsWith(`${directory}/`)) return path.slice(directory.length + 1)
+  }
+  return path.startsWith("./") ? path.slice(2) : path
+}

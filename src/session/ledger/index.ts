@@ -1,0 +1,2 @@
+export { extendLedger } from "./extend.ts"
+export { ledgerText } from "./render.ts"

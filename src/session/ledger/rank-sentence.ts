@@ -1,0 +1,156 @@
+import { namesLook, tellsCommand, tellsOutcome } from "./commands.ts"
+import { amounts, choices, limits, openWork, settles, standing } from "./cues.ts"
+import { namesIn, pathsIn } from "./names.ts"
+import { asksToSee, isPolite, isQuestion, politeRequest } from "./questions.ts"
+import { signs } from "./signs.ts"
+import { isChat, isSmallTalk } from "./talk.ts"
+import { workWords } from "./work-words.ts"
+
+/** What is to be known of a sentence to judge it. */
+export interface Judged {
+  /** 0 to 100; 0 is not worth keeping. */
+  rank: number
+  /** It states something, or asks for work: not a question, nor a wish to be shown something. */
+  states: boolean
+}
+
+/** How much a sentence of the user matters after the messages around it are gone. */
+export function rankSaid(sentence: string): Judged {
+  if (isSmallTalk(sentence)) return { rank: 0, states: false }
+  const text = sentence.replace(politeRequest, "")
+  const seeks = asksToSee(sentence) || asksToSee(text)
+  const asks = !isPolite(sentence) && isQuestion(sentence)
+  const statesFirst = asks && hasStatement(sentence)
+  const base = statesFirst ? 44 : asks ? 16 : seeks ? 22 : 50
+  const cues = Math.min(asks || seeks ? 20 : 26, cueSum(text))
+  const rank = Math.max(1, Math.min(90, base + cues - vagueness(text)))
+  return { rank, states: (!asks || statesFirst) && !seeks }
+}
+
+/**
+ * People who write Chinese run many sentences together with commas: what is said beside is taken out, so that it neither
+ * costs room nor hides what matters. A clause that points back keeps the one that it points to.
+ */
+export function withoutAsides(sentence: string): string {
+  const clauses = sentence.split(/(?<=，)/)
+  if (clauses.length < 2) return sentence
+  const keeps = clauses.map((clause) => !isAside(clause.replace(/，$/, "")))
+  for (let at = clauses.length - 1; at > 0; at--)
+    if (keeps[at] && pointsBack.test(clauses[at]!)) keeps[at - 1] = true
+  const kept = clauses.filter((_, at) => keeps[at])
+  return kept.length === 0 ? sentence : kept.join("").replace(/，$/, "")
+}
+
+const pointsBack = /^(?:这|那是|那样|否则|不然|要不然|所以|因为|毕竟|它|没得商量|免得|省得)/
+const binding =
+  /不准|不许|不得|不能|不可|不要|别(?!的|人)|勿|甭|必须|务必|禁止|严禁|只能|只准|一律|绝不|谁都不|都要|都得/
+
+function isAside(clause: string): boolean {
+  if (isSmallTalk(clause)) return true
+  if (binding.test(clause)) return false
+  return isChat(clause) || (!isPolite(clause) && (isQuestion(clause) || asksToSee(clause)))
+}
+
+/** "It takes nine minutes here, is that normal?" states something before it asks. */
+function hasStatement(question: string): boolean {
+  const comma = Math.max(...[...",，;；—"].map((character) => question.lastIndexOf(character)))
+  const head = question.slice(0, Math.max(0, comma)).trim()
+  if (wordCount(head) < 4) return false
+  return !/^(?:if|what|why|how|where|who|which|is|are|does|do|did|was|were|can|could|would|should|如果|要是|为什么|怎么|是不是|能不能)/i.test(
+    head,
+  )
+}
+
+/** A name in a sentence says little of what the sentence is for: names are kept by themselves. */
+function cueSum(text: string): number {
+  let sum = 0
+  if (limits.test(text)) sum += 10
+  if (choices.test(text)) sum += 8
+  if (settles.test(text)) sum += 8
+  if (standing.test(text)) sum += 6
+  if (openWork.test(text)) sum += 8
+  if (amounts.test(text)) sum += 6
+  if (workWords.test(text)) sum += 6
+  if (namesIn(text).some(({ rank }) => rank >= 50) || pathsIn(text).length > 0) sum += 4
+  if (tellsCommand(text)) sum += 9
+  return isChat(text) ? Math.min(sum, 12) - 20 : sum
+}
+
+/** Sentences of a few plain words, as "that looks odd", mean nothing without what they answered. */
+function vagueness(text: string): number {
+  const words = wordCount(text)
+  if (words <= 2) return 4
+  const points = /^(?:it|this|that|these|those|he|she|they)\b|^(?:这|那)(?:个|样|里)?/i.test(text)
+  return points && words < 8 ? 8 : 0
+}
+
+/** Words, two Chinese characters counted as one. */
+export function wordCount(text: string): number {
+  return text.match(/\p{Script=Han}{1,2}|[\p{L}\p{N}][^\s\p{Script=Han}]*/gu)?.length ?? 0
+}
+
+export interface Told {
+  /** As a report of a command; 0 if it is none. */
+  command: number
+  /** As work that is left, or as a plain statement; 0 if it is neither. */
+  said: number
+  /** It says how things are, not what the assistant is about to do or to look at. */
+  states: boolean
+}
+
+const intention =
+  /^(?:i'll|i will|i'm going to|i am going to|let me|let's|now i|now,? let|next,? i(?:'ll| will)|first,? i|looking|reading|checking|searching|我来|我先|我将|我会|我去|接下来我|让我|现在我|先看|看一下|正在)/i
+const lookedAt =
+  /\bi(?:'ve| have)? (?:read|looked|checked|searched|opened|see|saw|found|went through|reviewed)\b|^(?:see|here (?:is|are)|this is|found)\b|我(?:看了|读了|查了|检查了|找到|看到)/i
+/** What is left, as an assistant says it: its explanations are full of words that are signs in a user's mouth. */
+const leftOver = signs({
+  english: `
+    to-?do, still (?:open|to|need|miss|fail|report|un|has|have|to be|lack|wait)\\w*, remain(?:s|ing), left (?:to|for|open|out|undone|as|it|that|alone), (?:one|two|three|few) (?:things?|steps?|items?) left, pending, outstanding, unfinished,
+    not(?: [^\\s.]{1,80}){1,5}? yet, yet to, haven't, hasn't, have not, has not, (?:nobody|no one|nothing) (?:has|have|is|was|yet|covers|tests|checks), follow[- ]?up, later, comes? next, next (?:up|step|on|session|round|time|turn|pass|week),
+    blocked, waiting (?:for|on), half[- ]done, in progress, wip, revisit, come back, deferred, postponed, open (?:question|point|issue|item|end), loose ends?, so far, will need, should (?:follow|also|be|come|get|go|then), lacks?, out of date, stale, untested, untouched, uncovered, undocumented, unverified, could use,
+    on (?:my|our|the) (?:plate|list|agenda), (?:next )?in line, (?:that|which|this) leaves, afterwards, parked, on hold, for now, for the moment, at the moment, as of now, for the time being, hard[- ]?coded, placeholder, stubbed?, mocked?, temporar\\w+, workaround,
+    (?:could|can|did) ?n[o']t (?:verify|test|check|reproduce|confirm|get to|reach|finish|touch|cover|do|try|run), (?:could|can|did) not (?:verify|test|check|reproduce|confirm|get to|reach|finish|touch|cover|do|try|run), unable to, hands off, stayed away, skipped, ran out of, does nothing, no-op, not (?:wired|hooked|connected|covered|tested|done|handled|supported|implemented|part of|included)`,
+  chinese: `
+    还没, 还要, 还得, 还差, 还剩, 还缺, 还在, 尚未, 未完成, 没做, 没人[写测管做补改], 待(?:办|定|补|处理|做|完成|解决|确认|验证), 剩下, 只剩, 剩, 回头, 稍后, 晚点, 接下来, 下一?[步轮回次期版], 遗留, 尾巴, 后续, 留到, 留给, 留着, 要等, 以后再, 改天,
+    没(?:覆盖|处理|转换|接|测|改|迁|补|写|碰|动|管|验证|顾上|来得及|跟上|实现|支持|反应|效果), 来不及, 也要, 也得, 过时, 要跟着, 缺, 欠, 放着, 放到?下, 放一放, 轮到, 要做, 得有人, 搁, 排队, 等.{1,12}再, [验证测跑确认]不了, 没法(?:验证|测|跑|确认), 眼下, 暂时, 先这样, 临时, 占位, 写死, 硬编码, 没反应, 不生效, 照旧, 跳过, 漏了`,
+})
+const obligation =
+  /\b(?:has|have|had|needs?|ought|is|are) (?:still )?to (?:be )?\w+|\bmust\b|\bbefore (?:we|you|merging|shipping|releasing)|需要先|必须|得先|才能(?:合并|上线|发布)|之前(?:还)?要/i
+/** That a file was changed, and not only looked at. */
+const changing =
+  /\b(?:updated|changed|changes?|moved|created|added|adding|fix(?:ed)?|rewrote|rewritten|reworked|renamed|deleted|removed|gone|edit(?:ed)?|split|extracted|pulled|wrote|written|introduced|replaced|patch(?:ed)?|refactored|touched|cleaned|tweaked|adjusted|swapped|bumped|revert(?:ed)?|restored|reformatted|formatted|migrated|converted|merged|inlined|dropped|put|new|now|pushed|committed|landed|lives?|generated|made|modified|implemented|appended|corrected|switched|wired|hooked|saved|copied|done|took|went|got|shrinks?|shrank|grew|sits|gain(?:s|ed)|extra|swapped|turned|inserted|relocated|carved|trimmed|simplified|unified|ended up|carries|used to|no longer|any ?more|instead of|where it had|renaming|first draft|in place|shipped)\b|^`?[\w./-]+`?[:：]|改|动过|动了|新建|新增|新文件|删|重写|抽|挪|移|加了|加上|修|换|写好|写了|写进|拆|合并|更新|调整|调了|替换|补|提取|还原|格式化|搬|提交|推了|落在|放到|放进|生成|建了|创建|多了|少了|集中|纠正|拿掉|扔|去掉|整理|归到|收到|不一样|新的|落到|带上|变成|换上|接上|挂到|并到|并入|瘦|精简|合到|塞进|弄好|搞定/i
+
+/** Whether a sentence that names a file says that it was changed. */
+export function tellsChange(sentence: string): boolean {
+  return changing.test(sentence)
+}
+
+/** A statement about something that has a name is kept where there is room, a short one sooner. */
+function anchored(sentence: string): number {
+  if (namesIn(sentence).length === 0 && pathsIn(sentence).length === 0) return 0
+  return wordCount(sentence) <= 12 ? 36 : 26
+}
+
+/** The same for a sentence of the assistant: how a command ended and what is left to do come first. */
+export function rankTold(sentence: string): Told {
+  if (isSmallTalk(sentence) || isQuestion(sentence)) return { command: 0, said: 0, states: false }
+  const intends = intention.test(sentence)
+  const states = !intends && !lookedAt.test(sentence)
+  return {
+    command: commandRank(sentence, { intends }),
+    said: intends ? 0 : toldRank(sentence, { states }),
+    states,
+  }
+}
+
+function commandRank(sentence: string, { intends }: { intends: boolean }): number {
+  if (!tellsCommand(sentence)) return 0
+  if (intends || namesLook(sentence)) return 20
+  return tellsOutcome(sentence) ? 66 : 50
+}
+
+function toldRank(sentence: string, { states }: { states: boolean }): number {
+  if (leftOver.test(sentence)) return 56
+  if (obligation.test(sentence)) return 44
+  return states ? anchored(sentence) : 0
+}

@@ -1,0 +1,151 @@
+import { answerTo, questionAtEnd } from "./answers.ts"
+import type { Facts } from "./collect.ts"
+import { tellsCommand, tellsOutcome } from "./commands.ts"
+import { outcomes } from "./cues.ts"
+import { namesIn, pathsIn } from "./names.ts"
+import { pastedLines, sentences } from "./prose.ts"
+import { rankSaid, rankTold, tellsChange, withoutAsides, wordCount } from "./rank-sentence.ts"
+import { fileRanks, noteOf } from "./tool-facts.ts"
+
+interface TextOptions {
+  within: (path: string) => string
+  /** The text is of the user's last message. */
+  newest?: boolean
+}
+
+/** A message of more sentences than people type is a document that somebody pasted. */
+const typedSentencesMax = 16
+const newestEntriesMax = 8
+const entryLengthMax = 260
+const joinedRankMin = 42
+/** What the assistant names comes after what the user names. */
+const toldNameRankMax = 58
+
+export function userFacts(text: string, facts: Facts, { within, newest = false }: TextOptions): void {
+  const said = facts.asked === undefined ? sentences(text) : withAnswerApart(sentences(text))
+  const pasted = Math.min(30, Math.max(0, said.length - typedSentencesMax))
+  const judged = said.map((sentence) => {
+    const kept = withoutAsides(sentence)
+    return { text: kept, ...rankSaid(kept) }
+  })
+  for (const [index, sentence] of said.entries()) {
+    const states = judged[index]!.states && pasted === 0
+    mentioned(sentence, facts, { within, states, nameRankMax: pasted > 0 ? 50 : 100 })
+  }
+  for (const [index, entry] of entriesOf(judged, facts.asked).entries()) {
+    const rank = Math.max(1, entry.rank - pasted)
+    facts.said(entry.text, { rank, newest: newest && index < newestEntriesMax })
+  }
+  facts.asked = undefined
+  pastedNames(text, facts)
+}
+
+const pastedNamesMax = 6
+
+/** Of something pasted, only names that are few are worth a line. */
+function pastedNames(text: string, facts: Facts): void {
+  const lines = pastedLines(text).slice(0, 40)
+  const found = lines.flatMap((line) => namesIn(line.slice(0, 300)).filter(({ rank }) => rank >= 62))
+  const rankMax = found.length <= pastedNamesMax ? 48 : 12
+  for (const line of lines) names(line.slice(0, 300), facts, { rankMin: 62, rankMax })
+}
+
+interface Entry {
+  text: string
+  rank: number
+}
+
+interface Judgement extends Entry {
+  states: boolean
+}
+
+/** Sentences that lean on the one before are kept with it, and an answer with its question. */
+function entriesOf(said: readonly Judgement[], asked: string | undefined): Entry[] {
+  const entries: Entry[] = []
+  for (const [index, sentence] of said.entries()) {
+    const { text, rank } = sentence
+    const before = said[index - 1]
+    const last = entries.at(-1)
+    const answer = before === undefined && asked !== undefined ? answerTo(asked, sentence) : undefined
+    if (answer !== undefined) entries.push(answer)
+    else if (rank === 0) continue
+    else if (before && last?.text.includes(before.text) && joins(sentence, before) && hasRoom(last, text)) {
+      last.text += `${gapAfter(last.text)}${text}`
+      last.rank = Math.max(last.rank, rank)
+    } else entries.push({ text, rank })
+  }
+  return entries
+}
+
+function joins(sentence: Judgement, before: Judgement): boolean {
+  const bothState = (before.states || before.rank === 0) && sentence.states
+  return bothState && sentence.rank >= joinedRankMin && leans(sentence.text, before.text)
+}
+
+function hasRoom(entry: Entry, text: string): boolean {
+  return entry.text.length + text.length < entryLengthMax
+}
+
+function gapAfter(text: string): string {
+  if (/[?？!！:：)）]$/.test(text)) return " "
+  return /\p{Script=Han}$/u.test(text) ? "。" : ". "
+}
+
+const leaningStart =
+  /^(?:and|but|or|so|it|its|it's|this|that|that's|these|those|they|both|neither|either|same|then|otherwise|because|since|at all|ever|period|settled|done|except|unless|instead|keep|result|reason|which|also)\b|^(?:但|不过|而且|所以|因为|否则|不然|然后|它|这|那|都|就|结果|原因|两|同样)/i
+
+function leans(sentence: string, before: string): boolean {
+  const words = wordCount(sentence)
+  const isShort = words <= (/\p{Script=Han}/u.test(sentence) ? 2 : 5)
+  return isShort || wordCount(before) < 3 || (words <= 14 && leaningStart.test(sentence))
+}
+
+/** "对，换成 Redis" answers first and goes on: the answer is a sentence of its own. */
+function withAnswerApart(said: readonly string[]): string[] {
+  const [first = "", ...others] = said
+  const comma = first.indexOf("，")
+  if (comma < 1 || comma > 4) return [...said]
+  return [first.slice(0, comma), first.slice(comma + 1), ...others]
+}
+
+export function assistantFacts(text: string, facts: Facts, { within }: TextOptions): void {
+  const told = sentences(text)
+  for (let index = 0; index < told.length; index++) {
+    const sentence = told[index]!
+    const next = told[index + 1]
+    const { command, said, states } = rankTold(sentence)
+    mentioned(sentence, facts, { within, states: states && command === 0, nameRankMax: toldNameRankMax })
+    if (command > 0) {
+      const follows = next !== undefined && !tellsOutcome(sentence) && command >= 50 && followsUp(next)
+      facts.command(follows ? `${sentence}: ${next}` : sentence, {
+        outcome: "",
+        rank: follows ? 66 : command,
+      })
+    } else if (said > 0) facts.said(sentence, { rank: said, by: "assistant" })
+  }
+  facts.asked = questionAtEnd(text)
+}
+
+/** A short sentence that says how what was told before it ended. */
+function followsUp(next: string): boolean {
+  return wordCount(next) <= 14 && outcomes.test(next) && !tellsCommand(next)
+}
+
+function mentioned(
+  sentence: string,
+  facts: Facts,
+  { within, states, nameRankMax }: { within: (path: string) => string; states: boolean; nameRankMax: number },
+): void {
+  for (const path of pathsIn(sentence)) {
+    const rank = states && tellsChange(sentence) ? fileRanks.stated : fileRanks.named
+    facts.file(within(path), { told: 1, rank })
+  }
+  names(sentence, facts, { rankMin: 20, rankMax: nameRankMax })
+}
+
+function names(sentence: string, facts: Facts, limits: { rankMin: number; rankMax: number }): void {
+  for (const { value, rank } of namesIn(sentence)) {
+    if (rank < limits.rankMin) continue
+    facts.identifier(value, { note: noteOf(sentence, value), rank: Math.min(rank, limits.rankMax) })
+  }
+}

@@ -1,0 +1,159 @@
+import fc from "fast-check"
+import { expect, test } from "vitest"
+import type { HistoryItem, Message, Part } from "../../src/protocol/index.ts"
+import { HistoryMemo } from "../../src/run/history-memo.ts"
+import { context, cutTail, estimateContextTokens } from "../../src/session/index.ts"
+import { createMemoryStore } from "../../src/stores/memory.ts"
+import type { Store } from "../../src/stores/store.ts"
+import { type Draw, drawFrom } from "../support/draw.ts"
+import { HistoryStory } from "../support/history-story.ts"
+import { bodyOfMessage, bodyOfPart } from "../support/samples.ts"
+import { testSeed } from "../support/seed.ts"
+
+const seed = testSeed("history memo")
+const numbers = fc.noShrink(fc.array(fc.nat(9_999), { minLength: 24, maxLength: 24 }))
+const runs = Number(process.env.STEMMA_RUNS ?? 400)
+const limitMs = process.env.STEMMA_RUNS === undefined ? 5_000 : 600_000
+const sessionID = "ses_one"
+
+/** A history in a store, and a memo of it that is told of some changes and reads the others. */
+class MemoPlay {
+  readonly store: Store
+  readonly story = new HistoryStory()
+  readonly #fence: number
+  memo = new HistoryMemo()
+  #segments = 0
+
+  private constructor(store: Store, fence: number) {
+    this.store = store
+    this.#fence = fence
+  }
+
+  static async begin(): Promise<MemoPlay> {
+    const store = createMemoryStore()
+    const time = { created: 1, updated: 1 }
+    const session = { id: sessionID, projectID: "p", directory: "/p", title: "t", version: "1", time }
+    await store.commit({ ops: [{ op: "session.create", session, segment: "seg_one" }] })
+    return new MemoPlay(store, (await store.claim(sessionID)).fence)
+  }
+
+  async commit(...ops: Parameters<Store["commit"]>[0]["ops"]): Promise<void> {
+    await this.store.commit({ ops, fences: { [sessionID]: this.#fence } })
+  }
+
+  async refresh(): Promise<void> {
+    await this.memo.refresh(this.store, await this.store.session(sessionID))
+  }
+
+  async items(): Promise<HistoryItem[]> {
+    return (await this.store.history(sessionID, { take: "start", limit: 1000 })).items
+  }
+
+  /** What the story adds by `grow` is appended, and the memo is told of it or not. */
+  async append(grow: () => void, { isTold }: { isTold: boolean }): Promise<void> {
+    const from = this.story.items.length
+    grow()
+    const added = this.story.items.slice(from)
+    const tells = isTold && added.every((item) => this.#knowsKept(item))
+    for (const { message, parts } of added) {
+      await this.commit({
+        op: "message.append",
+        sessionID,
+        message: bodyOfMessage(message),
+        parts: parts.map(bodyOfPart),
+        sealed: true,
+      })
+      if (tells) this.memo.add((await this.items()).at(-1)!)
+    }
+    if (!tells) await this.refresh()
+  }
+
+  /** A run that compacts keeps what it has read; of others' compactions it reads. */
+  #knowsKept({ parts }: HistoryItem): boolean {
+    const kept = parts.find((part) => part.type === "compaction")?.firstKeptEntryId
+    return kept === undefined || this.memo.items.some(({ message }) => message.id === kept)
+  }
+
+  /** A step as a run makes it: opened, looked at, sealed. */
+  async step(draw: Draw): Promise<void> {
+    this.story.step(draw, { isSettled: true })
+    const { message, parts } = this.story.items.at(-1)!
+    const [start, ...rest] = parts.map(bodyOfPart)
+    const body = bodyOfMessage(message)
+    await this.commit({ op: "message.append", sessionID, message: body, parts: [start!] })
+    if (draw.chance(70)) this.memo.add((await this.items()).at(-1)!)
+    else await this.refresh()
+    await this.check(draw)
+    await this.commit(
+      ...rest.map((part) => ({ op: "part.put" as const, sessionID, messageID: body.id, part })),
+      { op: "message.seal", sessionID, messageID: body.id },
+    )
+    if (draw.chance(70)) this.memo.replaceLast((await this.items()).at(-1)!)
+    else await this.refresh()
+  }
+
+  async move(draw: Draw): Promise<void> {
+    const mark = this.story.cut(draw)
+    if (!mark) return
+    const item = this.story.items.find(({ message }) => message.id === mark.messageID)!
+    const tail = cutTail(item, mark.partID, (kind) => this.story.id(kind === "part" ? "prt" : "msg"))
+    const segment = `seg_${++this.#segments}`
+    const { messageID } = mark
+    await this.commit({ op: "history.move", sessionID, segment, messageID, ...(tail && { tail }) })
+    this.story.items = this.story.items.slice(0, this.story.items.indexOf(item))
+    if (tail) this.story.add(tail.message as Message, tail.parts as Part[])
+    await this.refresh()
+  }
+
+  async act(draw: Draw): Promise<void> {
+    const isTold = draw.chance(60)
+    const kind = draw.below(16)
+    if (kind < 5) await this.append(() => this.story.prompt(draw), { isTold })
+    else if (kind < 10) await this.step(draw)
+    else if (kind < 12) await this.append(() => this.story.compaction(draw), { isTold })
+    else if (kind === 12) await this.move(draw)
+    else if (kind === 13) {
+      const maxHistory = draw.one([null, 1, 2, 3, 5, 8])
+      await this.commit({ op: "session.patch", sessionID, set: { maxHistory } })
+      await this.refresh()
+    } else {
+      if (kind === 14) this.memo = new HistoryMemo()
+      await this.refresh()
+    }
+    await this.check(draw)
+  }
+
+  /** The memo shows what a context that is built anew from the whole history shows. */
+  async check(draw: Draw): Promise<void> {
+    const { maxHistory } = await this.store.session(sessionID)
+    const keepsFirst = draw.chance(50)
+    if (keepsFirst) await this.memo.readFirst(this.store, sessionID)
+    const bound = maxHistory === undefined ? {} : { maxHistory }
+    const items = await this.items()
+    const first = items.slice(0, 10).find(({ sealed, message }) => sealed && message.role === "user")
+    const { messages, tokens } = this.memo.shown({ ...bound, keepsFirst })
+    const built = context(sealedOf(items), { ...bound, ...(keepsFirst && first && { first }) })
+    expect(messages).toEqual(built)
+    expect(tokens).toBe(built.reduce((sum, message) => sum + estimateContextTokens(message), 0))
+  }
+}
+
+/** An open message is not shown, but hides what it says from its own call. */
+function sealedOf(items: readonly HistoryItem[]): HistoryItem[] {
+  const open = items.at(-1)
+  if (!open || open.sealed) return [...items]
+  const sealed = items.slice(0, -1)
+  const at = sealed.findLastIndex(({ message }) => message.role === "assistant")
+  const marks = open.parts.filter(({ type }) => type === "step-start")
+  return sealed.map((item, index) => (index === at ? { ...item, parts: [...item.parts, ...marks] } : item))
+}
+
+test("the memo shows what a new context would, whatever it was told of and whatever it read", async () => {
+  const actions = fc.array(numbers, { maxLength: 30, size: "max" })
+  const property = fc.asyncProperty(actions, async (steps) => {
+    const play = await MemoPlay.begin()
+    for (const step of steps) await play.act(drawFrom(step))
+    await play.store.close()
+  })
+  await fc.assert(property, { ...seed, numRuns: runs, interruptAfterTimeLimit: limitMs })
+})

@@ -1,0 +1,45 @@
+import type { ConfigInput } from "../../../src/index.ts"
+import type { Answer, RequestBody, ServedRequest } from "../model-server/answer.ts"
+
+const threshold = 20_000
+
+/** A context of more than 20,000 tokens is compacted. */
+export const compactionConfig: ConfigInput = { compaction: { threshold } }
+
+export const summaryText = "Of the summary, these are the words."
+
+export function isCompactionRequest({ body }: ServedRequest): boolean {
+  return JSON.stringify(body.messages).includes("<conversation>")
+}
+
+/**
+ * What the model says: a summary that takes its time; to `say TEXT` the text; to `loop TEXT` a call of `look` in the first
+ * two steps, of which the first says that the context is now full.
+ */
+export function compactionAnswer(options: { summary?: Answer } = {}): (request: ServedRequest) => Answer {
+  return (request) => {
+    if (isCompactionRequest(request)) {
+      return options.summary ?? { text: summaryText, firstDelayMs: 100, tokenDelayMs: 30 }
+    }
+    const { text, looks } = lastPrompt(request.body)
+    const isLoop = text.startsWith("loop")
+    if (!isLoop || looks >= 2) return { text: `answer to ${text}`, tokenDelayMs: 5 }
+    const input = { number: looks, waitMs: 20 }
+    return {
+      text: "Looking.",
+      calls: [{ tool: "look", input }],
+      usage: { input: looks === 0 ? 30_000 : 100 },
+    }
+  }
+}
+
+/** What was asked last, also if the summary hides it, and how many looks the context still shows after it. */
+function lastPrompt({ messages }: RequestBody): { text: string; looks: number } {
+  const texts = messages.map(({ role, content }) => (role === "user" ? JSON.stringify(content) : ""))
+  const at = texts.findLastIndex((text) => /\b(say|loop) \w+/.test(text))
+  const text = /\b(?:say|loop) \w+/g
+  const found = at < 0 ? [] : [...texts[at]!.matchAll(text)]
+  const looks = messages.filter((message, index) => index > at && message.tool_calls !== undefined).length
+  const isGoneOn = texts.slice(at).some((later) => later.includes("summarised to make room"))
+  return { text: found.at(-1)?.[0] ?? "nothing", looks: isGoneOn ? Math.max(1, looks) : looks }
+}
