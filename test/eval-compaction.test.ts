@@ -41,9 +41,11 @@ describe("the phrasings", () => {
       proseOf(phrasing) ? [JSON.stringify(phrasing)] : [],
     )
     expect(new Set(texts.map((text) => text.toLowerCase())).size).toBe(texts.length)
-    for (const language of languages) {
-      const open = new Set(userNoise.open[language])
-      expect(userNoise["held-out"][language].filter((text) => open.has(text))).toEqual([])
+    for (const noise of [userNoise, assistantNoise]) {
+      for (const language of languages) {
+        const open = new Set(noise.open[language])
+        expect(noise["held-out"][language].filter((text) => open.has(text))).toHaveLength(0)
+      }
     }
   })
 
@@ -127,14 +129,14 @@ describe("a generated session", () => {
     }
   })
 
-  test("has twice as much small talk as a ledger may hold, at every cycle, in what is hidden by then", () => {
+  test("has more small talk than a ledger may hold, at every cycle, in what is hidden by then", () => {
     for (const { cycles: written, noise } of generated({ sessions: 8 })) {
       for (let cycle = 1; cycle <= cycles; cycle++) {
         const all = written.slice(0, cycle).flat()
         const hidden = hiddenOf(all)
         const said = noise.filter(({ at }) => at < hidden).map(({ text }) => text)
         const tokens = said.reduce((sum, text) => sum + estimateTokens(text), 0)
-        expect(tokens).toBeGreaterThan(2 * budgetOf(tokensOf(all)))
+        expect(tokens).toBeGreaterThan(budgetOf(tokensOf(all)))
       }
     }
   })

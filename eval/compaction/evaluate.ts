@@ -8,6 +8,7 @@ import type { GeneratedSession, PlantedFact } from "./session.ts"
 export interface EvaluateOptions {
   seed: number
   sessions: number
+  noise?: number
   /** Called after the last compaction of each session. */
   onSession?: (session: GeneratedSession, found: { text: string; lost: PlantedFact[] }) => void
 }
@@ -15,10 +16,10 @@ export interface EvaluateOptions {
 const directory = "/home/dev/shop"
 
 /** Compacts generated sessions again and again, and looks in the ledger alone for what was planted. */
-export async function evaluate({ seed, sessions, onSession }: EvaluateOptions): Promise<Recall> {
+export async function evaluate({ seed, sessions, noise = 1, onSession }: EvaluateOptions): Promise<Recall> {
   const { countTokens } = await import("gpt-tokenizer/encoding/o200k_base")
   const recall = new Recall(cycles)
-  for (const session of generateSessions({ seed, sessions, directory })) {
+  for (const session of generateSessions({ seed, sessions, directory, noise })) {
     const { half, language } = session
     await using compactor = await openCompactor()
     let last: { text: string; lost: PlantedFact[] } | undefined

@@ -17,15 +17,17 @@ import { Values } from "./values.ts"
 export const cycles = 5
 export const factsOfKind = 12
 const turnsOfCycle = 36
-/** Above twice what a ledger may cost by then, even when the newest turns are not hidden. Sessions begin with most talk. */
-const noiseTokensOfFirstCycle = 7_400
-const noiseTokensOfCycle = 2_300
+/** More than a ledger may cost by then. Sessions begin with most talk. */
+const noiseTokensOfFirstCycle = 3_400
+const noiseTokensOfCycle = 1_500
 
 export interface GenerateOptions {
   seed: number
   sessions: number
   /** The directory that the sessions work in. */
   directory: string
+  /** So many times as much small talk, questions and requests of the user; 1 if absent. */
+  noise?: number
 }
 
 /** Sessions of both halves and languages in turn. The phrasings of each are dealt out so that all are used before one comes again. */
@@ -33,12 +35,13 @@ export function* generateSessions({
   seed,
   sessions,
   directory,
+  noise = 1,
 }: GenerateOptions): Generator<GeneratedSession> {
   const sets = languages.flatMap((language) => halves.map((half) => ({ half, language })))
   for (let i = 0; i < sessions; i++) {
     const { half, language } = sets[i % sets.length]!
     const round = Math.floor(i / sets.length)
-    yield generateSession({ seed, half, language, round, directory })
+    yield generateSession({ seed, half, language, round, directory, noise })
   }
 }
 
@@ -49,9 +52,17 @@ interface SessionOptions {
   /** How many sessions of this half and language came before. */
   round: number
   directory: string
+  noise: number
 }
 
-function generateSession({ seed, half, language, round, directory }: SessionOptions): GeneratedSession {
+function generateSession({
+  seed,
+  half,
+  language,
+  round,
+  directory,
+  noise,
+}: SessionOptions): GeneratedSession {
   const name = `${half}-${language}-${round + 1}`
   const own = seed * 1009 + round * 31 + halves.indexOf(half) * 7 + languages.indexOf(language) * 3
   const draw = new Draw(own)
@@ -67,7 +78,7 @@ function generateSession({ seed, half, language, round, directory }: SessionOpti
     }
     writer.endCycle({
       tokens: draw.int(38_000, 50_000),
-      noiseTokens: cycle === 0 ? noiseTokensOfFirstCycle : noiseTokensOfCycle,
+      noiseTokens: noise * (cycle === 0 ? noiseTokensOfFirstCycle : noiseTokensOfCycle),
     })
   }
   return writer.session()

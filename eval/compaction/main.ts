@@ -12,6 +12,7 @@ const help = `Plants facts in generated sessions, compacts each five times, and 
 
   --seed N       other sessions: 1 if absent
   --sessions N   how many, of both halves and languages in turn: 12 if absent, which use every phrasing
+  --noise N      so many times as much small talk, questions and requests: 1 if absent
   --json FILE    write the figures to a file too
   --show         print each ledger of the open half and what it lost
   --help         say this
@@ -21,6 +22,7 @@ const { values } = parseArgs({
   options: {
     seed: { type: "string", default: "1" },
     sessions: { type: "string", default: "12" },
+    noise: { type: "string", default: "1" },
     json: { type: "string" },
     show: { type: "boolean", default: false },
     help: { type: "boolean", default: false },
@@ -30,8 +32,8 @@ if (values.help) process.stdout.write(help)
 else await run()
 
 async function run(): Promise<void> {
-  const [seed, sessions] = [whole("seed"), whole("sessions")]
-  const recall = await evaluate({ seed, sessions, ...(values.show && { onSession: show }) })
+  const [seed, sessions, noise] = [whole("seed"), whole("sessions"), whole("noise")]
+  const recall = await evaluate({ seed, sessions, noise, ...(values.show && { onSession: show }) })
   const faults = await evaluateFaults()
   process.stdout.write(`${table(recall)}\n\n${faultTable(faults)}\n\nSeed ${seed}, ${sessions} sessions.\n`)
   if (values.json !== undefined)
@@ -42,7 +44,7 @@ async function run(): Promise<void> {
   if (!recall.isReached || faults.some(({ isUsable }) => !isUsable)) process.exitCode = 1
 }
 
-function whole(name: "seed" | "sessions"): number {
+function whole(name: "seed" | "sessions" | "noise"): number {
   const value = Number(values[name])
   if (!Number.isInteger(value) || value < 1) throw new Error(`--${name} must be a whole number from 1 on.`)
   return value

@@ -1,5 +1,4 @@
 import type { Agent } from "../config/agent.ts"
-import { redactDeep } from "../config/environment.ts"
 import type { Model } from "../models/model.ts"
 import {
   type MessageError,
@@ -14,7 +13,6 @@ import {
   addTokens,
   estimateMessageTokens,
   estimateTokens,
-  extendLedger,
   ledgerText,
   planTail,
   summaryText,
@@ -24,6 +22,7 @@ import { errorText } from "./error-text.ts"
 import type { Run } from "./run.ts"
 import { SummaryFailed, summarise } from "./summarise.ts"
 import { tailTokensOf, type Window, windowOf } from "./window.ts"
+import { writeLedger } from "./write-ledger.ts"
 
 export interface CompactOptions extends CompactionPlace {
   /** Who asks the model next, and whose model summarises unless the compaction agent has one of its own. */
@@ -157,10 +156,11 @@ async function tryCuts(
     const hidden = items.slice(0, cut)
     const tokensHidden =
       (compaction?.tokensHidden ?? 0) + hidden.reduce((sum, item) => sum + estimateMessageTokens(item), 0)
-    // Before anything is cut: half a secret would not be known for one.
     const { redact } = await run.setup()
-    const facts = extendLedger(compaction?.facts, redactDeep(hidden, redact), {
+    const facts = await writeLedger(compaction?.facts, hidden, {
       budgetTokens: ledgerBudget(tokensHidden, options.window),
+      redact,
+      signal: run.signal,
     })
     const ledger = ledgerText(facts)
     const kept = items[cut]?.message.id

@@ -200,7 +200,9 @@ export class Coordinator {
       this.#engine.hub.setStatus(sessionID, { type: "idle" })
     }
     await this.waiters.look(sessionID, { isOver: !lease.signal.aborted })
-    if (this.#stopping.signal.aborted) {
+    // Whoever closes does not take it up again.
+    const isLeft = this.isDraining && lease.signal.aborted
+    if (this.#stopping.signal.aborted || isLeft) {
       this.waiters.fail(sessionID, closed())
       return
     }

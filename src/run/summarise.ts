@@ -42,6 +42,8 @@ const pieceTokensMax = 120_000
 /** More calls than this would take longer than anybody waits; what does not fit is left to the ledger. */
 const piecesMax = 8
 const triesMax = 3
+/** A model that takes much less than it should, or fails now and then, is asked no more often than this. */
+const callsMax = 40
 
 /** A summary that could not be had, and what it cost to find out. */
 export class SummaryFailed extends Error {
@@ -64,8 +66,10 @@ export async function summarise(run: Run, request: SummaryRequest): Promise<Summ
   const spent = { tokens: noTokens(), cost: 0 }
   try {
     const pieces = piecesOf(request, await pieceTokens(run, request))
+    const calls = { left: callsMax }
     let text = request.before
-    for (const piece of pieces) text = await summariseText(run, { request, before: text, piece, spent })
+    for (const piece of pieces)
+      text = await summariseText(run, { request, before: text, piece, spent, calls })
     return { text: text ?? "", ...spent }
   } catch (error) {
     run.signal.throwIfAborted()
@@ -122,11 +126,14 @@ interface PieceOptions {
   before: string | undefined
   piece: string
   spent: { tokens: Tokens; cost: number }
+  /** Shared by all pieces. */
+  calls: { left: number }
 }
 
 async function summariseText(run: Run, options: PieceOptions): Promise<string> {
   const { piece } = options
   for (let attempt = 1; ; attempt++) {
+    if (options.calls.left-- === 0) throw new Error(`It was not done after ${callsMax} calls of the model.`)
     try {
       return await ask(run, options)
     } catch (error) {
@@ -139,7 +146,8 @@ async function summariseText(run: Run, options: PieceOptions): Promise<string> {
       }
       const { timing } = run.engine
       const delayMs = retryDelayMs(error, attempt, { timing, random: Math.random })
-      if (delayMs === undefined || attempt >= triesMax) throw error
+      // One that has fallen silent has been waited for long enough.
+      if (delayMs === undefined || attempt >= triesMax || error.kind === "stalled") throw error
       const next = Math.ceil(run.engine.clock.now() + delayMs)
       run.engine.hub.setStatus(run.sessionID, { type: "retry", attempt, message: error.message, next })
       await waitMs(delayMs, run.signal)

@@ -206,7 +206,11 @@ test("usage that makes no sense is not counted, and the answer stands", async ()
     await using scene = await runScene({ models: { odd: () => odd }, config: { model: "odd/m" } })
     const session = await scene.stemma.sessions.create()
     expect(await session.prompt("Go")).toMatchObject({ text: "Fine.", message: { finish: "stop" } })
-    expect((await session.info()).tokens.input).toBe(0)
+    // It is as good as none: an estimate takes its place.
+    const { tokens } = await session.info()
+    expect(tokens.input).toBeGreaterThan(100)
+    expect(tokens.input).toBeLessThan(10_000)
+    expect(tokens.output).toBeLessThan(10)
   }
 })
 

@@ -1,9 +1,11 @@
 import { markedSentences, shorten } from "./prose.ts"
 import { asksToSee, isQuestion } from "./questions.ts"
 import { wordCount } from "./rank-sentence.ts"
+import { isChat } from "./talk.ts"
 
 const questionLengthMax = 160
 const answerLengthMax = 90
+const answerWordsMax = 14
 const shortQuestionLength = 60
 const choicesMax = 8
 const choiceLengthMax = 90
@@ -115,6 +117,14 @@ const answerStart =
 const byPosition =
   /^(?:(?:let's|go|take|pick|use|do|i'd|with|say|prefer|the|option|number|no\.?|#|choice|variant|plan) ?)*(?:first|second|third|fourth|last|former|latter|other|1st|2nd|3rd|4th|[a-d]|[1-9]|one|two|three|both|neither|either|none|all)\b|^(?:那?就?|我?选|要|用|方案|按)*(?:第?[一二三四五1-9A-Da-d](?![\w.])|前者|后者|都|两个|前一|后一|上面|下面)/i
 
+/** "就第二种吧，顺便…" answers first and goes on: the answer is a sentence of its own. */
+export function withAnswerApart(said: readonly string[]): string[] {
+  const [first = "", ...others] = said
+  const comma = first.indexOf("，")
+  const isAnswer = comma >= 1 && (comma <= 4 || (comma <= 12 && byPosition.test(first)))
+  return isAnswer ? [first.slice(0, comma), first.slice(comma + 1), ...others] : [...said]
+}
+
 /** The answer with what it answers, if it means little without. */
 export function answerTo(
   asked: string,
@@ -122,9 +132,10 @@ export function answerTo(
 ): { text: string; rank: number } | undefined {
   if (text.length > answerLengthMax || isQuestion(text) || asksToSee(text)) return undefined
   const chooses = byPosition.test(text) && wordCount(text) <= 12
-  if ((rank === 0 || wordCount(text) > 7) && !chooses && !answerStart.test(text)) return undefined
+  const isLong = wordCount(text) > answerWordsMax || isChat(text)
+  if ((rank === 0 || isLong) && !chooses && !answerStart.test(text)) return undefined
   return {
     text: `${text} (asked: ${asked})`,
-    rank: chooses ? Math.max(rank, 68) : rank === 0 ? 54 : Math.max(rank, 60),
+    rank: chooses ? Math.max(rank, 68) : rank === 0 ? 60 : Math.max(rank, 66),
   }
 }

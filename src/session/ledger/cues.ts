@@ -5,9 +5,19 @@ import { signs } from "./signs.ts"
  * say which sentences go first when there is no room.
  */
 
-/** Forbids or limits. */
-export const limits =
-  /\b(?:not|no|never|none|nothing|without|don't|dont|doesn't|can't|cannot|won't|isn't|aren't|shouldn't|mustn't|avoid|except|unless|only|just|must|should|shall|ought|has to|have to|need(?:s|ed)? to|required?|allowed|forbidden|off[- ]limits|banned?|at (?:most|least)|no (?:more|less|fewer)|max(?:imum)?|min(?:imum)?|limit(?:ed)?|under|below|within|above|exactly|stay|keep|leave|untouched|freeze|frozen|hands off|always|every|each|any|all|whatever|whenever|before|after|until)\b|不要|不能|不得|不准|不许|不可|不用|不必|别|勿|禁止|严禁|避免|必须|务必|一定|只能|只有|只用|仅|一律|统一|始终|永远|总是|都要|都得|每次|每个|所有|任何|除了|除非|至少|最多|不超过|以内|以下|以上|上限|下限|保持|保留|应该|应当|需要|要求|先.*再|之前|之后|凡是|不|没|无须|无需/i
+/** Forbids, demands or bounds. */
+export const limits = signs({
+  english: `
+    never, don't (?!worry|know|get|see|think|understand|have an)\\w+, dont (?!worry|know|get|see|think)\\w+, do not, can't (?:take|need|use|have|be|exceed|go|change|touch|rely), cannot, won't, shouldn't, mustn't, must(?! be| have), should, shall, ought, has to(?! be (?:a|some)), have to, need(?:s|ed)? to, required?, requires, allowed, forbidden, prohibited, off[- ]limits, banned?, avoid, except, unless,
+    no (?:new|more|less|fewer|other|default|hard|stack|direct|raw|inline|global|external|third|commits?|changes?|one may|\\w+s (?:in|on|for|without)), nothing (?:may|that|in|to|on|server|goes|but|leaves), without (?:asking|touching|breaking|changing|my|a|any), only (?:ever|use|via|through|with|in|on|the|one|for|talk), at (?:most|least), max(?:imum)?, min(?:imum)?, limit(?:ed)?, (?:stays?|kept?|keep|leave|remains?) (?!forgetting|wondering|going|saying)\\w+, untouched, freeze, frozen, hands off, always(?! the same| mix| like| confus), every, each, whatever, whenever,
+    as long as, before (?:every|each|any|you|we|merging|pushing|running), until, under \\d+, below, within, exactly, nobody, no one, mandatory, compulsory, strictly, whoever, anything`,
+  chinese: `
+    不要(?!猜|表格|全部|急), 不能, 不得, 不准, 不许, 不可(?!能), 不用(?!好看|太|很), 不必, 别(?!的|人|处|跑偏|慌|介意|当真|在意|怪|急|扯|猜), 勿, 甭, 禁止, 严禁, 避免, 必须, 务必, 一定要, 得能, 只能, 只准, 只用, 只读, 只收, 只给, 只许, 仅限, 一律, 统一, 始终, 永远, 总是, 都要, 都得, 都走, 都不(?!是|知|懂), 每次, 每个?, 所有, 任何, 除了, 除非, 至少, 最多, 不超过, 以内, 以下, 以上, 上限, 下限, 保持, 保留, 应该(?!是|没), 应当, 要求, 先.{1,20}再, 凡是, 无须, 无需, 不允许, 不让, 不接受, 不支持, 不含, 不另外, 不落, 不留, 不进, 不出, 不走, 不带, 不放, 不存`,
+})
+
+/** Words of limits that people also say in passing. */
+export const weakLimits =
+  /\b(?:not|no|none|nothing|without|doesn't|isn't|aren't|only|any|all|before|after|under|above|just)\b|不|没|之前|之后|需要|只/i
 
 /** Chooses one thing rather than another. */
 export const choices =

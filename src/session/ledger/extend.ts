@@ -14,21 +14,39 @@ export function extendLedger(
   items: readonly HistoryItem[],
   options: { budgetTokens: number },
 ): LedgerFacts {
+  const ledger = growingLedger(before)
+  const newest = newestPrompt(items)
+  for (const [index, item] of items.entries()) ledger.add(item, { isNewest: index === newest })
+  return ledger.chosen(options)
+}
+
+/** The same, item by item, for whoever has other things to do in between. */
+export interface GrowingLedger {
+  /** `isNewest`: it is the last prompt of those that are hidden. */
+  add(item: HistoryItem, options: { isNewest: boolean }): void
+  chosen(options: { budgetTokens: number }): LedgerFacts
+}
+
+export function growingLedger(before: LedgerFacts | undefined): GrowingLedger {
   const facts = new Facts(before)
-  const newest = items.findLastIndex((item) => item.message.role === "user" && item.parts.some(isSaid))
-  if (newest >= 0) facts.forgetNewest()
   let directories: string[] = []
-  for (const [index, item] of items.entries()) {
-    if (item.message.role === "assistant") {
-      if (item.message.summary) continue
-      const { cwd, root } = item.message.path
-      directories = [cwd, root]
-    }
-    const within = (path: string) => relative(path, directories)
-    for (const part of item.parts)
-      addPart(part, facts, { role: item.message.role, within, newest: index === newest })
+  return {
+    add({ message, parts }, { isNewest }) {
+      if (message.role === "assistant") {
+        if (message.summary) return
+        directories = [message.path.cwd, message.path.root]
+      }
+      if (isNewest) facts.forgetNewest()
+      const within = (path: string) => relative(path, directories)
+      for (const part of parts) addPart(part, facts, { role: message.role, within, newest: isNewest })
+    },
+    chosen: (options) => choose(facts, options),
   }
-  return choose(facts, options)
+}
+
+/** The index of the last item in which the user says something. */
+export function newestPrompt(items: readonly HistoryItem[]): number {
+  return items.findLastIndex(({ message, parts }) => message.role === "user" && parts.some(isSaid))
 }
 
 interface Place {

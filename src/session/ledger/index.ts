@@ -1,2 +1,2 @@
-export { extendLedger } from "./extend.ts"
+export { extendLedger, type GrowingLedger, growingLedger, newestPrompt } from "./extend.ts"
 export { ledgerText } from "./render.ts"

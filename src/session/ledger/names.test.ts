@@ -27,6 +27,7 @@ describe("names", () => {
 
   test.each([
     "200 ms, 5GB, 80%, 3x, 2nd",
+    "at 17:46 or 9:05:12",
     "UTF-8 and SHA-256",
     "plain words only",
     "in 2024 we had 10000 users",

@@ -37,6 +37,7 @@ export function pathOf(word: string): string | undefined {
 }
 
 const noTicket = /^(?:UTF|SHA|ISO|AES|RSA|MD|ES|HTTP|RFC|GPT|WCAG|IEEE|ASCII|TLS|SSL|COVID|ECMA|CRC|BASE)-/
+const timeOfDay = /^[0-2]?\d:[0-5]\d(?::[0-5]\d)?(?:am|pm)?$/i
 const unit =
   /^[~<>≤≥=+-]*[$€¥£]?\d[\d.,_]*(?:%|[kmgtp]?i?bs?(?:ps|\/s)?|[munp]?s|secs?|mins?|h|hrs?|days?|d|w|px|r?em|pt|v[hw]|fps|k|m|x|st|nd|rd|th|am|pm|rpm|qps|rps|tps|hz|[kmg]hz|°?[cf]|usd|eur|rmb)(?:\/\w+)?$/i
 const commonMixed =
@@ -78,7 +79,7 @@ const rules: readonly (readonly [test: RegExp, rank: number])[] = [
 /** How surely a word is a name that means one thing; 0 for a plain word. */
 export function nameRank(word: string): number {
   if (word.length < 2 || word.length > nameLengthMax || unit.test(word) || commonMixed.test(word)) return 0
-  if (noTicket.test(word)) return 0
+  if (noTicket.test(word) || timeOfDay.test(word)) return 0
   for (const [test, rank] of rules) if (test.test(word)) return rank
   if (/^(?=.*\d)(?=.*[A-Za-z])[A-Za-z0-9_./:-]{5,}$/.test(word)) return 56
   if (/^[A-Za-z][A-Za-z0-9]*(?:_+[A-Za-z0-9]+)+$/.test(word)) return 34
@@ -89,6 +90,8 @@ export function nameRank(word: string): number {
 
 const numbered =
   /(?:\b(?:issue|pr|pull request|mr|merge request|ticket|bug|port|build|run|job|pipeline|case|incident|order|account|tenant|customer|user|invoice|request|task|card|story|error|code|status|http|pid|process|revision|rev|chapter|section|rfc|sprint|batch|shard|room|exit)(?: (?:no\.?|number|id|code))?|端口|工单|单号|构建|错误码|状态码|编号|任务|订单|用户|需求|缺陷|流水线|批次|租户|号)[ :：=#是为]{0,3}(\d{2,12})(?![\w.%])/giu
+
+const tracked = /^(?:issue|pr|pull request|mr|merge request|ticket|bug|incident|case|工单|单号|缺陷|需求)/i
 
 /** Keys are no names: nobody should have to read them again. */
 const secret =
@@ -108,7 +111,7 @@ export function namesIn(sentence: string): Name[] {
     else if (/^\d{4,12}$/.test(word) && !/^(?:19|20)\d\d$|000$/.test(word)) found.set(word, 54)
   }
   for (const match of sentence.matchAll(numbered))
-    found.set(match[1]!, Math.max(70, found.get(match[1]!) ?? 0))
+    found.set(match[1]!, Math.max(tracked.test(match[0]) ? 78 : 70, found.get(match[1]!) ?? 0))
   return [...found].map(([value, rank]) => ({ value, rank }))
 }
 

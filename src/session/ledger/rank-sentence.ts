@@ -1,9 +1,9 @@
 import { namesLook, tellsCommand, tellsOutcome } from "./commands.ts"
-import { amounts, choices, limits, openWork, settles, standing } from "./cues.ts"
+import { amounts, choices, limits, openWork, settles, standing, weakLimits } from "./cues.ts"
 import { namesIn, pathsIn } from "./names.ts"
 import { asksToSee, isPolite, isQuestion, politeRequest } from "./questions.ts"
 import { signs } from "./signs.ts"
-import { isChat, isSmallTalk } from "./talk.ts"
+import { isChat, isGuess, isSmallTalk } from "./talk.ts"
 import { workWords } from "./work-words.ts"
 
 /** What is to be known of a sentence to judge it. */
@@ -21,22 +21,35 @@ export function rankSaid(sentence: string): Judged {
   const seeks = asksToSee(sentence) || asksToSee(text)
   const asks = !isPolite(sentence) && isQuestion(sentence)
   const statesFirst = asks && hasStatement(sentence)
-  const base = statesFirst ? 44 : asks ? 16 : seeks ? 22 : 50
+  const tellsEnd = asks && tellsCommand(sentence) && /\d/.test(sentence.replace(/`[^`]*`/g, " "))
+  const base = tellsEnd ? 52 : statesFirst ? 40 : asks ? 16 : seeks ? 22 : 50
   const cues = Math.min(asks || seeks ? 20 : 26, cueSum(text))
   const rank = Math.max(1, Math.min(90, base + cues - vagueness(text)))
   return { rank, states: (!asks || statesFirst) && !seeks }
 }
 
+const runOnLoss = 8
+
 /**
  * People who write Chinese run many sentences together with commas: what is said beside is taken out, so that it neither
  * costs room nor hides what matters. A clause that points back keeps the one that it points to.
  */
-export function withoutAsides(sentence: string): string {
+export function judgeSaid(sentence: string): Judged & { text: string } {
+  const text = withoutAsides(sentence)
+  const judged = rankSaid(text)
+  // What leads up to a question is mostly part of it.
+  const loss =
+    text !== sentence && /[?？]$/.test(sentence) && !binding.test(text) && !tellsCommand(text) ? runOnLoss : 0
+  return { ...judged, text, rank: judged.rank === 0 ? 0 : Math.max(1, judged.rank - loss) }
+}
+
+function withoutAsides(sentence: string): string {
   const clauses = sentence.split(/(?<=，)/)
   if (clauses.length < 2) return sentence
   const keeps = clauses.map((clause) => !isAside(clause.replace(/，$/, "")))
-  for (let at = clauses.length - 1; at > 0; at--)
+  for (let at = clauses.length - 1; at > 0; at--) {
     if (keeps[at] && pointsBack.test(clauses[at]!)) keeps[at - 1] = true
+  }
   const kept = clauses.filter((_, at) => keeps[at])
   return kept.length === 0 ? sentence : kept.join("").replace(/，$/, "")
 }
@@ -48,7 +61,7 @@ const binding =
 function isAside(clause: string): boolean {
   if (isSmallTalk(clause)) return true
   if (binding.test(clause)) return false
-  return isChat(clause) || (!isPolite(clause) && (isQuestion(clause) || asksToSee(clause)))
+  return isChat(clause) || isGuess(clause) || (!isPolite(clause) && (isQuestion(clause) || asksToSee(clause)))
 }
 
 /** "It takes nine minutes here, is that normal?" states something before it asks. */
@@ -61,23 +74,39 @@ function hasStatement(question: string): boolean {
   )
 }
 
+/** Who talks of themselves or to the other, and says nothing that binds, mostly chats. */
+const personal =
+  /\b(?:i|i'm|i've|i'd|i'll|my|me|mine|you|you're|you've|your|he|she|his|her)\b|[我你他她]|[!！]$/i
+const personalLoss = 8
+
 /** A name in a sentence says little of what the sentence is for: names are kept by themselves. */
 function cueSum(text: string): number {
-  let sum = 0
-  if (limits.test(text)) sum += 10
-  if (choices.test(text)) sum += 8
-  if (settles.test(text)) sum += 8
+  const strong =
+    (limits.test(text) ? 12 : 0) +
+    (choices.test(text) ? 8 : 0) +
+    (settles.test(text) ? 8 : 0) +
+    (openWork.test(text) ? 8 : 0) +
+    (tellsCommand(text) ? 9 : 0)
+  let sum = strong
+  if (weakLimits.test(text) && !limits.test(text)) sum += 3
   if (standing.test(text)) sum += 6
-  if (openWork.test(text)) sum += 8
   if (amounts.test(text)) sum += 6
   if (workWords.test(text)) sum += 6
   if (namesIn(text).some(({ rank }) => rank >= 50) || pathsIn(text).length > 0) sum += 4
-  if (tellsCommand(text)) sum += 9
-  return isChat(text) ? Math.min(sum, 12) - 20 : sum
+  if (isChat(text)) return Math.min(sum, 12) - 24
+  if (isGuess(text)) return Math.min(sum, 16) - 14
+  if (isVagueChinese(text)) sum = Math.round(sum / 2) - 4
+  return strong < 12 && personal.test(text) ? sum - personalLoss : sum
+}
+
+/** Chinese signs are short and stand in many words: without a word of the trade or a name they say half as much. */
+function isVagueChinese(text: string): boolean {
+  return /\p{Script=Han}/u.test(text) && !workWords.test(text) && !/[A-Za-z\d]/.test(text)
 }
 
 /** Sentences of a few plain words, as "that looks odd", mean nothing without what they answered. */
 function vagueness(text: string): number {
+  if (limits.test(text) || openWork.test(text)) return 0
   const words = wordCount(text)
   if (words <= 2) return 4
   const points = /^(?:it|this|that|these|those|he|she|they)\b|^(?:这|那)(?:个|样|里)?/i.test(text)
@@ -118,7 +147,7 @@ const obligation =
   /\b(?:has|have|had|needs?|ought|is|are) (?:still )?to (?:be )?\w+|\bmust\b|\bbefore (?:we|you|merging|shipping|releasing)|需要先|必须|得先|才能(?:合并|上线|发布)|之前(?:还)?要/i
 /** That a file was changed, and not only looked at. */
 const changing =
-  /\b(?:updated|changed|changes?|moved|created|added|adding|fix(?:ed)?|rewrote|rewritten|reworked|renamed|deleted|removed|gone|edit(?:ed)?|split|extracted|pulled|wrote|written|introduced|replaced|patch(?:ed)?|refactored|touched|cleaned|tweaked|adjusted|swapped|bumped|revert(?:ed)?|restored|reformatted|formatted|migrated|converted|merged|inlined|dropped|put|new|now|pushed|committed|landed|lives?|generated|made|modified|implemented|appended|corrected|switched|wired|hooked|saved|copied|done|took|went|got|shrinks?|shrank|grew|sits|gain(?:s|ed)|extra|swapped|turned|inserted|relocated|carved|trimmed|simplified|unified|ended up|carries|used to|no longer|any ?more|instead of|where it had|renaming|first draft|in place|shipped)\b|^`?[\w./-]+`?[:：]|改|动过|动了|新建|新增|新文件|删|重写|抽|挪|移|加了|加上|修|换|写好|写了|写进|拆|合并|更新|调整|调了|替换|补|提取|还原|格式化|搬|提交|推了|落在|放到|放进|生成|建了|创建|多了|少了|集中|纠正|拿掉|扔|去掉|整理|归到|收到|不一样|新的|落到|带上|变成|换上|接上|挂到|并到|并入|瘦|精简|合到|塞进|弄好|搞定/i
+  /\b(?:updated|changed|changes?|moved|created|added|adding|fix(?:ed)?|rewrote|rewritten|reworked|renamed|deleted|removed|gone|edit(?:ed)?|split|extracted|pulled|wrote|written|introduced|replaced|patch(?:ed)?|refactored|touched|cleaned|tweaked|adjusted|swapped|bumped|revert(?:ed)?|restored|reformatted|formatted|migrated|converted|merged|inlined|dropped|put|new|now|pushed|committed|landed|lives?|generated|made|modified|implemented|appended|corrected|switched|wired|hooked|saved|copied|done|took|went|got|shrinks?|shrank|grew|sits|gain(?:s|ed)|extra|swapped|turned|inserted|relocated|carved|trimmed|simplified|unified|ended up|carries|used to|no longer|any ?more|instead of|where it had|renaming|first draft|in place|shipped|(?:has|have)(?: just| also| already)? been \w+|i(?:'ve| have)?(?: just| also| already)? (?:\w+ed|cut|gave|built)|over to|down to|away)\b|^`?[\w./-]+`?[:：]|改|动过|动了|新建|新增|新文件|删|重写|抽|挪|移|加了|加上|修|换|写好|写了|写进|拆|合并|更新|调整|调了|替换|补|提取|还原|格式化|搬|提交|推了|落在|放到|放进|生成|建了|创建|多了|少了|集中|纠正|拿掉|扔|去掉|整理|归到|收到|不一样|新的|落到|带上|变成|换上|接上|挂到|并到|并入|瘦|精简|合到|塞进|弄|搞|整了|碰过|已经|了(?=[，。；、\s`]|$)|[好完过掉成]了|进去|上去/i
 
 /** Whether a sentence that names a file says that it was changed. */
 export function tellsChange(sentence: string): boolean {
@@ -150,7 +179,8 @@ function commandRank(sentence: string, { intends }: { intends: boolean }): numbe
 }
 
 function toldRank(sentence: string, { states }: { states: boolean }): number {
-  if (leftOver.test(sentence)) return 56
-  if (obligation.test(sentence)) return 44
+  if (isGuess(sentence)) return 0
+  if (leftOver.test(sentence)) return 62
+  if (obligation.test(sentence)) return 56
   return states ? anchored(sentence) : 0
 }

@@ -15,6 +15,22 @@ test.each([
   ["git checkout main", [], []],
   ["rm *.ts $DIR/x", [], []],
   ["npm test 2>&1", [], []],
+  [
+    "git apply <<'EOF'\n--- a/src/x.ts\n+++ b/src/x.ts\n@@ -1 +1 @@\n-a\n+b\nEOF\ntouch y.ts",
+    ["y.ts", "src/x.ts"],
+    [],
+  ],
+  ["patch -p1 <<EOF\n--- a/old.ts\n+++ /dev/null\nEOF", [], ["old.ts"]],
+  ["python3 - <<'PY'\nopen('src/x.py', 'w').write('a')\nPY", ["src/x.py"], []],
+  [
+    "python - <<EOF\nfrom pathlib import Path\np = Path('src/x.py')\np.write_text('a')\nEOF",
+    ["src/x.py"],
+    [],
+  ],
+  ["python - <<EOF\nprint(open('src/x.py').read())\nEOF", [], []],
+  ["node <<EOF\nrequire('fs').writeFileSync('src/x.js', 'a')\nEOF", ["src/x.js"], []],
+  ["python -c \"open('src/x.py','w').write('a')\"", ["src/x.py"], []],
+  ["bash <<EOF\nrm old.ts\nEOF", [], ["old.ts"]],
 ])("%j", (command, changed, removed) => {
   expect(shellFiles(command)).toEqual({ changed, removed })
 })

@@ -1,32 +1,62 @@
 import { pathOf } from "./names.ts"
+import { type FileChanges, patchFiles } from "./patch-files.ts"
+import { scriptFiles } from "./script-files.ts"
 
 /** What a command line does to files, as far as its words say so. */
-export interface ShellFiles {
-  changed: string[]
-  removed: string[]
-}
+export type ShellFiles = FileChanges
 
-const commandLengthMax = 8_000
+const commandLengthMax = 12_000
 
 export function shellFiles(command: string): ShellFiles {
   const files: ShellFiles = { changed: [], removed: [] }
-  for (const words of simpleCommands(withoutHeredocs(command.slice(0, commandLengthMax))))
-    addFiles(words, files)
+  const { text, fed } = withoutHeredocs(command.slice(0, commandLengthMax))
+  for (const words of simpleCommands(text)) addFiles(words, files)
+  for (const { line, body } of fed) addFed(line, { body, files })
   return files
 }
 
-function withoutHeredocs(command: string): string {
+interface Heredoc {
+  /** The command line that it is fed to. */
+  line: string
+  body: string
+}
+
+function withoutHeredocs(command: string): { text: string; fed: Heredoc[] } {
   const kept: string[] = []
+  const fed: Heredoc[] = []
+  let body: string[] = []
   let until: string | undefined
-  for (const line of command.split("\n")) {
-    if (until !== undefined) {
-      if (line.trim() === until) until = undefined
-      continue
-    }
-    kept.push(line)
-    until = /<<-?\s?["']?(\w+)/.exec(line)?.[1]
+  const close = () => {
+    if (until !== undefined) fed.push({ line: kept.at(-1)!, body: body.join("\n") })
+    until = undefined
+    body = []
   }
-  return kept.join("\n")
+  for (const line of command.split("\n")) {
+    if (until === undefined) {
+      kept.push(line)
+      until = /<<-?\s?\\?["']?(\w+)/.exec(line)?.[1]
+    } else if (line.trim() === until) close()
+    else body.push(line)
+  }
+  close()
+  return { text: kept.join("\n"), fed }
+}
+
+const patching = /\b(?:git apply|patch|apply_patch|git am)\b/
+const interpreting = /\b(?:python[\d.]*|node|ruby|perl|php|bun|deno|tsx|ts-node)\b/
+const shelling = /^\s*(?:sudo )?(?:ba|z|da)?sh\b/
+
+/** What is fed to a command may change files too: a patch, or a script. */
+function addFed(line: string, { body, files }: { body: string; files: ShellFiles }): void {
+  const fed = patching.test(line)
+    ? patchFiles(body)
+    : interpreting.test(line)
+      ? { changed: scriptFiles(body), removed: [] }
+      : shelling.test(line)
+        ? shellFiles(body.replaceAll("<<", ""))
+        : undefined
+  for (const path of fed?.changed ?? []) pushPath(files.changed, path)
+  for (const path of fed?.removed ?? []) pushPath(files.removed, path)
 }
 
 /** The words of each simple command: quotes taken off, redirects as words of their own. */
@@ -89,8 +119,12 @@ function addFiles(all: string[], files: ShellFiles): void {
   }
 }
 
-/** Formatters and downloads say with an option that they write. */
+/** Formatters and downloads say with an option that they write; scripts on the command line name the file. */
 function addWritten(words: readonly string[], files: ShellFiles): void {
+  const script = interpreting.test(words[0] ?? "")
+    ? words.findIndex((word) => /^-(?:c|e|-eval)$/.test(word))
+    : -1
+  if (script > 0) for (const path of scriptFiles(words[script + 1] ?? "")) pushPath(files.changed, path)
   if (words.some((word) => /^(?:-w|--write|--fix|--in-place)$/.test(word))) {
     for (const word of words.slice(1)) if (pathOf(word)) pushPath(files.changed, word)
   }

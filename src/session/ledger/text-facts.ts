@@ -1,10 +1,10 @@
-import { answerTo, questionAtEnd } from "./answers.ts"
+import { answerTo, questionAtEnd, withAnswerApart } from "./answers.ts"
 import type { Facts } from "./collect.ts"
 import { tellsCommand, tellsOutcome } from "./commands.ts"
 import { outcomes } from "./cues.ts"
 import { namesIn, pathsIn } from "./names.ts"
 import { pastedLines, sentences } from "./prose.ts"
-import { rankSaid, rankTold, tellsChange, withoutAsides, wordCount } from "./rank-sentence.ts"
+import { judgeSaid, rankTold, tellsChange, wordCount } from "./rank-sentence.ts"
 import { fileRanks, noteOf } from "./tool-facts.ts"
 
 interface TextOptions {
@@ -18,19 +18,28 @@ const typedSentencesMax = 16
 const newestEntriesMax = 8
 const entryLengthMax = 260
 const joinedRankMin = 42
-/** What the assistant names comes after what the user names. */
-const toldNameRankMax = 58
+/** A name in a question, or in what is said beside, is worth less than one in a statement. */
+const plainRankMin = 46
+const besideLoss = 28
+/** What surely means one thing is asked about for a reason. */
+const sureNameRank = 76
+const sureNameLoss = 14
+/** What the assistant names comes after what the user names: its explanations are full of versions and functions. */
+const toldNameLoss = 18
 
 export function userFacts(text: string, facts: Facts, { within, newest = false }: TextOptions): void {
   const said = facts.asked === undefined ? sentences(text) : withAnswerApart(sentences(text))
   const pasted = Math.min(30, Math.max(0, said.length - typedSentencesMax))
-  const judged = said.map((sentence) => {
-    const kept = withoutAsides(sentence)
-    return { text: kept, ...rankSaid(kept) }
-  })
+  const judged = said.map(judgeSaid)
   for (const [index, sentence] of said.entries()) {
-    const states = judged[index]!.states && pasted === 0
-    mentioned(sentence, facts, { within, states, nameRankMax: pasted > 0 ? 50 : 100 })
+    const { states, rank } = judged[index]!
+    const isPlain = rank >= plainRankMin
+    mentioned(sentence, facts, {
+      within,
+      states: states && isPlain && pasted === 0,
+      nameRankMax: pasted > 0 ? 50 : 100,
+      nameLoss: isPlain ? 0 : besideLoss,
+    })
   }
   for (const [index, entry] of entriesOf(judged, facts.asked).entries()) {
     const rank = Math.max(1, entry.rank - pasted)
@@ -100,21 +109,18 @@ function leans(sentence: string, before: string): boolean {
   return isShort || wordCount(before) < 3 || (words <= 14 && leaningStart.test(sentence))
 }
 
-/** "对，换成 Redis" answers first and goes on: the answer is a sentence of its own. */
-function withAnswerApart(said: readonly string[]): string[] {
-  const [first = "", ...others] = said
-  const comma = first.indexOf("，")
-  if (comma < 1 || comma > 4) return [...said]
-  return [first.slice(0, comma), first.slice(comma + 1), ...others]
-}
-
 export function assistantFacts(text: string, facts: Facts, { within }: TextOptions): void {
   const told = sentences(text)
   for (let index = 0; index < told.length; index++) {
     const sentence = told[index]!
     const next = told[index + 1]
     const { command, said, states } = rankTold(sentence)
-    mentioned(sentence, facts, { within, states: states && command === 0, nameRankMax: toldNameRankMax })
+    mentioned(sentence, facts, {
+      within,
+      states: states && command === 0,
+      nameRankMax: 100,
+      nameLoss: toldNameLoss,
+    })
     if (command > 0) {
       const follows = next !== undefined && !tellsOutcome(sentence) && command >= 50 && followsUp(next)
       facts.command(follows ? `${sentence}: ${next}` : sentence, {
@@ -131,21 +137,38 @@ function followsUp(next: string): boolean {
   return wordCount(next) <= 14 && outcomes.test(next) && !tellsCommand(next)
 }
 
+interface Mentioned {
+  within: (path: string) => string
+  states: boolean
+  nameRankMax: number
+  nameLoss?: number
+}
+
 function mentioned(
   sentence: string,
   facts: Facts,
-  { within, states, nameRankMax }: { within: (path: string) => string; states: boolean; nameRankMax: number },
+  { within, states, nameRankMax, nameLoss = 0 }: Mentioned,
 ): void {
   for (const path of pathsIn(sentence)) {
     const rank = states && tellsChange(sentence) ? fileRanks.stated : fileRanks.named
     facts.file(within(path), { told: 1, rank })
   }
-  names(sentence, facts, { rankMin: 20, rankMax: nameRankMax })
+  names(sentence, facts, { rankMin: 20, rankMax: nameRankMax, loss: nameLoss })
 }
 
-function names(sentence: string, facts: Facts, limits: { rankMin: number; rankMax: number }): void {
+function names(
+  sentence: string,
+  facts: Facts,
+  { rankMin, rankMax, loss = 0 }: { rankMin: number; rankMax: number; loss?: number },
+): void {
   for (const { value, rank } of namesIn(sentence)) {
-    if (rank < limits.rankMin) continue
-    facts.identifier(value, { note: noteOf(sentence, value), rank: Math.min(rank, limits.rankMax) })
+    if (rank < rankMin) continue
+    facts.identifier(value, {
+      note: noteOf(sentence, value),
+      rank: Math.max(
+        1,
+        Math.min(rank, rankMax) - (rank >= sureNameRank ? Math.min(loss, sureNameLoss) : loss),
+      ),
+    })
   }
 }

@@ -1,4 +1,5 @@
 import type { JsonObject, PartOf } from "../../protocol/index.ts"
+import { type CallShape, callShape } from "./call-shape.ts"
 import type { Facts } from "./collect.ts"
 import { ran, ranRank } from "./commands.ts"
 import { namesIn } from "./names.ts"
@@ -7,59 +8,54 @@ import { shellFiles } from "./shell-files.ts"
 
 export const fileRanks = { changed: 78, removed: 74, stated: 68, named: 40, read: 20 } as const
 
-/** Tools are told apart by their names, since sessions from elsewhere have tools of other names. */
+/** Tools are told apart by their names and by what they are given, since sessions from elsewhere have other tools. */
 const isTodoTool = /todo|plan_?update|update_?plan/i
-const isShellTool = /bash|shell|exec|terminal|command|powershell|^run$/i
-const isChangeTool = /write|edit|patch|create|replace|insert|append|delete|remove|move|rename|save/i
-const isReadTool = /read|view|open|cat/i
-
-const pathNames = [
-  "filePath",
-  "path",
-  "file_path",
-  "filepath",
-  "file",
-  "filename",
-  "notebook_path",
-  "target_file",
-  "absolute_path",
-]
+const isShellTool = /bash|shell|exec|terminal|command|powershell|^run$|process/i
+const isChangeTool =
+  /write|edit|patch|diff|create|replace|insert|append|delete|remove|move|rename|copy|save|update|modify|put/i
+const isReadTool = /read|view|open|cat|show|get/i
+const isRemoval = /delete|remove|unlink|trash|^rm$/i
+const isMove = /move|rename|^mv$/i
+/** What editors with several abilities are told to do; no command lines. */
+const editorVerb =
+  /^(?:view|create|str_replace|insert|undo_edit|write|read|delete|edit|append|replace|rename|move|list|open)$/i
 
 /** Tells what a call did. `within` makes a path that the model gave one that reads the same in every call. */
 export function toolFacts(part: PartOf<"tool">, facts: Facts, within: (path: string) => string): void {
   const { state, tool } = part
   if (isTodoTool.test(tool)) {
     if (state.status === "completed" && !/read/i.test(tool)) todoFacts(state, facts)
-  } else if (isShellTool.test(tool)) shellFacts(part, facts, within)
-  else if (state.status === "completed") {
-    const change = isChangeTool.test(tool) && state.input.command !== "view"
-    if (change || isReadTool.test(tool)) {
-      for (const path of inputPaths(state.input)) {
-        const removed = /delete|remove/i.test(tool)
-        if (change) facts.file(within(path), { changes: 1, removed, rank: fileRanks.changed })
-        else facts.file(within(path), { reads: 1, rank: fileRanks.read })
-      }
-    }
-    if (typeof state.input.url === "string")
+  } else {
+    const shape = callShape(state.input)
+    const { command } = shape
+    const verb = command !== undefined && editorVerb.test(command) ? command : undefined
+    const runs = command !== undefined && verb === undefined && (isShellTool.test(tool) || !shape.writes)
+    if (runs) shellFacts(state, { command, facts, within })
+    else if (state.status === "completed")
+      fileFacts(verb === undefined ? tool : `${tool} ${verb}`, { shape, facts, within })
+    if (state.status === "completed" && typeof state.input.url === "string")
       facts.identifier(state.input.url.slice(0, 200), { note: "", rank: 44 })
   }
   if (state.status === "error") nameFacts(state.error, facts, { rankMax: 70 })
 }
 
-function inputPaths(input: JsonObject): string[] {
-  const single = pathNames.flatMap((name) => stringOf(input[name]) ?? []).slice(0, 1)
-  const several = [input.files, input.paths, input.edits].flatMap((list) =>
-    Array.isArray(list)
-      ? list.flatMap((each) => stringOf(each) ?? (isObject(each) ? inputPaths(each) : []))
-      : [],
-  )
-  const patch = ["patchText", "patch", "input"].flatMap((name) => stringOf(input[name]) ?? []).slice(0, 1)
-  const patched = patch.flatMap((text) =>
-    [...text.matchAll(/^\*\*\* (?:Add|Update|Delete) File: ([^\n]{1,300})$/gm)].map((match) =>
-      match[1]!.trim(),
-    ),
-  )
-  return [...new Set([...single, ...several, ...patched])].filter((path) => !path.startsWith("blob:"))
+interface Found {
+  shape: CallShape
+  facts: Facts
+  within: (path: string) => string
+}
+
+function fileFacts(does: string, { shape, facts, within }: Found): void {
+  const looks = / view$| read$| list$| open$/i.test(does)
+  const changes = !looks && (isChangeTool.test(does) || shape.writes || shape.source !== undefined)
+  if (!changes && !isReadTool.test(does)) return
+  const removes = changes && isRemoval.test(does)
+  for (const path of shape.paths) {
+    if (changes) facts.file(within(path), { changes: 1, removed: removes, rank: fileRanks.changed })
+    else facts.file(within(path), { reads: 1, rank: fileRanks.read })
+  }
+  const gone = [...shape.removed, ...(shape.source !== undefined && isMove.test(does) ? [shape.source] : [])]
+  for (const path of gone) facts.file(within(path), { changes: 1, removed: true, rank: fileRanks.removed })
 }
 
 function stringOf(value: unknown): string | undefined {
@@ -85,9 +81,11 @@ function todoFacts(state: { input: JsonObject; metadata?: JsonObject }, facts: F
   facts.todos(open)
 }
 
-function shellFacts({ state }: PartOf<"tool">, facts: Facts, within: (path: string) => string): void {
-  const command = commandOf(state.input)
-  if (command === undefined || (state.status !== "completed" && state.status !== "error")) return
+function shellFacts(
+  state: PartOf<"tool">["state"],
+  { command, facts, within }: { command: string; facts: Facts; within: (path: string) => string },
+): void {
+  if (state.status !== "completed" && state.status !== "error") return
   const output = state.status === "completed" ? state.output : state.error
   const end = ran(command, {
     exit: exitOf(state.metadata, output),
@@ -104,14 +102,6 @@ function shellFacts({ state }: PartOf<"tool">, facts: Facts, within: (path: stri
     facts.file(within(path), { changes: 1, removed: true, rank: fileRanks.removed })
   }
   for (const path of files.changed) facts.file(within(path), { changes: 1, rank: fileRanks.changed })
-}
-
-/** The command line; one given as words is joined, without the shell that runs it. */
-function commandOf(input: JsonObject): string | undefined {
-  const given = input.command ?? input.cmd ?? input.script
-  if (!Array.isArray(given)) return stringOf(given)
-  const words = given.filter((word) => typeof word === "string")
-  return stringOf(/^-\w*c$/.test(words[1] ?? "") ? words.slice(2).join(" ") : words.join(" "))
 }
 
 const saysTimeout = /was ended after \d+ ms, its time limit|\btimed out after\b|command timed out/i
@@ -136,18 +126,22 @@ function nameFacts(text: string, facts: Facts, { rankMax }: { rankMax: number })
   }
 }
 
-const noteLength = { before: 24, after: 12 }
+const wholeNoteLength = 64
+const noteLength = { before: 36, after: 16 }
 
-/** A few words before and after a name, the name itself left out. */
+/** Where a name stood, the name itself left out: the whole sentence if it is short, else a few words around. */
 export function noteOf(sentence: string, value: string): string {
   const at = sentence.indexOf(value)
   if (at < 0) return ""
-  const before = sentence.slice(Math.max(0, at - noteLength.before), at)
-  const after = sentence.slice(at + value.length, at + value.length + noteLength.after)
-  const cut = at > noteLength.before ? before.replace(/^[!-~]*\s/, "") : before
-  const rest = sentence.length > at + value.length + noteLength.after ? after.replace(/\s[!-~]*$/, "") : after
+  const isWhole = sentence.length - value.length <= wholeNoteLength
+  const from = isWhole ? 0 : Math.max(0, at - noteLength.before)
+  const to = isWhole ? sentence.length : Math.min(sentence.length, at + value.length + noteLength.after)
+  const before = sentence.slice(from, at)
+  const after = sentence.slice(at + value.length, to)
+  const cut = from > 0 ? before.replace(/^[!-~]*\s/, "") : before
+  const rest = to < sentence.length ? after.replace(/\s[!-~]*$/, "") : after
   return shorten(
     `${cut.trim()} _ ${rest.trim()}`.toWellFormed().replace(/^[\s_.,:;，。：]+|[\s_.,:;，。：]+$/g, ""),
-    50,
+    wholeNoteLength + 6,
   )
 }
