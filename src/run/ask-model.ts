@@ -8,7 +8,7 @@ import { Answer } from "./answer.ts"
 import { withGrace } from "./grace.ts"
 import { idleWatch } from "./listen.ts"
 import { shownOptions } from "./make-room.ts"
-import { correctionOf, estimateSystemTokens, estimateToolTokens } from "./next-size.ts"
+import { correctionOf, counted, estimateSystemTokens, estimateToolTokens } from "./next-size.ts"
 import { readAllowed } from "./prompt-files.ts"
 import { givenUp, retryDelayMs, waitMs } from "./retry.ts"
 import type { Step } from "./step-plan.ts"
@@ -91,10 +91,8 @@ const eventsPerLook = 16
 /** What the provider counted, or else an estimate; how far that is off is remembered for the next one. */
 function countTokens(plan: Step, answer: Answer, request: ModelRequest): Tokens {
   const { memo } = plan.run
-  const estimated = () =>
-    memo.shown(shownOptions(plan.run, plan.setup)).tokens +
-    estimateSystemTokens(request.system) +
-    estimateToolTokens(request.tools)
+  const shown = memo.shownTokens(shownOptions(plan.run, plan.setup))
+  const estimated = () => shown + estimateSystemTokens(request.system) + estimateToolTokens(request.tools)
   const { usage } = answer
   if (!usage) {
     return {
@@ -106,7 +104,7 @@ function countTokens(plan: Step, answer: Answer, request: ModelRequest): Tokens 
   // Where nobody knows the window, nobody asks how full it is.
   const { limit } = windowOf({ model: plan.model, agent: plan.agent, config: plan.setup.loaded.config })
   if (Number.isFinite(limit)) {
-    memo.counted = { estimate: estimated(), real: usage.input + usage.cache.read + usage.cache.write }
+    memo.counted = counted(usage.input + usage.cache.read + usage.cache.write, estimated)
   }
   return usage
 }

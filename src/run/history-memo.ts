@@ -117,30 +117,38 @@ export class HistoryMemo {
   }
 
   /** The same, with about how many tokens it is. */
-  shown({ maxHistory, keepsFirst }: MemoContextOptions): {
-    messages: readonly ContextMessage[]
-    tokens: number
-  } {
-    const items = this.sealed
-    const growing = this.#grow(items)
-    const { messages } = growing.context
-    const from = growing.base.start
-    const left = trimStart(items, { maxHistory, from }) - from
-    const isCut = left > 0 || growing.base.compaction !== undefined
-    const first = keepsFirst && isCut ? this.#firstBefore(items[from + left]) : []
-    const tokens = growing.tokens.at(-1)!
+  shown(options: MemoContextOptions): { messages: readonly ContextMessage[]; tokens: number } {
+    const { messages, summary, start, first, tokens, isWhole } = this.#cut(options)
     // A copy, since whoever was given it may look at it later.
-    if (left === 0 && first.length === 0) return { messages: messages.slice(), tokens }
-    const summary = growing.starts[0] ?? messages.length
-    const start = growing.starts[left] ?? messages.length
-    if (summary + first.length > 0 || messages[start]?.role === "user") {
-      return {
-        messages: messages.toSpliced(summary, start - summary, ...first),
-        tokens: growing.tokens[summary]! + sumTokens(first) + tokens - growing.tokens[start]!,
-      }
-    }
-    const built = context(items, { ...(maxHistory !== undefined && { maxHistory }) })
+    if (isWhole) return { messages: messages.slice(), tokens }
+    if (tokens >= 0) return { messages: messages.toSpliced(summary, start - summary, ...first), tokens }
+    const { maxHistory } = options
+    const built = context(this.sealed, { ...(maxHistory !== undefined && { maxHistory }) })
     return { messages: built, tokens: sumTokens(built) }
+  }
+
+  /** About how many tokens the model is shown. */
+  shownTokens(options: MemoContextOptions): number {
+    const { tokens } = this.#cut(options)
+    return tokens >= 0 ? tokens : this.shown(options).tokens
+  }
+
+  /** Which messages of the growing context are shown. Its tokens are negative where it has to be built by itself. */
+  #cut({ maxHistory, keepsFirst }: MemoContextOptions): Cut {
+    const items = this.sealed
+    const { base, context, starts, tokens } = this.#grow(items)
+    const { messages } = context
+    const left = trimStart(items, { maxHistory, from: base.start }) - base.start
+    const isCut = left > 0 || base.compaction !== undefined
+    const first = keepsFirst && isCut ? this.#firstBefore(items[base.start + left]) : []
+    const summary = starts[0] ?? messages.length
+    const start = starts[left] ?? messages.length
+    const isWhole = left === 0 && first.length === 0
+    const isUser = isWhole || summary + first.length > 0 || messages[start]?.role === "user"
+    const shown = isWhole
+      ? tokens.at(-1)!
+      : tokens[summary]! + sumTokens(first) + tokens.at(-1)! - tokens[start]!
+    return { messages, summary, start, first, isWhole, tokens: isUser ? shown : -1 }
   }
 
   /** What is shown of the session's first prompt, unless it is that item or after it. */
@@ -243,6 +251,16 @@ export interface MemoContextOptions {
   maxHistory?: number
   /** The session's first prompt stays, whatever is trimmed or compacted. */
   keepsFirst?: boolean
+}
+
+interface Cut {
+  messages: readonly ContextMessage[]
+  /** The messages from `summary` to before `start` are left out, and `first` stands in their place. */
+  summary: number
+  start: number
+  first: readonly ContextMessage[]
+  isWhole: boolean
+  tokens: number
 }
 
 interface Growing {

@@ -7,7 +7,7 @@ import { type Compacted, type CompactOptions, compact } from "./compact.ts"
 import { promptBefore } from "./compaction-message.ts"
 import type { MemoContextOptions } from "./history-memo.ts"
 import { loadJudge } from "./judge.ts"
-import { estimateSystemTokens, estimateToolTokens, nextSize } from "./next-size.ts"
+import { estimateSystemTokens, estimateToolTokens, isSmall, nextSize } from "./next-size.ts"
 import type { Setup } from "./project.ts"
 import { revertOps } from "./revert.ts"
 import type { Run } from "./run.ts"
@@ -38,6 +38,7 @@ export async function makeRoom(run: Run, prompts: readonly Prompt[]): Promise<vo
   if (config.keepFirstMessage) await run.memo.readFirst(run.engine.store, run.sessionID)
   const { limit } = windowOf({ model, agent, config })
   if (!Number.isFinite(limit) || run.memo.sealed.length === 0) return
+  if (isSmall({ memo: run.memo, shown: shownOptions(run, setup), prompts }, limit)) return
   let size = sizeOf(run, asking, prompts)
   if (!run.offered && size.tokens > limit / 2) {
     await knowTools(run, asking)

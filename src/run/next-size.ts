@@ -9,6 +9,18 @@ export interface Counted {
   real: number
 }
 
+/** The same, estimated only if somebody asks. */
+export function counted(real: number, estimate: () => number): Counted {
+  let known: number | undefined
+  return {
+    real,
+    get estimate() {
+      known ??= estimate()
+      return known
+    },
+  }
+}
+
 /** Far from it one of the two is nonsense. */
 const correctionMin = 0.5
 const correctionMax = 2
@@ -16,6 +28,27 @@ const correctionMax = 2
 export function correctionOf(counted: Counted | undefined): number {
   if (!counted || counted.estimate <= 0 || counted.real <= 0) return 1
   return Math.min(correctionMax, Math.max(correctionMin, counted.real / counted.estimate))
+}
+
+/** What is sent beside the messages is hardly ever more. */
+const overheadMax = 40_000
+
+/** Whether the next call is so small that nobody need look closer. */
+export function isSmall(options: Pick<SizeOptions, "memo" | "shown" | "prompts">, limit: number): boolean {
+  const messages = options.memo.shownTokens(options.shown) + promptTokens(options.prompts)
+  return (messages + overheadMax) * correctionMax <= limit
+}
+
+function promptTokens(prompts: SizeOptions["prompts"]): number {
+  return prompts.reduce((sum, prompt) => sum + estimateMessageTokens(prompt), 0)
+}
+
+export interface SizeOptions {
+  memo: HistoryMemo
+  shown: MemoContextOptions
+  prompts: readonly { message: UserBody; parts: readonly PartBody[] }[]
+  /** What is sent beside the messages. */
+  overhead: () => number
 }
 
 export interface NextSize {
@@ -28,16 +61,11 @@ export interface NextSize {
  * About how many tokens the next call sends: what the last one had by the provider's count, and what has come since. Where
  * nobody has counted, all of it is estimated; `overhead` is what is sent beside the messages.
  */
-export function nextSize(options: {
-  memo: HistoryMemo
-  shown: MemoContextOptions
-  prompts: readonly { message: UserBody; parts: readonly PartBody[] }[]
-  overhead: () => number
-}): NextSize {
+export function nextSize(options: SizeOptions): NextSize {
   const { memo, prompts } = options
   const correction = correctionOf(memo.counted)
-  const added = prompts.reduce((sum, prompt) => sum + estimateMessageTokens(prompt), 0)
-  const messages = memo.shown(options.shown).tokens + added
+  const added = promptTokens(prompts)
+  const messages = memo.shownTokens(options.shown) + added
   const last = options.shown.maxHistory === undefined ? lastCounted(memo) : undefined
   if (!last) return { tokens: Math.ceil((messages + options.overhead()) * correction), correction }
   // The call that was counted may have shown less of the history than the next one: `maxHistory` may have been raised.
