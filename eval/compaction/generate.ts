@@ -18,8 +18,8 @@ export const cycles = 5
 export const factsOfKind = 12
 const turnsOfCycle = 36
 /** More than a ledger may cost by then. Sessions begin with most talk. */
-const noiseTokensOfFirstCycle = 3_400
-const noiseTokensOfCycle = 1_500
+const noiseTokensOfFirstCycle = 3_000
+const noiseTokensOfCycle = 1_300
 
 export interface GenerateOptions {
   seed: number

@@ -5,23 +5,28 @@ import {
   type ModelRef,
   noTokens,
   type PartBody,
-  type Tokens,
   type UserBody,
 } from "../protocol/index.ts"
 import {
-  addCost,
-  addTokens,
   estimateMessageTokens,
   estimateTokens,
   ledgerText,
+  outputOf,
+  type Pruning,
   planTail,
   summaryText,
 } from "../session/index.ts"
-import { type CompactionPlace, commitCompaction, commitFailure, setCompacting } from "./compaction-message.ts"
+import {
+  addSpent,
+  type CompactionPlace,
+  commitCompaction,
+  commitFailure,
+  setCompacting,
+} from "./compaction-message.ts"
 import { errorText } from "./error-text.ts"
 import type { Run } from "./run.ts"
-import { SummaryFailed, summarise } from "./summarise.ts"
-import { tailTokensOf, type Window, windowOf } from "./window.ts"
+import { type Spent, summarise } from "./summarise.ts"
+import { tailTokensOf, type Window, windowOf, withRoom } from "./window.ts"
 import { writeLedger } from "./write-ledger.ts"
 
 export interface CompactOptions extends CompactionPlace {
@@ -51,7 +56,7 @@ export type Compacted = "done" | "failed" | "nothing"
  */
 export async function compact(run: Run, options: CompactOptions): Promise<Compacted> {
   const { config } = (await run.setup()).loaded
-  const window = windowOf({ model: options.model, agent: options.agent, config })
+  const window = withRoom(windowOf({ model: options.model, agent: options.agent, config }), options)
   const keepTurns = options.agent?.compaction?.keepTurns ?? config.compaction.keepTurns
   const keepsFirst = config.keepFirstMessage
   const cuts = cutsOf(run, { ...options, window, keepTurns, keepsFirst })
@@ -69,14 +74,9 @@ export async function compact(run: Run, options: CompactOptions): Promise<Compac
     })
     return "failed"
   } catch (error) {
-    if (!run.writer.signal.aborted) await run.writer.commit([setCompacting(run, null)])
+    if (!run.writer.signal.aborted) await run.writer.commit([setCompacting(run, null), addSpent(run, spent)])
     throw error
   }
-}
-
-interface Spent {
-  tokens: Tokens
-  cost: number
 }
 
 interface CutOptions extends CompactOptions {
@@ -91,20 +91,22 @@ function cutsOf(run: Run, options: CutOptions & { keepTurns: number | undefined 
   const { start } = memo.base
   const items = memo.sealed.slice(start)
   const { window, keepTurns } = options
-  const room = Number.isFinite(window.limit) ? window.limit : window.usable
   const plan = (tailTokens: number, turns?: number) =>
     planTail(items, {
       tailTokens,
-      stepTokensMax: Math.min(room / 2, 4 * tailTokens),
+      stepTokensMax: lastStepMax(window, tailTokens),
       tokensAt: (index) => memo.tokensAt(start + index),
       ...(turns !== undefined && { keepTurns: turns }),
     })
   const tailTokens = tailTokensOf(window)
   const smaller = plan(Math.floor(tailTokens / 4))
+  const last = items.length - 1
   const planned = keepTurns === undefined ? [] : [plan(tailTokens, keepTurns)]
   const cuts = options.isSmallest ? [smaller] : [...planned, plan(tailTokens), smaller]
   // A person may want less than would have to be.
   if (!options.auto) cuts.push(plan(0, 1))
+  // A last step that is too large for its results stays without them: the model must know that it was made.
+  if (cuts.includes(items.length) && lastOutput(run)) cuts.splice(cuts.indexOf(items.length), 0, last)
   cuts.push(items.length)
   return smallerTails(cuts, (index) => memo.tokensAt(start + index))
 }
@@ -124,12 +126,31 @@ function smallerTails(cuts: readonly number[], tokensAt: (index: number) => numb
   return found
 }
 
+/** The results of the last step. */
+function lastOutput(run: Run): Pruning | undefined {
+  const item = run.memo.sealed.at(-1)
+  return item && outputOf(item)
+}
+
+/** What is hidden of a tail that is nothing but a step with results that are too large. */
+function hidingOf(run: Run, { cut, window }: { cut: number; window: Window }): Pruning | undefined {
+  const { memo } = run
+  const index = memo.sealed.length - 1
+  if (memo.base.start + cut !== index) return undefined
+  return memo.tokensAt(index) > lastStepMax(window, tailTokensOf(window)) ? lastOutput(run) : undefined
+}
+
+function lastStepMax({ limit, usable }: Window, tailTokens: number): number {
+  return Math.min((Number.isFinite(limit) ? limit : usable) / 2, 4 * tailTokens)
+}
+
 /** The first tail that might fit, and a smaller one: such a one as fits whatever the summary and the ledger will be. */
 function triesOf(run: Run, options: CutOptions & { cuts: readonly number[] }): number[] {
   const { cuts, correction, window } = options
   const bare = (cut: number) => tokensAfter(run, { ...options, cut, summary: "", ledger: "" })
   const first = cuts.findIndex((cut) => bare(cut) <= window.limit)
-  if (first < 0) return cuts.slice(-1)
+  // Nothing that a model could write would help.
+  if (first < 0) return []
   const hidden = (run.memo.base.compaction?.tokensHidden ?? 0) + options.tokensBefore
   const added = (summaryBudget(window) + ledgerBudget(hidden, window)) * correction
   const smaller = cuts.slice(first + 1)
@@ -147,8 +168,19 @@ async function tryCuts(
   const items = memo.sealed.slice(start)
   let summary = compaction?.summary
   let done = 0
+  const cuts = triesOf(run, options)
   let failure: MessageError | undefined
-  for (const cut of triesOf(run, options)) {
+  if (cuts.length === 0) {
+    const cut = options.cuts.at(-1)!
+    return misfit(
+      {
+        tokensBefore: options.tokensBefore,
+        tokensAfter: tokensAfter(run, { ...options, cut, summary: "", ledger: "" }),
+      },
+      options,
+    )
+  }
+  for (const cut of cuts) {
     const written = await writeSummary(run, { ...options, before: summary, items: items.slice(done, cut) })
     if ("error" in written) return written.error
     summary = written.text
@@ -178,7 +210,9 @@ async function tryCuts(
     }
     failure = misfit(part, options)
     if (failure) continue
+    const hiding = hidingOf(run, { cut, window: options.window })
     await commitCompaction(run, options, { part, spent: options.spent, model: written.model })
+    run.pruning = hiding?.parts
     return undefined
   }
   return failure
@@ -211,15 +245,13 @@ async function writeSummary(
   const tokensMax = summaryBudget(options.window)
   const { spent, before } = options
   try {
-    if (!agent) throw new Error("The compaction agent is switched off.")
+    if (!agent) throw new Error('the compaction agent is switched off; take "disable" from its config.')
     const model = agent.model === undefined ? options.model : await models.get(agent.model)
     const { items, instructions } = options
-    const summary = await summarise(run, { agent, model, before, items, instructions, tokensMax })
-    spend(spent, summary)
-    return { text: summary.text, model: model.ref }
+    const text = await summarise(run, { agent, model, before, items, instructions, tokensMax, spent })
+    return { text, model: model.ref }
   } catch (error) {
     run.signal.throwIfAborted()
-    if (error instanceof SummaryFailed) spend(spent, error)
     if (!options.auto) {
       const message = `The summary failed: ${redact(errorText(error))}`
       return { error: { name: "UnknownError", data: { message } } }
@@ -239,11 +271,6 @@ function withoutNotice(summary: string): string {
   return summary.replaceAll(noSummary, "").trim()
 }
 
-function spend(spent: Spent, more: Spent): void {
-  spent.tokens = addTokens(spent.tokens, more.tokens)
-  spent.cost = addCost(spent.cost, more.cost)
-}
-
 function tokensAfter(
   run: Run,
   options: CutOptions & { cut: number; summary: string; ledger: string },
@@ -253,6 +280,7 @@ function tokensAfter(
   let tokens = overhead + estimateTokens(summaryText(options))
   for (let index = memo.base.start + cut; index < memo.sealed.length; index++) tokens += memo.tokensAt(index)
   for (const prompt of prompts) tokens += estimateMessageTokens(prompt)
+  tokens -= hidingOf(run, options)?.tokens ?? 0
   if (options.keepsFirst) tokens += memo.firstTokensBefore(memo.base.start + cut)
   return Math.ceil(tokens * correction)
 }

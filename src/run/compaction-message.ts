@@ -69,7 +69,7 @@ export async function commitFailure(
   await write(run, { ...place, goesOn: false }, { part, fields, spent })
 }
 
-function addSpent(run: Run, { cost, tokens }: Outcome["spent"]): Op {
+export function addSpent(run: Run, { cost, tokens }: Outcome["spent"]): Op {
   return { op: "session.patch", sessionID: run.sessionID, add: { cost, tokens } }
 }
 

@@ -149,7 +149,7 @@ async function shownOf(
     split.messages += one.messages
     split.toolOutput += one.toolOutput
   }
-  const counted = lastCount(items, { base, maxHistory })
+  const counted = lastCount(items, { base, maxHistory, first })
   const reverted = all.length - items.length
   const hidden: Hidden[] = [
     ...compactedHidden(base, items, start),
@@ -166,16 +166,23 @@ async function shownOf(
 
 function lastCount(
   items: readonly HistoryItem[],
-  { base, maxHistory }: { base: ContextBase; maxHistory: number | undefined },
+  {
+    base,
+    maxHistory,
+    first,
+  }: { base: ContextBase; maxHistory: number | undefined; first: HistoryItem | undefined },
 ): Counted | undefined {
   for (let index = items.length - 1; index >= base.start; index--) {
     const { message, parts } = items[index]!
     if (parts.some(isSummary)) return undefined
-    if (message.role !== "assistant") continue
+    if (message.role !== "assistant" || message.summary || message.error) continue
     const { input, cache } = message.tokens
     const real = input + cache.read + cache.write
     if (real === 0) continue
-    const asked = context(items.slice(0, index), { ...(maxHistory !== undefined && { maxHistory }) })
+    const asked = context(items.slice(0, index), {
+      ...(maxHistory !== undefined && { maxHistory }),
+      ...(first && { first }),
+    })
     return { real, estimate: asked.reduce((sum, one) => sum + estimateContextTokens(one), 0) }
   }
   return undefined
@@ -207,7 +214,8 @@ function compactedHidden(base: ContextBase, items: readonly HistoryItem[], start
   return [{ reason: "compaction", messages, tokens: base.compaction.tokensHidden ?? 0 }]
 }
 
-function trimHidden(cut: readonly HistoryItem[]): Hidden[] {
+function trimHidden(trimmed: readonly HistoryItem[]): Hidden[] {
+  const cut = trimmed.filter(({ message }) => message.role === "user" || !message.summary)
   return cut.length > 0 ? [{ reason: "trim", messages: cut.length, tokens: sumTokens(cut) }] : []
 }
 

@@ -5,6 +5,7 @@ import {
   changesBase,
   context,
   contextBase,
+  cutToTokens,
   estimateContextTokens,
   type GrowingContext,
   growingContext,
@@ -233,7 +234,7 @@ export class HistoryMemo {
     if (this.#first) return
     const page = await store.history(sessionID, { from: 0, take: "start", limit: 10 })
     const item = page.items.find(({ sealed, message }) => sealed && message.role === "user")
-    if (item) this.#first = { position: item.position, messages: context([item]) }
+    if (item) this.#first = { position: item.position, messages: context([item]).map(shortened) }
   }
 
   #reset(start: number): void {
@@ -278,6 +279,19 @@ function countTokens({ context: { messages }, tokens }: Growing): void {
   for (let index = tokens.length - 1; index < messages.length; index++) {
     tokens.push(tokens[index]! + estimateContextTokens(messages[index]!))
   }
+}
+
+const firstTokensMax = 4_000
+
+/** A first prompt that fills the window would leave no room for anything else. */
+function shortened(message: ContextMessage): ContextMessage {
+  if (message.role !== "user" || estimateContextTokens(message) <= firstTokensMax) return message
+  const content = message.content.map((part) => {
+    if (part.type !== "text") return part
+    const text = cutToTokens(part.text, firstTokensMax)
+    return text === part.text ? part : { ...part, text: `${text}\n[The rest of the prompt is not shown.]` }
+  })
+  return { ...message, content }
 }
 
 function sumTokens(messages: readonly ContextMessage[]): number {

@@ -15,7 +15,7 @@ import type { Prompt } from "./step.ts"
 import { listGrants, type Step } from "./step-plan.ts"
 import { systemPrompt } from "./system-prompt.ts"
 import { offeredTools } from "./toolbox.ts"
-import { windowOf } from "./window.ts"
+import { windowOf, withRoom } from "./window.ts"
 
 /** Who will ask the model, and with which model. */
 interface Asking {
@@ -36,14 +36,15 @@ export async function makeRoom(run: Run, prompts: readonly Prompt[]): Promise<vo
   const { setup, agent, model } = asking
   const { config } = setup.loaded
   if (config.keepFirstMessage) await run.memo.readFirst(run.engine.store, run.sessionID)
-  const { limit } = windowOf({ model, agent, config })
-  if (!Number.isFinite(limit) || run.memo.sealed.length === 0) return
-  if (isSmall({ memo: run.memo, shown: shownOptions(run, setup), prompts }, limit)) return
+  const window = windowOf({ model, agent, config })
+  if (!Number.isFinite(window.limit) || run.memo.sealed.length === 0) return
+  if (isSmall({ memo: run.memo, shown: shownOptions(run, setup), prompts }, window.limit)) return
   let size = sizeOf(run, asking, prompts)
-  if (!run.offered && size.tokens > limit / 2) {
+  if (!run.offered && size.tokens > window.limit / 2) {
     await knowTools(run, asking)
     size = sizeOf(run, asking, prompts)
   }
+  const { limit } = withRoom(window, { overhead: overheadOf(run, asking), correction: size.correction })
   if (size.tokens <= limit) return
   if (config.compaction.prune) {
     const pruning = pruningOf(run, setup)
@@ -54,9 +55,17 @@ export async function makeRoom(run: Run, prompts: readonly Prompt[]): Promise<vo
     }
   }
   if (!config.compaction.auto || run.hasFailedToCompact || (await isOverBudget(run, setup))) return
-  const done = await compactFor(run, asking, { prompts, auto: true, goesOn: prompts.length === 0 })
+  const inRow = run.compacted.step === run.steps - 1 ? run.compacted.inRow + 1 : 1
+  run.compacted = { step: run.steps, inRow }
+  // Step after step brings more than there is room for: to go on so would be without end.
+  const done =
+    inRow <= inRowMax
+      ? await compactFor(run, asking, { prompts, auto: true, goesOn: prompts.length === 0 })
+      : "failed"
   if (done !== "done") run.hasFailedToCompact = true
 }
+
+const inRowMax = 4
 
 /** A person is asked by the step before any more is spent. */
 async function isOverBudget(run: Run, setup: Setup): Promise<boolean> {
@@ -181,6 +190,7 @@ export async function compactByRequest(
 export async function afterOverflow(plan: Step, error: unknown): Promise<"again" | "compacted" | undefined> {
   const { run, open, setup, user, agent, model } = plan
   if (!(error instanceof ModelError) || error.kind !== "context" || run.signal.aborted) return undefined
+  if (run.compacted.inRow > inRowMax) return undefined
   const { compaction } = setup.loaded.config
   const pruning = run.overflows++ === 0 && compaction.prune ? pruningOf(run, setup) : undefined
   if (pruning) {

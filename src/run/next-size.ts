@@ -84,7 +84,7 @@ function lastCounted(memo: HistoryMemo): { tokens: number; since: number } | und
     const item = items[index]!
     if (item.parts.some(isSummary)) return undefined
     // What a compaction that failed has cost says nothing about the context.
-    if (item.message.role === "assistant" && !item.message.summary) {
+    if (item.message.role === "assistant" && !item.message.summary && !item.message.error) {
       const { input, output, cache } = item.message.tokens
       const tokens = input + cache.read + cache.write + output
       if (tokens > 0) return { tokens, since: since + sentNextTokens(item) }

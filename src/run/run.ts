@@ -50,6 +50,8 @@ export class Run {
   overflowCompactions = 0
   /** A compaction of the present turn led to nothing: another one would not either. */
   hasFailedToCompact = false
+  /** The last step before which there was a compaction, and how many steps in a row had one. */
+  compacted = { step: -1, inRow: 0 }
   /** The tools of the last step. */
   offered: readonly ModelTool[] | undefined
   /** A person has let this run go past its budget. */
@@ -122,6 +124,7 @@ export class Run {
     this.overflows = 0
     this.overflowCompactions = 0
     this.hasFailedToCompact = false
+    this.compacted = { step: -1, inRow: 0 }
     this.calls.length = 0
   }
 

@@ -28,6 +28,8 @@ import { type SessionUsage, sessionUsage } from "./session-usage.ts"
 import { offeredAgent } from "./step-plan.ts"
 import { findAnswer, findMessage } from "./waiters.ts"
 
+const instructionsMax = 10_000
+
 /** What a compaction came to. */
 export interface Compaction {
   messageID: string
@@ -177,6 +179,10 @@ export class SessionHandle {
   async compact(instructions?: string): Promise<Compaction> {
     const { store, clock, newID } = this.#engine
     if (instructions !== undefined) checkText(instructions, { call: "session.compact", name: "instructions" })
+    if (instructions !== undefined && instructions.length > instructionsMax) {
+      const limit = `at most ${instructionsMax} characters`
+      throw new StemmaError("invalid", `The instructions of session.compact are too long: write ${limit}.`)
+    }
     return this.#coordinator.accept(async () => {
       const id = newID("message")
       const item: InboxItem = { type: "compact", id, sessionID: this.id, time: clock.now() }

@@ -28,12 +28,7 @@ export interface SummaryRequest {
   instructions: string | undefined
   /** A longer summary is cut. */
   tokensMax: number
-}
-
-export interface Summarised {
-  text: string
-  tokens: Tokens
-  cost: number
+  spent: Spent
 }
 
 /** Where nobody knows how much a model takes, so much is given to it at once. */
@@ -45,36 +40,22 @@ const triesMax = 3
 /** A model that takes much less than it should, or fails now and then, is asked no more often than this. */
 const callsMax = 40
 
-/** A summary that could not be had, and what it cost to find out. */
-export class SummaryFailed extends Error {
-  override name = "SummaryFailed"
-  readonly tokens: Tokens
-  readonly cost: number
-
-  constructor(cause: unknown, spent: { tokens: Tokens; cost: number }) {
-    super(cause instanceof Error ? cause.message : "The summary failed.", { cause })
-    this.tokens = spent.tokens
-    this.cost = spent.cost
-  }
+export interface Spent {
+  tokens: Tokens
+  cost: number
 }
 
 /**
  * Has the compaction agent write a summary; what is too long for one call is given in pieces, each with the summary of what
- * came before it. Throws SummaryFailed, or the run's reason for being aborted.
+ * came before it. What it costs is added to `spent`, whatever comes of it.
  */
-export async function summarise(run: Run, request: SummaryRequest): Promise<Summarised> {
-  const spent = { tokens: noTokens(), cost: 0 }
-  try {
-    const pieces = piecesOf(request, await pieceTokens(run, request))
-    const calls = { left: callsMax }
-    let text = request.before
-    for (const piece of pieces)
-      text = await summariseText(run, { request, before: text, piece, spent, calls })
-    return { text: text ?? "", ...spent }
-  } catch (error) {
-    run.signal.throwIfAborted()
-    throw new SummaryFailed(error, spent)
-  }
+export async function summarise(run: Run, request: SummaryRequest): Promise<string> {
+  const { spent } = request
+  const pieces = piecesOf(request, await pieceTokens(run, request))
+  const calls = { left: callsMax }
+  let text = request.before
+  for (const piece of pieces) text = await summariseText(run, { request, before: text, piece, spent, calls })
+  return text ?? ""
 }
 
 async function pieceTokens(run: Run, { agent, model, tokensMax }: SummaryRequest): Promise<number> {
@@ -125,7 +106,7 @@ interface PieceOptions {
   request: SummaryRequest
   before: string | undefined
   piece: string
-  spent: { tokens: Tokens; cost: number }
+  spent: Spent
   /** Shared by all pieces. */
   calls: { left: number }
 }
@@ -186,7 +167,8 @@ async function ask(run: Run, { request, before, piece, spent }: PieceOptions): P
   const tokens = heard.usage ?? estimated()
   spent.tokens = addTokens(spent.tokens, tokens)
   if (model.price) spent.cost = addCost(spent.cost, costOf(tokens, model.price))
-  const text = visibleText(cleanText(setup.redact(heard.text))).trim()
+  // Before and after: what is invisible may have kept a secret from being known for one.
+  const text = plainHeadings(setup.redact(visibleText(cleanText(setup.redact(heard.text))))).trim()
   if (text === "") {
     const { providerID, modelID } = model.ref
     throw new ModelError("malformed", `The summary of ${providerID}/${modelID} was empty.`, {
@@ -214,7 +196,12 @@ function question(options: {
   ].join("\n\n")
 }
 
+/** A summary must not pass for the ledger that follows it, nor for another one. */
+function plainHeadings(text: string): string {
+  return text.replace(/^(\s*)\[(?=\s*(?:ledger|summary of the conversation)\b)/gim, "$1(")
+}
+
 /** What a file or a page says must not look like the end of what is to be summarised. */
 function withoutTags(text: string): string {
-  return text.replace(/<(\s*\/?\s*(?:summary|conversation)\s*)>/gi, "($1)")
+  return visibleText(text).replace(/<(?=\s*\/?\s*(?:summary|conversation))/gi, "(")
 }

@@ -27,6 +27,17 @@ export function windowOf(options: {
   return { context, usable, limit: Math.min(usable, threshold ?? Number.POSITIVE_INFINITY) }
 }
 
+/** A threshold is a wish: it leaves at least so much for messages beside what every call has. */
+const messageTokensMin = 4_000
+
+export function withRoom(
+  window: Window,
+  { overhead, correction }: { overhead: number; correction: number },
+): Window {
+  const least = Math.ceil(overhead * correction) + messageTokensMin
+  return { ...window, limit: Math.min(window.usable, Math.max(window.limit, least)) }
+}
+
 const tailTokensMin = 2_000
 const tailTokensMax = 15_000
 

@@ -22,5 +22,6 @@ export async function writeLedger(
     options.signal.throwIfAborted()
     sliceEnd = performance.now() + sliceMs
   }
-  return ledger.chosen(options)
+  // Once more, since what is invisible may have kept a secret from being known for one.
+  return redactDeep(ledger.chosen(options), options.redact)
 }

@@ -51,6 +51,19 @@ export function planPrune(
   return tokens > minimumTokens ? { parts: parts.reverse(), tokens } : undefined
 }
 
+/** All output of one item that may be hidden; undefined if there is none. */
+export function outputOf({ parts }: HistoryItem): Pruning | undefined {
+  const calls = parts.filter(
+    (part): part is PartOf<"tool"> =>
+      part.type === "tool" && !protectedTools.has(part.tool) && outputTokens(part) > 0,
+  )
+  if (calls.length === 0) return undefined
+  return {
+    parts: calls.map(({ id }) => id),
+    tokens: calls.reduce((sum, part) => sum + outputTokens(part), 0),
+  }
+}
+
 const known = new WeakMap<object, number>()
 
 /** What of a call can be pruned: the output of one that is completed and was not hidden by whoever wrote it. */

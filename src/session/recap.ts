@@ -11,7 +11,10 @@ export interface RecapOptions {
 export function recap(items: readonly HistoryItem[], options: RecapOptions): string[] {
   return items.flatMap((item) => {
     const lines = item.parts.flatMap((part) => partLines(part, item.message.role, options))
-    return lines.length > 0 ? [lines.join("\n")] : []
+    // Only what stands at the beginning of a line says who speaks.
+    return lines.length > 0
+      ? [lines.map((line) => line.replace(/\r\n|[\n\r\u2028\u2029]/g, "\n> ")).join("\n")]
+      : []
   })
 }
 

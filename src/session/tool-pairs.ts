@@ -4,7 +4,7 @@ import { interruptedText } from "./interrupt.ts"
 
 /** Stands in for output that was pruned. */
 export const prunedNotice =
-  "[Old tool output was left out to save space. If it is needed, find it with recall or run the tool again.]"
+  "[This output was left out to save space. Find it with recall, or run the tool again for less of it.]"
 
 export interface ToolPair {
   call: ContextToolCall

@@ -50,8 +50,8 @@ export class EventIterator implements AsyncIterableIterator<StemmaEvent, undefin
       this.#subscription ??= this.#subscribe()
       this.#batches ??= this.#subscription.batches()[Symbol.asyncIterator]()
       const { done, value } = await this.#batches.next()
-      if (done || this.#isDone) this.#isDone = true
-      else this.#frames = value
+      if (done) this.#isDone = true
+      this.#frames = done || this.#isDone ? [] : value
       this.#at = 0
     } catch (error) {
       this.#isDone = true

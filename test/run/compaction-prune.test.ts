@@ -13,7 +13,7 @@ import { assertValid, partsOf, type RunScene, type RunSceneOptions, runScene } f
 
 const limit = { context: 120_000, output: 10_000 }
 const done = { text: "Done." }
-const hidden = "Old tool output was left out"
+const hidden = "This output was left out"
 
 /** Which outputs of `fillOutput` the model was shown in the last step. */
 function shownOutputs(scene: RunScene): number[] {

@@ -106,7 +106,7 @@ test("output that was pruned is found and read whole, part by part", async () =>
   one.model.add({ error: { kind: "context", message: "Too long." } })
   await session.prompt("Well?")
   const shown = JSON.stringify(one.model.requests.at(-1)!.messages)
-  expect(shown).toContain("Old tool output was left out to save space. If it is needed, find it with recall")
+  expect(shown).toContain("This output was left out to save space. Find it with recall")
   expect(shown).not.toContain("Quellwasser")
   const hit = await recall(session, { query: "Quellwasser" })
   expect(hit).toContain("the needle is Quellwasser")

@@ -5,7 +5,7 @@ import { factLine, frameText, headingOf, ledgerText, sectionOf, shownAs, shows }
 import { routineCounts } from "./routine.ts"
 
 /** How much of the budget each kind may count on; what one leaves goes to the others. */
-const shares: Record<LedgerKind, number> = { file: 16, command: 15, said: 48, todo: 8, identifier: 13 }
+const shares: Record<LedgerKind, number> = { file: 14, command: 13, said: 56, todo: 7, identifier: 10 }
 
 /** What was kept once gives way only to something clearly better. */
 const keptBonus = 12
@@ -43,7 +43,7 @@ export function choose(facts: Facts, { budgetTokens }: { budgetTokens: number })
 /** Best last, so that the next is popped. */
 function candidates(facts: Facts, kind: LedgerKind): Candidate[] {
   const all = facts.ofKind(kind)
-  const times = routineCounts(all)
+  const times = kind === "file" ? new Map<LedgerFact, number>() : routineCounts(all)
   return all
     .map((fact, order) => {
       if (fact.kind === "said" && fact.newest) return { fact, order, rank: newestRank }

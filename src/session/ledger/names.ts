@@ -19,6 +19,7 @@ const topDirectory = /^(?:\.{0,2}|~|src|libs?|tests?|spec|docs|packages|internal
 
 /** The path that a word is, without a line number after it; undefined if it is none. */
 export function pathOf(word: string): string | undefined {
+  if (!/[./]|^[A-Z]/.test(word)) return undefined
   const path = word.replace(/(?::\d+){1,2}(?:-\d+)?$|#L\d+.*$/, "")
   if (path.length < 3 || path.length > nameLengthMax || path.includes("://") || path.includes("//"))
     return undefined
@@ -102,16 +103,26 @@ function withoutSecret(word: string): string {
   return secret.test(word) ? "" : word.replace(secretValue, "$1")
 }
 
+/** Most words are: they need no closer look. */
+const plainWord = /^[A-Z]?[a-z]+$/
+
 /** The names in a sentence, each once, in order. */
 export function namesIn(sentence: string): Name[] {
   const found = new Map<string, number>()
-  for (const word of wordsOf(sentence).map(withoutSecret)) {
+  for (const run of wordsOf(sentence)) {
+    if (plainWord.test(run)) continue
+    const word = withoutSecret(run)
     const rank = pathOf(word) === undefined ? nameRank(word) : 0
     if (rank > (found.get(word) ?? 0)) found.set(word, rank)
     else if (/^\d{4,12}$/.test(word) && !/^(?:19|20)\d\d$|000$/.test(word)) found.set(word, 54)
   }
+  if (!/\d\d/.test(sentence)) return inOrder(found)
   for (const match of sentence.matchAll(numbered))
     found.set(match[1]!, Math.max(tracked.test(match[0]) ? 78 : 70, found.get(match[1]!) ?? 0))
+  return inOrder(found)
+}
+
+function inOrder(found: ReadonlyMap<string, number>): Name[] {
   return [...found].map(([value, rank]) => ({ value, rank }))
 }
 
@@ -138,6 +149,7 @@ export function wordsOf(sentence: string): string[] {
 }
 
 function bare(run: string): string {
+  if (!/^[*_!?:=([]|[*.!?:=\\)\]]$/.test(run)) return run
   let word = run
   for (;;) {
     const shorter = word

@@ -28,10 +28,13 @@ function proseLines(text: string): string[] {
   return classifyLines(text).prose
 }
 
+/** Of a longer text only the beginning is looked at: it is a document, and takes seconds. */
+const textLengthMax = 200_000
+
 function classifyLines(text: string): { prose: string[]; pasted: string[] } {
   const prose: string[] = []
   const pasted: string[] = []
-  const lines = text.split(/\r\n|[\n\r\u2028\u2029]/)
+  const lines = text.slice(0, textLengthMax).split(/\r\n|[\n\r\u2028\u2029]/)
   const closing = closingFences(lines)
   let block: { line: string; pasted: boolean }[] = []
   const endBlock = () => {

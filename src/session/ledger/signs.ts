@@ -8,7 +8,7 @@ export function signs({ english, chinese }: { english: string; chinese: string }
 
 function entries(list: string): string {
   return list
-    .split(",")
+    .split(/,(?!\d*\})/)
     .map((entry) => entry.trim().replace(/\s+/g, " "))
     .filter((entry) => entry !== "")
     .join("|")

@@ -23,13 +23,13 @@ const everydayLife = signs({
     dogs?, puppy, kitten, coffee, (?:lunch|dinner|breakfast) (?:was|is|break|time|calls), (?:for|to|getting|grab|have|having|eat|then) (?:lunch|dinner|breakfast), noodles, snacks?, pizza, tea, beer, hungry, thirsty, weather, rain(?:s|ing|y)?,
     snow(?:s|ing)?, sunny, freezing, sick, flu, headache, tired, sleepy, asleep, slept, yawn, dream(?:t|ed|s)?, jet ?lag, doorbell,
     (?:at|answer) the door, (?:battery|laptop|phone) (?:is|died|dies|dying), traffic, commute, airport, on (?:the|a) (?:train|bus|plane|call|phone), (?:i'm|i am|is|are|was|were|be|stuck) in (?:a|the) (?:meeting|cab|call), in a meeting (?:un)?til, (?:a|have a|another) (?:call|meeting) at,
-    stand-?up ran, vacation, holidays?, weekend, mondays, drilling, vpn (?:dropped|died|is), wi-?fi, brb, afk, gtg, bbl, stretch(?:ing)?,
-    says? (?:hi|hello), lucky, tabs open`,
+    stand-?up ran, vacation, holidays?, weekend, mondays, vpn (?:dropped|died|is), wi-?fi, brb, afk, gtg, bbl, stretch(?:ing)?,
+    says? (?:hi|hello), lucky`,
   chinese: `
-    我家, 狗, 猫(?!眼), 娃, 孩子, 老婆, 老公, 我妈, 我爸, 奶茶, 咖啡, 外卖, 吃饭, 午饭, 晚饭, 早饭, 火锅, 食堂, 那家面, 倒杯, 喝水, 下雨, 下雪, 天气,
-    太阳, 冷死, 热死, 冻, 感冒, 发烧, 头疼, 头痛, 肚子, 好困, 困死, 睡, 做梦, 接个电话, 敲门, 快递, 电量, 没电, 地铁, 高铁, 堵车, 打车, 开会,
+    我家, 狗, 猫(?!眼), 娃, 孩子, 老婆, 老公, 我妈, 我爸, 奶茶, 咖啡, 外卖, 吃饭, 午饭, 晚饭, 早饭, 火锅, 食堂, 倒杯, 喝水, 下雨, 下雪, 天气,
+    太阳, 冷死, 热死, 冻, 感冒, 发烧, 头疼, 头痛, 肚子, 好困, 困死, 睡, 做梦, 接个电话, 敲门, 快递, 没电, 地铁, 高铁, 堵车, 打车, 开会,
     晨会, 周会, 站会, 拖堂, 休假, 放假, 周末, 健身, 散步, 遛, 活动活动, 楼上, 楼下, 装修, 邻居, 眼镜, 眼花, 厕所, 羡慕, 好烦, 烦死, 真烦, 好累, 累死, 又是周[一二三四五],
-    掉线, 断网, 网(?:络)?.{0,3}差, 重连, 标签页, 打错字, 问好, 着急, 等着下班, 下班`,
+    掉线, 断网, 网(?:络)?.{0,3}差, 重连, 打错字, 问好, 着急, 下班`,
 })
 
 /** What somebody heard, thinks, feels or is busy with: true for the moment only. */
@@ -43,7 +43,7 @@ const musing = signs({
     weird, strange, odd, funny, interesting, coincidence, annoying, terrible, hilarious, good (?:stuff|read|catch|point), (?:funny|nice) read, whoa, wow, ugh, lol, haha, omg,
     makes? sense, (?:looks?|feels?|seems?) (?:good|fine|ok|odd|funny|slow|weird|strange|like), sounds? (?:like|good|fun), years ago, (?:read|saw|watched|heard) .{1,40} last (?:year|week|month|night), last night in bed, yesterday apparently,
     apparently, supposedly, rumou?r, reddit, twitter, hacker ?news, (?:someone|somebody|people|they) (?:says?|claims?|on|online|online says?), i've never seen,
-    (?:scrolling|skimming|looking|reading|going|clicking) through, would love this, turned out (?:nice|well|great), that took, five more minutes, so you're saying, basically`,
+    (?:scrolling|skimming|looking|reading|going|clicking) through, turned out (?:nice|well|great), that took, so you're saying, basically`,
   chinese: `
     奇怪, 怪怪的, 不理解, 没(?:太)?(?:明白|懂|看懂), 搞混, 不好意思, 头大, 有意思, 巧合, 没见过, 服了, 无语, 绝了, 好家伙, 几年前, 那年代, 当年, 上学,
     看着没, 好奇, 想不通, (?<!别|不要)忘了, 老忘, 绕晕, 晕了, 听说, 据说, 网上, 知乎, 论坛, 群里, 有人说, 都说, 好像, 似乎, 说实话, 老实说, 不太确定, 不知道, 说不定, 我记得,
@@ -56,7 +56,7 @@ const aboutTheTalk = signs({
     you(?:'re|'ve)? (?:never (?:answered|said|told)|must have|said|forgot|missed|mean|were saying|keep saying|lost me|skipped), (?:my|the) question, what (?:you|i) said,
     (?:it|that|this) (?:must|has to|have to|can't|might|could|may|would|should) be (?:something|some|a|the|simple|related|because), in plain words, in other words, (?:as|instead of) (?:a|the) (?:table|list),
     two sentences, the whole thing, the last (?:ten|few|\\d+) lines, skip the (?:intro\\w*|details|theory), (?:it|that) once and, take it out again, and (?:undo|revert) it, scroll (?:up|down|back),
-    not that (?:file|one|line), the other one$, don't guess, measure it, back to the (?:first|error|topic), from the other side, more callers than, similar (?:problem|thing|issue|bug) (?:in|on|with|at|once), took us (?:a|two|days|weeks),
+    not that (?:file|one|line), the other one$, don't guess, measure it, back to the (?:first|error|topic), from the other side, similar (?:problem|thing|issue|bug) (?:in|on|with|at|once), took us (?:a|two|days|weeks),
     where were we, what were we, (?:isn't|wasn't|aren't) (?:it|that|they)$, same story`,
   chinese: `
     你(?:一直|刚才|刚刚|还|都)?没?(?:回答|说清|讲清), 回答我, 那个问题你, 刚才说, 说人话, 两句话, 一句话, 不要表格, 用表格, 列出来, 最后[几一二三四五十\\d]+行, 开场白, 直接上代码, 不要全部, 往上翻, 往下翻, 跑偏, 扯远, 回到第, 回到刚才, 不要猜, 别猜, 量一下,
@@ -66,13 +66,13 @@ const aboutTheTalk = signs({
 /** Memories, likes and dislikes, jokes, and whether anybody is there. */
 const besideTheWork = signs({
   english: `
-    back (?:when|then|in the day), in my (?:last|old|first|previous) (?:job|team|company), good old, nostalgia, time flies, i remember when, used to sit, i(?: really)? (?:hate|love|dislike|can't stand), drives? me (?:crazy|mad|nuts), made my day, the worst$, what a name,
-    cross the road, walks into a bar, hard things in computing, old joke, had to laugh, wrong window, pasted the wrong, meant for, my bad, autocorrect, excuse the, ignore typos, bear with me, back (?:now|at|in), still there, you still with me, anybody (?:home|there), screen's blank,
-    wanted to know, asked me (?:what|why|how|if|whether), had a question, told me something else, i meant, the wrong (?:one|file|thing|window|\\w+$), having a baby, i haven't eaten, went home, need(?: some)? sleep, i need to find, find my, i'll see myself out, long day, you notice, for a \\w+day, (?:goes|went) to therapy, told it to, no stress, don't worry, take your time, in the meantime, (?:i'm|i am) reading, can't argue, clearer to me, i hadn't, how you traced, exactly what i wanted, much appreciated, help me out, who made that,
-    half a day to, (?:cost|took) (?:me|him|her|us|\\w+) (?:\\d+|half|a whole|an?) \\w+, not my finest, no offence, ranting, had to say it, happy \\w+day, finally \\w+day, quiet here, busy here, degrees in here, the (?:sun|heating|lift|printer|coffee machine), calling me, is calling, on holiday, in a meeting, dumb question, silly question, stupid question, no expert, new to me, breathe again, (?:gimme|give me) a minute`,
+    back (?:when|then|in the day), in my (?:last|old|first|previous) (?:job|team|company), good old, nostalgia, time flies, i remember when, used to sit, i(?: really)? (?:hate|love|dislike|can't stand), drives? me (?:crazy|mad|nuts), made my day, the worst$,
+    old joke, wrong window, pasted the wrong, meant for, my bad, autocorrect, excuse the, ignore typos, bear with me, back (?:now|at|in), still there, you still with me, anybody (?:home|there),
+    wanted to know, asked me (?:what|why|how|if|whether), had a question, told me something else, i meant, i haven't eaten, went home, need(?: some)? sleep, i need to find, find my, long day, for a \\w+day, no stress, don't worry, take your time, in the meantime, (?:i'm|i am) reading, can't argue, i hadn't, much appreciated, help me out,
+    half a day to, (?:cost|took) (?:me|him|her|us|\\w+) (?:\\d+|half|a whole|an?) \\w+, not my finest, no offence, ranting, had to say it, happy \\w+day, finally \\w+day, quiet here, busy here, the (?:sun|heating|lift|printer|coffee machine), calling me, is calling, on holiday, in a meeting, dumb question, silly question, stupid question, no expert, new to me, breathe again, (?:gimme|give me) a minute`,
   chinese: `
-    想当年, 上家公司, 之前的组, 第一份工作, 前公司, 怀念, 岁月, 一晃, 老梗, 冷笑话, 过马路, 两大难题, 逼疯, 折寿, 受不了, 最怕, 最烦, 烦人, 没效率, 吐槽, 别介意, 离谱, 丢人, 心酸, 发错, 贴错, 窗口, 输入法, 我的锅, 多担待, 问个傻, 蠢问题, 多嘴, 随口一问, 随便问, 随便想, 脑洞, 就问问, 瞎猜, 自言自语,
-    没动静, 一片空白, 没反应了?$, 长得不一样, 跟我说的不一样, 压根没想到, 没想到, 肯定找不到, 我不熟, 救救我, 看会儿, 给我一分钟, 就到工位, 都走了, 没人了, 饭还没吃, 有时无, 挺顺, 看着费劲, 像抄的, 味道不太对, 这么追下来, 那段分析, 翻了翻, 先翻翻, 顺手看了, 来电话, 问我, 特别推崇, 很讨厌, 名气大, 花了(?:我|他|她|[\\u4e00-\\u9fff]{2})?.{1,8}(?:分钟|半天|一整), 最不适合, 没看错吧, 没理解错, 别在意, 还怕是, 不适合我, 看到的不是, 占了俩, 一个都不算, 我自己走, 好了干活, 人都走, 大会, 排期会, 复盘会, 躺床上, 还在吗, 人呢, 稍等, 忍一下, 松口气, 吓我, 别慌, 慢慢来, 不急$, 没事$, 当爸爸, 病了, 蛋糕, 难吃, 好吃, 吃撑, 要凉了, 晃眼, 空调, 暴雨, 踩键盘, 电钻, 椅子, 怪声, 电梯, 打印机, 充电器, 续杯, 终于周, 又周, 快乐, 没心思, 挺安静, 好忙, 乱糟糟, 喜欢$, 这点好, 思路不错, 看晕, 掉队, 正中要害, 名字绝, 谁起的, 笑一天, 整笑, 好问题, 长话短说`,
+    想当年, 上家公司, 之前的组, 第一份工作, 前公司, 怀念, 岁月, 一晃, 老梗, 冷笑话, 逼疯, 折寿, 受不了, 最怕, 最烦, 烦人, 没效率, 吐槽, 别介意, 离谱, 丢人, 心酸, 发错, 贴错, 窗口, 输入法, 我的锅, 多担待, 问个傻, 蠢问题, 多嘴, 随口一问, 随便问, 随便想, 脑洞, 就问问, 瞎猜, 自言自语,
+    没动静, 一片空白, 没反应了?$, 压根没想到, 没想到, 肯定找不到, 我不熟, 救救我, 看会儿, 给我一分钟, 都走了, 没人了, 饭还没吃, 有时无, 挺顺, 看着费劲, 味道不太对, 翻了翻, 先翻翻, 顺手看了, 来电话, 问我, 很讨厌, 花了(?:我|他|她|[\\u4e00-\\u9fff]{2})?.{1,8}(?:分钟|半天|一整), 没看错吧, 没理解错, 别在意, 人都走, 大会, 排期会, 复盘会, 躺床上, 还在吗, 人呢, 稍等, 忍一下, 松口气, 吓我, 别慌, 慢慢来, 不急$, 没事$, 病了, 蛋糕, 难吃, 好吃, 吃撑, 空调, 暴雨, 电钻, 椅子, 电梯, 打印机, 充电器, 终于周, 又周, 快乐, 没心思, 挺安静, 好忙, 乱糟糟, 喜欢$, 这点好, 思路不错, 看晕, 掉队, 正中要害, 整笑, 好问题, 长话短说`,
 })
 
 /** Weighs, guesses or imagines, and settles nothing. */

@@ -2,7 +2,7 @@ import { answerTo, questionAtEnd, withAnswerApart } from "./answers.ts"
 import type { Facts } from "./collect.ts"
 import { tellsCommand, tellsOutcome } from "./commands.ts"
 import { outcomes } from "./cues.ts"
-import { namesIn, pathsIn } from "./names.ts"
+import { type Name, namesIn, pathsIn } from "./names.ts"
 import { pastedLines, sentences } from "./prose.ts"
 import { judgeSaid, rankTold, tellsChange, wordCount } from "./rank-sentence.ts"
 import { fileRanks, noteOf } from "./tool-facts.ts"
@@ -21,11 +21,20 @@ const joinedRankMin = 42
 /** A name in a question, or in what is said beside, is worth less than one in a statement. */
 const plainRankMin = 46
 const besideLoss = 28
+/** Who tells that they changed a file speaks of themselves, which counts for less. */
+const changeRankMin = 38
 /** What surely means one thing is asked about for a reason. */
 const sureNameRank = 76
 const sureNameLoss = 14
 /** What the assistant names comes after what the user names: its explanations are full of versions and functions. */
-const toldNameLoss = 18
+const toldNameLoss = 22
+/** What a sentence is there to tell comes last in it: "the build that broke it is 4711". */
+const lastNameGain = 12
+
+function comesLast(sentence: string, value: string): boolean {
+  const after = sentence.slice(sentence.lastIndexOf(value) + value.length)
+  return sentence.length > value.length && !/[\p{L}\p{N}]/u.test(after)
+}
 
 export function userFacts(text: string, facts: Facts, { within, newest = false }: TextOptions): void {
   const said = facts.asked === undefined ? sentences(text) : withAnswerApart(sentences(text))
@@ -36,7 +45,7 @@ export function userFacts(text: string, facts: Facts, { within, newest = false }
     const isPlain = rank >= plainRankMin
     mentioned(sentence, facts, {
       within,
-      states: states && isPlain && pasted === 0,
+      states: states && rank >= changeRankMin && pasted === 0,
       nameRankMax: pasted > 0 ? 50 : 100,
       nameLoss: isPlain ? 0 : besideLoss,
     })
@@ -150,7 +159,7 @@ function mentioned(
   { within, states, nameRankMax, nameLoss = 0 }: Mentioned,
 ): void {
   for (const path of pathsIn(sentence)) {
-    const rank = states && tellsChange(sentence) ? fileRanks.stated : fileRanks.named
+    const rank = !states ? fileRanks.named : tellsChange(sentence) ? fileRanks.stated : fileRanks.told
     facts.file(within(path), { told: 1, rank })
   }
   names(sentence, facts, { rankMin: 20, rankMax: nameRankMax, loss: nameLoss })
@@ -165,10 +174,12 @@ function names(
     if (rank < rankMin) continue
     facts.identifier(value, {
       note: noteOf(sentence, value),
-      rank: Math.max(
-        1,
-        Math.min(rank, rankMax) - (rank >= sureNameRank ? Math.min(loss, sureNameLoss) : loss),
-      ),
+      rank: Math.max(1, Math.min(rank, rankMax) - lossOf({ value, rank }, { sentence, loss })),
     })
   }
+}
+
+function lossOf({ value, rank }: Name, { sentence, loss }: { sentence: string; loss: number }): number {
+  if (loss === toldNameLoss && comesLast(sentence, value)) return loss - lastNameGain
+  return rank >= sureNameRank && loss === besideLoss ? sureNameLoss : loss
 }

@@ -6,7 +6,7 @@ import { namesIn } from "./names.ts"
 import { shorten } from "./prose.ts"
 import { shellFiles } from "./shell-files.ts"
 
-export const fileRanks = { changed: 78, removed: 74, stated: 68, named: 40, read: 20 } as const
+export const fileRanks = { changed: 78, removed: 74, stated: 68, told: 36, named: 22, read: 20 } as const
 
 /** Tools are told apart by their names and by what they are given, since sessions from elsewhere have other tools. */
 const isTodoTool = /todo|plan_?update|update_?plan/i
