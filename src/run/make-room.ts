@@ -2,7 +2,7 @@ import type { Agent } from "../config/agent.ts"
 import type { Model } from "../models/model.ts"
 import { ModelError } from "../models/model-error.ts"
 import type { InboxItem, UserBody } from "../protocol/index.ts"
-import { type Pruning, planPrune, trimStart } from "../session/index.ts"
+import { outputOf, type Pruning, planPrune, trimStart } from "../session/index.ts"
 import { type Compacted, type CompactOptions, compact } from "./compact.ts"
 import { promptBefore } from "./compaction-message.ts"
 import type { MemoContextOptions } from "./history-memo.ts"
@@ -53,6 +53,12 @@ export async function makeRoom(run: Run, prompts: readonly Prompt[]): Promise<vo
       run.pruning = pruning.parts
       return
     }
+    // A result that alone is too large is of no use to the model, whatever else is hidden.
+    const last = tooLargeOutput(run, limit)
+    if (last && size.tokens - last.tokens * size.correction <= limit) {
+      run.pruning = last.parts
+      return
+    }
   }
   if (!config.compaction.auto || run.hasFailedToCompact || (await isOverBudget(run, setup))) return
   const inRow = run.compacted.step === run.steps - 1 ? run.compacted.inRow + 1 : 1
@@ -66,6 +72,12 @@ export async function makeRoom(run: Run, prompts: readonly Prompt[]): Promise<vo
 }
 
 const inRowMax = 4
+
+function tooLargeOutput(run: Run, limit: number): Pruning | undefined {
+  const last = run.memo.sealed.at(-1)
+  const output = last && outputOf(last)
+  return output && output.tokens > limit / 2 ? output : undefined
+}
 
 /** A person is asked by the step before any more is spent. */
 async function isOverBudget(run: Run, setup: Setup): Promise<boolean> {

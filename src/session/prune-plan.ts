@@ -51,16 +51,19 @@ export function planPrune(
   return tokens > minimumTokens ? { parts: parts.reverse(), tokens } : undefined
 }
 
+/** What stands in its place. */
+const noticeTokens = 30
+
 /** All output of one item that may be hidden; undefined if there is none. */
 export function outputOf({ parts }: HistoryItem): Pruning | undefined {
   const calls = parts.filter(
     (part): part is PartOf<"tool"> =>
-      part.type === "tool" && !protectedTools.has(part.tool) && outputTokens(part) > 0,
+      part.type === "tool" && !protectedTools.has(part.tool) && outputTokens(part) > noticeTokens,
   )
   if (calls.length === 0) return undefined
   return {
     parts: calls.map(({ id }) => id),
-    tokens: calls.reduce((sum, part) => sum + outputTokens(part), 0),
+    tokens: calls.reduce((sum, part) => sum + outputTokens(part) - noticeTokens, 0),
   }
 }
 

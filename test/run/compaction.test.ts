@@ -79,7 +79,7 @@ test("within a turn the run goes on after it, and the prompt gets its one answer
     files: { "big.txt": `${long(200)}\n`.repeat(20) },
     script: (_, n) =>
       n < 6
-        ? { calls: [{ tool: "read", input: { filePath: "big.txt", offset: n } }] }
+        ? { calls: [{ tool: "read", input: { filePath: "big.txt", offset: n, limit: 5 } }] }
         : { text: "All read." },
   })
   scene.model.add(...summaries)

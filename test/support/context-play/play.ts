@@ -103,20 +103,20 @@ export class Play implements AsyncDisposable {
     const overhead = overheadTokens(request)
     if (request.purpose !== "step") expect(tokens).toBeLessThanOrEqual(limit.context)
     else if (this.#isExact && this.mustFit(operation, { overhead, limit })) {
-      expect(tokens, "the context fits").toBeLessThanOrEqual(this.#room(limit) * 1.02 + 64)
+      expect(tokens, "the context fits").toBeLessThanOrEqual(this.#room(limit, overhead) * 1.02 + 64)
     }
   }
 
-  /** From how many tokens on room is to be made. */
-  #room({ context, output }: Limit): number {
+  /** From how many tokens on room is to be made. A threshold leaves 4,000 for messages. */
+  #room({ context, output }: Limit, overhead: number): number {
     const usable = context - Math.min(output, outputTokensMax, Math.floor(context / 2))
-    return Math.min(usable, this.config.compaction?.threshold ?? usable)
+    return Math.min(usable, Math.max(this.config.compaction?.threshold ?? usable, overhead + 4_000))
   }
 
   /** Not if the prompt leaves no room for a summary and a ledger, or nobody may make room. */
   mustFit({ promptTokens }: Operation, { overhead, limit }: { overhead: number; limit: Limit }): boolean {
     if (this.config.compaction?.auto === false) return false
-    const room = this.#room(limit)
+    const room = this.#room(limit, overhead)
     const first = this.config.keepFirstMessage ? this.current.firstTokens : 0
     const needed = overhead + promptTokens + first + Math.max(400, room / 8) + room / 8 + 300
     return needed * (this.model.counts ?? 1) <= room
