@@ -18,8 +18,8 @@ export const cycles = 5
 export const factsOfKind = 12
 const turnsOfCycle = 36
 /** More than a ledger may cost by then. Sessions begin with most talk. */
-const noiseTokensOfFirstCycle = 3_000
-const noiseTokensOfCycle = 1_300
+const noiseTokensOfFirstCycle = 2_400
+const noiseTokensOfCycle = 1_000
 
 export interface GenerateOptions {
   seed: number

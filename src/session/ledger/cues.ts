@@ -44,7 +44,7 @@ export const settles = signs({
   english: `
     sold, deal, done deal, (?:is|are) (?:out|in|dead|history), roll our own, (?:goes?|comes?|moves?|lives?|sits?|stays?|belongs?) (?:in|into|on|to|under|out|first|last|away|with|without|through),
     loses? (?:its|the), gets? (?:a|an|its|rid|rejected), kill (?:the|it|off), cut, axe, bin, bury, scrap, skip, nix, i'm taking, we're taking, take the,
-    first, thrice, twice, once per, per (?:tenant|user|request|process|page|environment), (?:says?|reads?) [A-Z"']w*, convinced me, you (?:win|convinced me), as (?:is|before),
+    first, thrice, twice, once per, per (?:tenant|user|request|process|page|environment), (?:says?|reads?) [A-Z"'], convinced me, you (?:win|convinced me), as (?:is|before),
     owns?, carved in stone, set in stone, matters?, counts?, hurts?, mind the, tops out, wants? every, exists?, see everything, chokes? on, breaks? on`,
   chinese: `
     [砍去拿删扔换撤废干下停]掉, 拜拜, 自己(?:撸|写|画|做|搞|弄|来|造), 推倒, 重来, 照旧, 照老样子, 不变, 不碰, 不动, 不做, 不搞, 不上, 凑合, 够用, 先[做上用凑不把按放], 盖一层, 覆盖, 叠, 垫,
