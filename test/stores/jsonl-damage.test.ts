@@ -305,7 +305,7 @@ describe("the index", () => {
       messageCount: 2,
       createdAt: 1_700_000_000_000,
       lastAt: 1_700_000_000_000,
-      tokenEstimate: 4,
+      tokenEstimate: 2,
     })
     expect(Object.keys(sessions)).toEqual([sessionID, "ses_two"])
   })

@@ -55,6 +55,17 @@ export const noteCases = [
     assert.deepEqual(await notes(one), [undefined])
   }),
 
+  promised("a fork of a fork does not see what the first source noted in between", async (scene) => {
+    const source = await scene.session()
+    const id = await source.say("a")
+    const fork = await scene.fork(source.id)
+    await source.note(id, "summary", "of the source")
+    const second = await scene.fork(fork.id)
+    assert.deepEqual(await notes(fork), [undefined])
+    assert.deepEqual(await notes(second), [undefined])
+    assert.deepEqual(await notes(source), [{ summary: "of the source" }])
+  }),
+
   promised("a fork's notes and its source's later ones do not mix", async (scene) => {
     const source = await scene.session()
     const id = await source.say("a")

@@ -66,15 +66,15 @@ export class Segments {
   }
 
   /**
-   * The last segment that counts for the history: the one that holds its last message, or a later one in which only
-   * notes were written so far.
+   * The last segment that counts for the history: the one that holds its last message, or a later one that says which
+   * notes count: it has some, or was made before some of its parent's.
    */
   #lastOf(head: Head): number | undefined {
     let segment: number | undefined = head.count > 0 ? head.segment : undefined
     while (segment !== undefined) {
       const link = this.link(segment)
       if (head.count > link.base) return segment
-      if (head.count === link.base && this.#hasNotes(segment)) return segment
+      if (head.count === link.base && (this.#hasNotes(segment) || this.#hasOlderLink(link))) return segment
       segment = link.parent
     }
     return undefined
@@ -82,6 +82,12 @@ export class Segments {
 
   #hasNotes(segment: number): boolean {
     return this.#db.get("SELECT 1 FROM notes WHERE segment = ? LIMIT 1", segment) !== undefined
+  }
+
+  #hasOlderLink({ parent, version }: Link): boolean {
+    if (parent === undefined) return false
+    const newer = "SELECT 1 FROM notes WHERE segment = ? AND version > ? LIMIT 1"
+    return this.#db.get(newer, parent, version) !== undefined
   }
 
   /** The segment that holds a position of a history; none for a negative position. */
