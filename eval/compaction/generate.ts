@@ -17,9 +17,9 @@ import { Values } from "./values.ts"
 export const cycles = 5
 export const factsOfKind = 12
 const turnsOfCycle = 36
-/** More than a ledger may cost by then. Sessions begin with most talk. */
-const noiseTokensOfFirstCycle = 2_400
-const noiseTokensOfCycle = 1_000
+/** Above twice what a ledger may cost by then, even when the newest turns are not hidden. Sessions begin with most talk. */
+const noiseTokensOfFirstCycle = 7_400
+const noiseTokensOfCycle = 2_300
 
 export interface GenerateOptions {
   seed: number

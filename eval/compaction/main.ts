@@ -12,7 +12,7 @@ const help = `Plants facts in generated sessions, compacts each five times, and 
 
   --seed N       other sessions: 1 if absent
   --sessions N   how many, of both halves and languages in turn: 12 if absent, which use every phrasing
-  --noise N      so many times as much small talk, questions and requests: 1 if absent
+  --noise N      so many times as much small talk, questions and requests, such as 0.4: 1 if absent
   --json FILE    write the figures to a file too
   --show         print each ledger of the open half and what it lost
   --help         say this
@@ -32,7 +32,7 @@ if (values.help) process.stdout.write(help)
 else await run()
 
 async function run(): Promise<void> {
-  const [seed, sessions, noise] = [whole("seed"), whole("sessions"), whole("noise")]
+  const [seed, sessions, noise] = [whole("seed"), whole("sessions"), positive("noise")]
   const recall = await evaluate({ seed, sessions, noise, ...(values.show && { onSession: show }) })
   const faults = await evaluateFaults()
   process.stdout.write(`${table(recall)}\n\n${faultTable(faults)}\n\nSeed ${seed}, ${sessions} sessions.\n`)
@@ -44,7 +44,13 @@ async function run(): Promise<void> {
   if (!recall.isReached || faults.some(({ isUsable }) => !isUsable)) process.exitCode = 1
 }
 
-function whole(name: "seed" | "sessions" | "noise"): number {
+function positive(name: "noise"): number {
+  const value = Number(values[name])
+  if (!(value > 0)) throw new Error(`--${name} must be a number above 0.`)
+  return value
+}
+
+function whole(name: "seed" | "sessions"): number {
   const value = Number(values[name])
   if (!Number.isInteger(value) || value < 1) throw new Error(`--${name} must be a whole number from 1 on.`)
   return value
