@@ -182,11 +182,18 @@ describe("finding imports", () => {
 
 describe("session/ is pure", () => {
   const impure =
-    /\bDate\.now\b|\bnew Date\(\s*\)|\bDate\(\)|\bMath\.random\b|\bset(?:Timeout|Interval|Immediate)\b|\b(?:performance|process|crypto|console)\s*[.[]|\bfetch\s*\(/
+    /\bDate\.now\b|\bnew Date\(\s*\)|\bDate\(\)|\bMath\.random\b|\bperformance\b|\bprocess\b|\bcrypto\b|\bset(?:Timeout|Interval|Immediate)\b|\bfetch\b|\bconsole\b/
+  // Words in a pattern or a list are data; a template with an expression in it is looked at.
+  const patterns = /(?<=[=(,:]\s*)\/(?![*/])(?:[^/\\\n[]|\\.|\[(?:[^\]\\\n]|\\.)*\])+\/[dgimsuvy]*/g
+  const texts = /"(?:[^"\\\n]|\\.)*"|`(?:(?!\$\{)[^`\\]|\\[\s\S])*`/g
   test.each(shipped.filter((file) => folderOf(file) === "session"))(
     "%s has no clock, randomness or I/O",
     (file) => {
-      const code = readFileSync(join("src", file), "utf8").replace(/\/\*[\s\S]*?\*\/|\/\/.*/g, "")
+      const code = readFileSync(join("src", file), "utf8")
+        .replace(/\/\*[\s\S]*?\*\/|^\s*\/\/.*/gm, "")
+        .replace(patterns, "0")
+        .replace(texts, '""')
+        .replace(/\/\/.*/g, "")
       expect(code.split("\n").filter((line) => impure.test(line))).toEqual([])
     },
   )

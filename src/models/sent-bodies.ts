@@ -1,4 +1,5 @@
 import { randomBytes } from "node:crypto"
+import { ModelError } from "./model-error.ts"
 
 /** The messages of a request as they were written, without the brackets around them. */
 export interface SentMessages {
@@ -17,7 +18,7 @@ export interface Marks {
   release(): void
 }
 
-const opening = Buffer.from(",")
+const comma = Buffer.from(",")
 
 /**
  * A long conversation is sent whole with each request, and to write it takes longer than all else that a step does. So
@@ -54,14 +55,15 @@ export class SentBodies {
     const sent = last && first.id === last.id ? this.#pending.get(first.id) : undefined
     if (!sent || !last) {
       this.#isOff = true
-      throw new TypeError("The request was not written as expected. It is written whole from now on.")
+      const text = "The request was not written as expected. It is written whole from now on."
+      throw new ModelError("network", text)
     }
     const head = Buffer.from(body.slice(0, first.start))
     // Between the marks stands a comma, and one more behind each message.
     const added = Buffer.from(body.slice(first.end + 1, Math.max(first.end + 1, last.start - 1)))
     const tail = Buffer.from(body.slice(last.end))
     const { before } = sent
-    const between = before && added.length > 0 ? [before, opening, added] : [before ?? added]
+    const between = before && added.length > 0 ? [before, comma, added] : [before ?? added]
     const whole = Buffer.concat([head, ...between, tail])
     sent.onWritten(whole.subarray(head.length, whole.length - tail.length))
     return whole

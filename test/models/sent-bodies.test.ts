@@ -2,6 +2,7 @@ import { expect, test } from "vitest"
 import { fromLanguageModel } from "../../src/models/adapter.ts"
 import { connect } from "../../src/models/connect.ts"
 import type { Model } from "../../src/models/model.ts"
+import { SentBodies } from "../../src/models/sent-bodies.ts"
 import type { ContextMessage } from "../../src/session/index.ts"
 import { randomFrom, testSeed } from "../support/seed.ts"
 import { request, userText } from "./ask.ts"
@@ -94,4 +95,30 @@ test.each(packages)("what %s is given is sent byte for byte as if it had been wr
     expect(kept.bodies.at(-1), `seed ${seed}, request ${at}`).toBe(whole.bodies.at(-1))
   }
   expect(Math.max(...kept.bodies.map((body) => JSON.parse(body).messages.length))).toBeGreaterThan(100)
+})
+
+test("a package that writes messages otherwise is given them whole from the next try on", async () => {
+  const conversation = Array.from({ length: 60 }, (_, at) => userText(`message ${at}`))
+  const bodies = new SentBodies()
+  const sent: string[] = []
+  const model = fromLanguageModel({
+    api: "openai-chat",
+    namespace: "openai",
+    bodies,
+    model: {
+      async doStream({ prompt }: { prompt: unknown }) {
+        const written = bodies.complete(JSON.stringify({ input: prompt }))
+        sent.push(Buffer.from(written).toString("utf8"))
+        throw new TypeError("fetch failed")
+      },
+    } as never,
+    ref: { providerID: "p", modelID: "m1" },
+    limit: { context: 0, output: 0 },
+    redact: (text) => text,
+  })
+  await send(model, conversation)
+  expect(sent).toEqual([])
+  await send(model, conversation)
+  expect(sent).toHaveLength(1)
+  for (let at = 0; at < 60; at++) expect(sent[0]).toContain(`"message ${at}"`)
 })
