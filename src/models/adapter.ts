@@ -1,20 +1,12 @@
-import type {
-  JSONSchema7,
-  LanguageModelV4,
-  LanguageModelV4CallOptions,
-  LanguageModelV4FunctionTool,
-  LanguageModelV4Prompt,
-  LanguageModelV4StreamPart,
-  LanguageModelV4Usage,
-  SharedV4ProviderOptions,
-} from "@ai-sdk/provider"
-import type { JsonObject, ModelRef, Price, Tokens } from "../protocol/index.ts"
+import type { LanguageModelV4, LanguageModelV4StreamPart, SharedV4ProviderOptions } from "@ai-sdk/provider"
+import type { JsonObject, ModelRef, Price } from "../protocol/index.ts"
+import { callOptions, tokensOf } from "./call-options.ts"
 import { classifyError, cutOff } from "./classify-error.ts"
-import { fitToolName, ownToolNames } from "./fit-names.ts"
-import type { FinishReason, Model, ModelEvent, ModelRequest, ModelTool } from "./model.ts"
+import { ownToolNames } from "./fit-names.ts"
+import type { FinishReason, Model, ModelEvent, ModelRequest } from "./model.ts"
 import { ModelError } from "./model-error.ts"
 import { createPromptConverter, type PromptConverter } from "./prompt.ts"
-import { providerOptions, reasoningLevel, type Variants } from "./provider-options.ts"
+import type { Variants } from "./provider-options.ts"
 import type { Api } from "./providers.ts"
 import type { Redact } from "./redact-secrets.ts"
 import type { SentBodies } from "./sent-bodies.ts"
@@ -40,7 +32,7 @@ export interface AdapterOptions {
   bodies?: SentBodies
 }
 
-/** A model of the AI SDK as ours. Only this file and `prompt.ts` know that interface. */
+/** A model of the AI SDK as ours. Only this file, `call-options.ts` and `prompt.ts` know that interface. */
 export function fromLanguageModel(options: AdapterOptions): Model {
   const { ref, limit, price } = options
   const toPrompt = createPromptConverter(options)
@@ -353,53 +345,3 @@ const finishReasons: ReadonlySet<string> = new Set<FinishReason>([
 
 /** With one of these and nothing said, an answer was empty; with another one that says why. */
 const emptyReasons: ReadonlySet<string> = new Set<FinishReason>(["stop", "other", "tool-calls"])
-
-/** Counts that do not overlap: reasoning is not part of the output, nor the cache of the input. Undefined if the provider gave none. */
-export function tokensOf({ inputTokens, outputTokens }: LanguageModelV4Usage): Tokens | undefined {
-  const read = count(inputTokens.cacheRead)
-  const write = count(inputTokens.cacheWrite)
-  const reasoning = count(outputTokens.reasoning)
-  const given = [inputTokens.total, inputTokens.noCache, outputTokens.total, outputTokens.text]
-  if (given.every((value) => value === undefined)) return undefined
-  return {
-    input: count(inputTokens.noCache ?? count(inputTokens.total) - read - write),
-    output: count(outputTokens.text ?? count(outputTokens.total) - reasoning),
-    reasoning,
-    cache: { read, write },
-  }
-}
-
-function count(value: number | undefined): number {
-  return value !== undefined && value > 0 ? Math.min(Math.round(value), Number.MAX_SAFE_INTEGER) : 0
-}
-
-function callOptions(
-  options: AnswerOptions,
-  prompt: LanguageModelV4Prompt,
-  abortSignal: AbortSignal,
-): LanguageModelV4CallOptions {
-  const { request, api, ref, namespace } = options
-  const { tools, toolChoice, maxOutputTokens, temperature, topP, variant } = request
-  const reasoning = reasoningLevel(variant, options.variants)
-  const configured = options.options
-  return {
-    prompt,
-    abortSignal,
-    ...(tools.length > 0 && { tools: tools.map(functionTool), toolChoice: { type: toolChoice ?? "auto" } }),
-    ...(maxOutputTokens !== undefined && { maxOutputTokens }),
-    ...(temperature !== undefined && { temperature }),
-    ...(topP !== undefined && { topP }),
-    ...(reasoning !== undefined && { reasoning }),
-    providerOptions: providerOptions(request, {
-      api,
-      providerID: ref.providerID,
-      namespace,
-      configured,
-      variants: options.variants,
-    }) as SharedV4ProviderOptions,
-  }
-}
-
-function functionTool({ name, description, inputSchema }: ModelTool): LanguageModelV4FunctionTool {
-  return { type: "function", name: fitToolName(name), description, inputSchema: inputSchema as JSONSchema7 }
-}

@@ -96,8 +96,8 @@ async function write(
   if (goingOn) ops.push({ op: "message.append", sessionID, ...goingOn, sealed: true })
   const { version } = await run.writer.commit(ops)
   if (open) run.memo.replaceLast(open.item(version))
-  else addSealed(run, { message, parts: [part] }, version)
-  if (goingOn) addSealed(run, goingOn, version)
+  else run.memo.addSealed(sessionID, { message, parts: [part] }, version)
+  if (goingOn) run.memo.addSealed(sessionID, goingOn, version)
 }
 
 function bareMessage(run: Run, { user, messageID }: CompactionPlace, now: number): AssistantBody {
@@ -121,21 +121,6 @@ function goOn(run: Run, user: UserBody, now: number): { message: UserBody; parts
   delete message.summary
   const text: PartBody = { id: run.engine.newID("part"), type: "text", text: goOnPrompt, synthetic: true }
   return { message, parts: [text] }
-}
-
-function addSealed(
-  run: Run,
-  { message, parts }: { message: AssistantBody | UserBody; parts: PartBody[] },
-  version: number,
-): void {
-  const { sessionID } = run
-  run.memo.add({
-    position: run.memo.count,
-    version,
-    sealed: true,
-    message: { ...message, sessionID },
-    parts: parts.map((part) => ({ ...part, sessionID, messageID: message.id })),
-  })
 }
 
 /** Who speaks last in these items, and the prompt that is being answered: not ours that goes on after a compaction. */

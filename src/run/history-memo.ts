@@ -1,4 +1,4 @@
-import type { HistoryItem, PartOf, Session } from "../protocol/index.ts"
+import type { HistoryItem, MessageBody, PartBody, PartOf, Session } from "../protocol/index.ts"
 import {
   type ContextBase,
   type ContextMessage,
@@ -104,6 +104,21 @@ export class HistoryMemo {
     this.#items.push(item)
     this.#withoutOpen = undefined
     this.size += sizeOf(item)
+  }
+
+  /** A message that was just appended, sealed. */
+  addSealed(
+    sessionID: string,
+    { message, parts }: { message: MessageBody; parts: readonly PartBody[] },
+    version: number,
+  ): void {
+    this.add({
+      position: this.count,
+      version,
+      sealed: true,
+      message: { ...message, sessionID },
+      parts: parts.map((part) => ({ ...part, sessionID, messageID: message.id })),
+    })
   }
 
   /** The open message has been sealed. */

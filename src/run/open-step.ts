@@ -83,15 +83,7 @@ async function openWith(
 
 function addPrompts(run: Run, prompts: readonly Prompt[], version: number): number {
   const { sessionID } = run
-  for (const { message, parts } of prompts) {
-    run.memo.add({
-      position: run.memo.count,
-      version,
-      sealed: true,
-      message: { ...message, sessionID },
-      parts: parts.map((part) => ({ ...part, sessionID, messageID: message.id })),
-    })
-  }
+  for (const prompt of prompts) run.memo.addSealed(sessionID, prompt, version)
   return run.memo.count
 }
 

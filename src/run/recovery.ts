@@ -123,13 +123,7 @@ async function sealInterrupted(run: Run, last: AssistantBody): Promise<void> {
   const { version } = await run.writer.commit([
     { op: "message.append", sessionID, message, parts: [], sealed: true },
   ])
-  run.memo.add({
-    position: run.memo.count,
-    version,
-    sealed: true,
-    message: { ...message, sessionID },
-    parts: [],
-  })
+  run.memo.addSealed(sessionID, { message, parts: [] }, version)
 }
 
 function isUnfinished(message: AssistantBody): boolean {
