@@ -21,6 +21,7 @@ import {
   type CompactionPlace,
   commitCompaction,
   commitFailure,
+  isCompaction,
   setCompacting,
 } from "./compaction-message.ts"
 import { errorText } from "./error-text.ts"
@@ -166,6 +167,8 @@ async function tryCuts(
   const { memo } = run
   const { compaction, start } = memo.base
   const items = memo.sealed.slice(start)
+  const hiddenBefore = compaction?.tokensHidden ?? 0
+  const historyTokens = hiddenBefore + tokensOf(items)
   let summary = compaction?.summary
   let done = 0
   const cuts = triesOf(run, options)
@@ -186,11 +189,10 @@ async function tryCuts(
     summary = written.text
     done = cut
     const hidden = items.slice(0, cut)
-    const tokensHidden =
-      (compaction?.tokensHidden ?? 0) + hidden.reduce((sum, item) => sum + estimateMessageTokens(item), 0)
+    const tokensHidden = hiddenBefore + tokensOf(hidden)
     const { redact } = await run.setup()
     const facts = await writeLedger(compaction?.facts, hidden, {
-      budgetTokens: ledgerBudget(tokensHidden, options.window),
+      budgetTokens: ledgerBudget(historyTokens, options.window),
       redact,
       signal: run.signal,
     })
@@ -218,6 +220,11 @@ async function tryCuts(
   return failure
 }
 
+/** Of what was said: a compaction only says it again. */
+function tokensOf(items: HistoryItems): number {
+  return items.reduce((sum, item) => sum + (isCompaction(item) ? 0 : estimateMessageTokens(item)), 0)
+}
+
 const summaryTokensMin = 400
 const summaryTokensMax = 6_000
 const ledgerTokensMin = 2_000
@@ -229,9 +236,9 @@ function summaryBudget({ limit }: Window): number {
   return Math.min(summaryTokensMax, Math.max(summaryTokensMin, Math.floor(limit / 8)))
 }
 
-/** The ledger may grow with what it stands for, and take an eighth of the room there is. */
-function ledgerBudget(tokensHidden: number, { limit }: Window): number {
-  const wanted = Math.floor(Math.max(ledgerTokensMin, tokensHidden * ledgerShare) * ledgerMargin)
+/** The ledger may grow with the history, and take an eighth of the room there is. */
+function ledgerBudget(historyTokens: number, { limit }: Window): number {
+  const wanted = Math.floor(Math.max(ledgerTokensMin, historyTokens * ledgerShare) * ledgerMargin)
   return Number.isFinite(limit) ? Math.min(wanted, Math.floor(limit / 8)) : wanted
 }
 

@@ -1,7 +1,6 @@
 import { markedSentences, shorten } from "./prose.ts"
 import { asksToSee, isQuestion } from "./questions.ts"
-import { wordCount } from "./rank-sentence.ts"
-import { isChat } from "./talk.ts"
+import { wordCount } from "./word-count.ts"
 
 const questionLengthMax = 160
 const answerLengthMax = 90
@@ -132,7 +131,7 @@ export function answerTo(
 ): { text: string; rank: number } | undefined {
   if (text.length > answerLengthMax || isQuestion(text) || asksToSee(text)) return undefined
   const chooses = byPosition.test(text) && wordCount(text) <= 12
-  const isLong = wordCount(text) > answerWordsMax || isChat(text)
+  const isLong = wordCount(text) > answerWordsMax
   if ((rank === 0 || isLong) && !chooses && !answerStart.test(text)) return undefined
   return {
     text: `${text} (asked: ${asked})`,

@@ -1,5 +1,6 @@
 import { expect, test } from "vitest"
-import { rankSaid, tellsChange } from "./rank-sentence.ts"
+import { judgeSaid } from "./rank-said.ts"
+import { tellsChange } from "./rank-told.ts"
 import { signs } from "./signs.ts"
 import { stanceGain, stanceLoss } from "./stance.ts"
 
@@ -41,8 +42,8 @@ test.each([["src/a.ts now rejects empty names"], ["src/a.ts 里的循环收紧�
 )
 
 test("a report of a command that begins like a question is none", () => {
-  expect(rankSaid("did make check just now, works")).toMatchObject({ states: true })
-  expect(rankSaid("did make check work?")).toMatchObject({ states: false })
+  expect(judgeSaid("did make check just now, works")).toMatchObject({ states: true })
+  expect(judgeSaid("did make check work?")).toMatchObject({ states: false })
 })
 
 test("an entry of a list may say how often something comes", () => {

@@ -4,8 +4,10 @@ import { tellsCommand, tellsOutcome } from "./commands.ts"
 import { outcomes } from "./cues.ts"
 import { type Name, namesIn, pathsIn } from "./names.ts"
 import { pastedLines, sentences } from "./prose.ts"
-import { judgeSaid, rankTold, tellsChange, wordCount } from "./rank-sentence.ts"
+import { judgeSaid } from "./rank-said.ts"
+import { rankTold, tellsChange } from "./rank-told.ts"
 import { fileRanks, noteOf } from "./tool-facts.ts"
+import { wordCount } from "./word-count.ts"
 
 interface TextOptions {
   within: (path: string) => string

@@ -1,5 +1,6 @@
 import { describe, expect, test } from "vitest"
-import { judgeSaid, rankTold } from "./rank-sentence.ts"
+import { judgeSaid } from "./rank-said.ts"
+import { rankTold } from "./rank-told.ts"
 
 const rank = (sentence: string) => judgeSaid(sentence).rank
 
@@ -45,6 +46,7 @@ describe("a plain statement", () => {
 })
 
 describe("a negation before a request", () => {
+  const requests = ["print the first rows", "show me the diff", "打印前二十行", "把调用的地方列出来看看"]
   test.each([
     "never print customer names",
     "print nothing to stdout, it's a pipe",
@@ -54,15 +56,12 @@ describe("a negation before a request", () => {
     "别打开生产库",
   ])("makes a rule of %j", (rule) => {
     expect(judgeSaid(rule)).toMatchObject({ states: true })
-    expect(rank(rule)).toBeGreaterThan(56)
+    expect(rank(rule)).toBeGreaterThan(Math.max(...requests.map(rank)) + 10)
   })
 
-  test.each(["print the first rows", "show me the diff", "打印前二十行", "把调用的地方列出来看看"])(
-    "is missing in %j",
-    (request) => {
-      expect(rank(request)).toBeLessThan(50)
-    },
-  )
+  test.each(requests)("is missing in %j", (request) => {
+    expect(rank(request)).toBeLessThan(40)
+  })
 })
 
 describe("clauses that are run together", () => {

@@ -1,0 +1,60 @@
+import { featurePlaces, featuresOf } from "./sentence-features.ts"
+
+/** A linear model as `npm run train:sentences` writes it. */
+export interface SentenceWeights {
+  bias: number
+  /** What a weight of 1 stands for. */
+  unit: number
+  /** Base64 of the places that have a weight, in order: how far each is from the one before, seven bits a byte, and the weight. */
+  weights: string
+}
+
+/** Says how likely a sentence is one of those that a model was trained to find. */
+export class SentenceModel {
+  readonly #given: SentenceWeights
+  #table: Int8Array | undefined
+
+  constructor(given: SentenceWeights) {
+    this.#given = given
+  }
+
+  /** 0 to 1. */
+  chance(sentence: string): number {
+    const { bias, unit } = this.#given
+    this.#table ??= unpackWeights(this.#given.weights)
+    const places = featuresOf(sentence)
+    let sum = 0
+    for (const place of places) sum += this.#table[place]!
+    return 1 / (1 + Math.exp(-bias - (sum * unit) / Math.sqrt(places.length)))
+  }
+}
+
+export function packWeights(table: Int8Array): string {
+  const bytes: number[] = []
+  let last = 0
+  for (const [place, weight] of table.entries()) {
+    if (weight === 0) continue
+    let distance = place - last
+    for (; distance > 127; distance = Math.floor(distance / 128)) bytes.push((distance % 128) + 128)
+    bytes.push(distance, weight & 255)
+    last = place
+  }
+  return Buffer.from(bytes).toString("base64")
+}
+
+export function unpackWeights(packed: string): Int8Array {
+  const table = new Int8Array(featurePlaces)
+  const bytes = Buffer.from(packed, "base64")
+  let place = 0
+  for (let at = 0; at < bytes.length; ) {
+    let distance = 0
+    for (let factor = 1; ; factor *= 128) {
+      const byte = bytes[at++]!
+      distance += (byte & 127) * factor
+      if (byte < 128) break
+    }
+    place += distance
+    table[place] = bytes.readInt8(at++)
+  }
+  return table
+}

@@ -1,0 +1,4 @@
+/** Words, two Chinese characters counted as one. */
+export function wordCount(text: string): number {
+  return text.match(/\p{Script=Han}{1,2}|[\p{L}\p{N}][^\s\p{Script=Han}]*/gu)?.length ?? 0
+}
