@@ -33,6 +33,14 @@ export const History = z.object({
 })
 export type History = z.infer<typeof History>
 
+/** Which message of the parent a child works for, and as whom that message answers: its rights bound the child's. */
+export const Caller = z.object({
+  messageID: MessageID,
+  agent: z.string().min(1),
+  tools: z.record(z.string(), z.boolean()).optional(),
+})
+export type Caller = z.infer<typeof Caller>
+
 /** One conversation: metadata and a pointer to a history. */
 export const Session = z.object({
   id: SessionID,
@@ -42,6 +50,8 @@ export const Session = z.object({
   directory: z.string().min(1),
   /** Children only. */
   parentID: SessionID.optional(),
+  /** Children only. */
+  caller: Caller.optional(),
   forkedFrom: z.object({ sessionID: SessionID, messageID: MessageID.optional() }).optional(),
   agent: z.string().min(1).optional(),
   model: ModelRef.optional(),
@@ -91,6 +101,7 @@ export type NewSession = z.infer<typeof NewSession>
 export const SessionPatch = z
   .object({
     key: Session.shape.key.nullable(),
+    caller: Session.shape.caller.nullable(),
     agent: Session.shape.agent.nullable(),
     model: Session.shape.model.nullable(),
     title: Session.shape.title,

@@ -44,7 +44,8 @@ export const Op = z.discriminatedUnion("op", [
    * A new session that shares the source's sealed messages up to, and without, `messageID`; whole without it.
    * Never includes an open message or what the source's revert mark hides. `left` forks a tail that a revert left.
    * agent, model, permission and maxHistory come from the source unless `session` names them; projectID and
-   * directory likewise. `tail` is appended, sealed.
+   * directory likewise. It is a root session unless `session` names a parent, also if its source is a child; `caller`
+   * and the other fields never come from the source. `tail` is appended, sealed.
    */
   z.object({
     op: z.literal("session.fork"),

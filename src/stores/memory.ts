@@ -15,10 +15,12 @@ import {
   readChanges,
   readHistory,
   readInbox,
+  readParents,
   readPermissions,
   readSession,
   readSessions,
   readTodos,
+  readTree,
   redactContent,
   releaseLease,
   removeSession,
@@ -82,6 +84,14 @@ class MemoryStore implements Store {
 
   async sessions(query?: Parameters<Store["sessions"]>[0]) {
     return readSessions(this.#open(), query)
+  }
+
+  async tree(rootID: string) {
+    return readTree(this.#open(), rootID)
+  }
+
+  async parents(sessionID: string) {
+    return readParents(this.#open(), sessionID)
   }
 
   async history(sessionID: string, query?: Parameters<Store["history"]>[1]) {

@@ -34,6 +34,13 @@ export interface Store extends AsyncDisposable {
   session(id: string): Promise<Session>
   /** A page of sessions, by default the most recently updated first. */
   sessions(query?: SessionQuery): Promise<Page<Session>>
+  /**
+   * The session and all its descendants, in order of creation and so each parent before its children. Those that are
+   * being imported are left out; if the session itself is, it is `not_found`.
+   */
+  tree(rootID: string): Promise<Session[]>
+  /** The ancestors of a session, nearest first; one that is gone ends the chain. `not_found` as for `session`. */
+  parents(sessionID: string): Promise<Session[]>
   /** A page of messages in order of position, whichever end it is taken from. Includes what a revert mark hides. */
   history(sessionID: string, query?: HistoryQuery): Promise<HistoryPage>
   todos(sessionID: string): Promise<Todo[]>

@@ -31,6 +31,8 @@ export async function observeSession(store: Store, id: string) {
   const { left } = session.value.history
   return {
     session,
+    tree: await answerOf(async () => idsOf(await store.tree(id))),
+    parents: await answerOf(async () => idsOf(await store.parents(id))),
     history: await answerOf(() => store.history(id, { take: "start", limit: 1000 })),
     forward: await pageForward(store, id),
     backward: await pageBackward(store, id),
@@ -45,6 +47,8 @@ export async function observeSession(store: Store, id: string) {
     inbox: await answerOf(() => store.inbox(id)),
   }
 }
+
+const idsOf = (sessions: readonly Session[]) => sessions.map((session) => session.id)
 
 async function pageForward(store: Store, id: string): Promise<HistoryItem[]> {
   const items: HistoryItem[] = []
@@ -83,8 +87,7 @@ async function observeListings(store: Store, { sessionIDs, nowMs }: ObserveOptio
     { title: "%" },
   ]
   const listings: unknown[] = []
-  for (const query of queries)
-    listings.push([query, (await allSessions(store, query)).map((session) => session.id)])
+  for (const query of queries) listings.push([query, idsOf(await allSessions(store, query))])
   return listings
 }
 

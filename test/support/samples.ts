@@ -1,5 +1,6 @@
 import {
   type AssistantBody,
+  type Caller,
   type MessageBody,
   type NewSession,
   noTokens,
@@ -98,6 +99,12 @@ export function sampleFinished(message: MessageBody, draw: Draw, nowMs: number):
   return { ...done, finish: "stop", cost: 0.003, tokens: sampleTokens }
 }
 
+const sampleCaller: Caller = {
+  messageID: "msg-caller",
+  agent: "build",
+  tools: { bash: false, "mcp_*": true },
+}
+
 export function sampleSession(id: string, draw: Draw, nowMs: number): NewSession {
   return {
     id,
@@ -109,6 +116,7 @@ export function sampleSession(id: string, draw: Draw, nowMs: number): NewSession
     ...(draw.chance(30) ? { agent: draw.one(["build", "plan"]) } : {}),
     ...(draw.chance(25) ? { key: draw.one(["telegram:1", "telegram:2", "mail:Q"]) } : {}),
     ...(draw.chance(15) ? { model, maxHistory: 10, budget: 1.5 } : {}),
+    ...(draw.chance(15) ? { caller: sampleCaller } : {}),
     ...(draw.chance(15)
       ? { permission: [{ permission: "edit", pattern: "*", action: "ask" as const }] }
       : {}),

@@ -100,6 +100,9 @@ export async function toolContext(options: ToolContextOptions = {}): Promise<Tes
     reads: { note: (path, state) => void known.set(path, state), known: (path) => known.get(path) },
     progress: (update) => void context.updates.push(update),
     print: (text) => void context.printed.push(text),
+    delegate: async () => {
+      throw new Error("There are no other agents here.")
+    },
     ask: async (wanted) => {
       context.asked.push(wanted)
       const action = decide(wanted)

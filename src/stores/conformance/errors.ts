@@ -102,6 +102,8 @@ export const errorCases = [
     async ({ store }) => {
       for (const id of ["../../etc/passwd", "'; DROP TABLE session; --", "", "ses_\0", "__proto__"]) {
         await failsWith("not_found", store.session(id))
+        await failsWith("not_found", store.tree(id))
+        await failsWith("not_found", store.parents(id))
         await failsWith("not_found", store.history(id))
         await failsWith("not_found", store.claim(id))
         await failsWith("not_found", store.remove(id))

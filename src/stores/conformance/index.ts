@@ -18,6 +18,7 @@ import { revertCases } from "./revert.ts"
 import { searchCases } from "./search.ts"
 import { sessionsCases } from "./sessions.ts"
 import { textCases } from "./text.ts"
+import { treeCases } from "./tree.ts"
 import { turnCases } from "./turn.ts"
 import { watchCases } from "./watch.ts"
 
@@ -48,6 +49,7 @@ export const conformanceCases: readonly ConformanceCase[] = [
   ...blobCases,
   ...searchCases,
   ...sessionsCases,
+  ...treeCases,
   ...collectCases,
   ...watchCases,
   ...textCases,

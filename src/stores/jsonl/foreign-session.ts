@@ -33,7 +33,7 @@ export function foreignFields(
     time: { created, updated: Math.max(created, lastAt) },
   }
   // What we said of a session ourselves is still true in a file whose state was lost.
-  const { key: _key, parentID: _parentID, forkedFrom: _forkedFrom, ...said } = own
+  const { key: _key, parentID: _parentID, caller: _caller, forkedFrom: _forkedFrom, ...said } = own
   const whole = NewSession.safeParse({ ...base, ...said, id: place.id, title: base.title, time: base.time })
   const info = whole.success ? whole.data : NewSession.parse(base)
   return { ...info, cost: 0, tokens: noTokens() }

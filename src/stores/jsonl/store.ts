@@ -6,10 +6,12 @@ import {
   readChanges,
   readHistory,
   readInbox,
+  readParents,
   readPermissions,
   readSession,
   readSessions,
   readTodos,
+  readTree,
   searchSessions,
 } from "../plain/index.ts"
 import { prepareCommit, prepareItem } from "../prepare.ts"
@@ -110,6 +112,17 @@ export class JsonlStore implements Store {
     await this.#freshen([])
     await this.#look()
     return readSessions(this.#core.state, query)
+  }
+
+  async tree(rootID: string) {
+    await this.#freshen([rootID])
+    await this.#look()
+    return readTree(this.#core.state, rootID)
+  }
+
+  async parents(sessionID: string) {
+    await this.#freshen([sessionID])
+    return readParents(this.#core.state, sessionID)
   }
 
   async history(sessionID: string, query?: HistoryQuery) {

@@ -12,6 +12,7 @@ import {
   releaseLease,
   removeSession,
   renewLease,
+  withDescendants,
 } from "../plain/index.ts"
 import type { Admitted, Committed, Lease, Redaction, Removal } from "../store.ts"
 import { type BatchDraft, isInTheWay } from "./batch-draft.ts"
@@ -156,13 +157,9 @@ export function redactWork(
 
 /** The session, those below it, and all that may share messages with them. */
 function relatives(core: Core, sessionID: string): string[] {
-  const below = new Set([sessionID])
-  for (const id of below) {
-    for (const session of core.state.sessions.values()) {
-      if (session.info.parentID === id) below.add(session.info.id)
-    }
-  }
-  const families = new Set([...below].map((id) => core.entries.get(id)?.family))
+  const session = core.state.sessions.get(sessionID)
+  const below = session ? withDescendants(core.state, session).map(({ info }) => info.id) : [sessionID]
+  const families = new Set(below.map((id) => core.entries.get(id)?.family))
   return [...core.entries.values()].filter((entry) => families.has(entry.family)).map((entry) => entry.id)
 }
 

@@ -40,11 +40,12 @@ export function inOrder(state: PlainState): PlainSession[] {
 
 /** The ids above a session, from its parent upward. */
 export function ancestors(state: PlainState, session: PlainSession): string[] {
-  const ids: string[] = []
+  const ids = new Set([session.info.id])
   let parentID = session.info.parentID
-  while (parentID !== undefined) {
-    ids.push(parentID)
+  // Files that somebody edited may name each other as parents.
+  while (parentID !== undefined && !ids.has(parentID)) {
+    ids.add(parentID)
     parentID = state.sessions.get(parentID)?.info.parentID
   }
-  return ids
+  return [...ids].slice(1)
 }

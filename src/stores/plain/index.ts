@@ -21,3 +21,4 @@ export { readHistory, readInbox, readPermissions, readSession, readSessions, rea
 export { type RedactionMade, redactContent } from "./redact.ts"
 export { messageBlobs, type RemovalMade, referencedBlobs, removeSession, unreferenced } from "./remove.ts"
 export { searchSessions } from "./search.ts"
+export { readParents, readTree, withDescendants } from "./tree.ts"

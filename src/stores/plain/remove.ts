@@ -5,6 +5,7 @@ import type { Removal } from "../store.ts"
 import { type Applied, applyChange, type Change } from "./change.ts"
 import { ancestors, findSession, inOrder } from "./find.ts"
 import { keyName, type PlainMessage, type PlainSession, type PlainState, reachedLists } from "./model.ts"
+import { withDescendants } from "./tree.ts"
 
 /** A removal that was made, and the blobs that nothing refers to any more. */
 export interface RemovalMade {
@@ -41,17 +42,6 @@ export function removeSession(state: PlainState, sessionID: string, options: { n
     },
     freedBlobs: unreferenced(state, [...messageBlobs(gone.values()), ...inboxBlobs(inboxes)]),
   }
-}
-
-/** The session and its children, and theirs, in order of creation. */
-function withDescendants(state: PlainState, root: PlainSession): PlainSession[] {
-  const found = new Set([root])
-  for (const session of found) {
-    for (const candidate of inOrder(state)) {
-      if (candidate.info.parentID === session.info.id) found.add(candidate)
-    }
-  }
-  return [...found].sort((a, b) => a.serial - b.serial)
 }
 
 /** Every message that the sessions reach, once. */

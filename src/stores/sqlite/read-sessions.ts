@@ -14,6 +14,33 @@ export function readSession(reader: Reader, id: string): Session {
   return decodeSession(row, reader.names).session
 }
 
+/** The session and all its descendants. A child is made after its parent, so the keys have the order of both. */
+export function readTree(reader: Reader, rootID: string): Session[] {
+  const rows = reader.db.all(
+    `WITH RECURSIVE tree (key) AS (
+       SELECT key FROM sessions WHERE id = ? AND importing = 0
+       UNION SELECT c.key FROM tree JOIN sessions c ON c.parent = tree.key WHERE c.importing = 0)
+     ${sessionSelect} WHERE s.key IN tree ORDER BY s.key`,
+    encodeID(rootID),
+  )
+  if (rows.length === 0) throw noSession(rootID)
+  return rows.map((row) => decodeSession(row, reader.names).session)
+}
+
+/** The ancestors of a session, nearest first. */
+export function readParents(reader: Reader, sessionID: string): Session[] {
+  const rows = reader.db.all(
+    `WITH RECURSIVE chain (key, parent) AS (
+       SELECT key, parent FROM sessions WHERE id = ? AND importing = 0
+       UNION SELECT a.key, a.parent FROM chain JOIN sessions a ON a.key = chain.parent)
+     ${sessionSelect} WHERE s.key IN (SELECT key FROM chain) ORDER BY s.key DESC`,
+    encodeID(sessionID),
+  )
+  if (rows.length === 0) throw noSession(sessionID)
+  // The session stands at the end of its own chain: that it is there and who is above it is one question.
+  return rows.slice(1).map((row) => decodeSession(row, reader.names).session)
+}
+
 export function readSessions(reader: Reader, query: SessionQuery): Page<Session> {
   const limit = checkLimit(query.limit, pageLimit)
   const order = query.order === "created" ? "created" : "updated"

@@ -8,6 +8,7 @@ import type { Names } from "./names.ts"
 /** The fields of a session that nothing filters by, as they are kept in `session_data`. */
 export interface SessionData {
   version: string
+  caller?: Session["caller"]
   model?: Session["model"]
   summary?: Session["summary"]
   share?: Session["share"]
@@ -61,6 +62,7 @@ export function decodeSession(row: Tuple, names: Names): SessionRow {
   if (row[7] !== null) session.key = row[7] as string
   if (row[8] !== null) session.time.archived = row[8] as number
   if (data.compacting !== undefined) session.time.compacting = data.compacting
+  if (data.caller) session.caller = data.caller
   if (data.model) session.model = data.model
   if (data.summary) session.summary = data.summary
   if (data.share) session.share = data.share
@@ -114,6 +116,7 @@ export function insertSession(db: Database, names: Names, input: InsertSession):
   )
   const data: SessionData = {
     version: session.version,
+    caller: session.caller,
     model: session.model,
     summary: session.summary,
     share: session.share,
@@ -145,7 +148,16 @@ export function patchColumns(patch: SessionPatch, names: Names): Column[] {
   return columns
 }
 
-const dataFields = ["model", "summary", "share", "permission", "maxHistory", "budget", "revert"] as const
+const dataFields = [
+  "caller",
+  "model",
+  "summary",
+  "share",
+  "permission",
+  "maxHistory",
+  "budget",
+  "revert",
+] as const
 
 /** The data with the patch's fields set, or undefined if the patch has none of them. */
 export function patchData(data: () => SessionData, patch: SessionPatch): SessionData | undefined {

@@ -38,7 +38,7 @@ import { claimLease, releaseLease, renewLease } from "./lease.ts"
 import { Names } from "./names.ts"
 import { type OpenOptions, retryBusy } from "./open.ts"
 import { readHistory, sessionHead } from "./read-history.ts"
-import { readSession, readSessions } from "./read-sessions.ts"
+import { readParents, readSession, readSessions, readTree } from "./read-sessions.ts"
 import { Segments } from "./segments.ts"
 import { Tails } from "./tail.ts"
 import { Upkeep } from "./upkeep.ts"
@@ -135,6 +135,14 @@ export class SqliteStore implements Store {
 
   sessions(query: SessionQuery = {}): Promise<Page<Session>> {
     return this.#read(() => readSessions(this.#applier, query))
+  }
+
+  tree(rootID: string): Promise<Session[]> {
+    return this.#read(() => readTree(this.#applier, rootID))
+  }
+
+  parents(sessionID: string): Promise<Session[]> {
+    return this.#read(() => readParents(this.#applier, sessionID))
   }
 
   history(sessionID: string, query: HistoryQuery = {}): Promise<HistoryPage> {

@@ -16,6 +16,8 @@ import {
 const unknownIds: BadCall[] = [
   ["an unknown session is read", "not_found", (store) => store.session(nobody)],
   ["the history of an unknown session is read", "not_found", (store) => store.history(nobody)],
+  ["the tree of an unknown session is read", "not_found", (store) => store.tree(nobody)],
+  ["the parents of an unknown session are read", "not_found", (store) => store.parents(nobody)],
   ["the todos of an unknown session are read", "not_found", (store) => store.todos(nobody)],
   ["the inbox of an unknown session is read", "not_found", (store) => store.inbox(nobody)],
   [

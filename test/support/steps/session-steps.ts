@@ -59,6 +59,7 @@ function samplePatch(world: World, draw: Draw): OpOf<"session.patch">["set"] {
     { model: null, budget: null, maxHistory: null, permission: null },
     { summary: { additions: 1, deletions: 2, files: 1 }, share: { url: "https://example.org/s" } },
     { summary: null, share: null },
+    { caller: draw.one([{ messageID: "msg-other", agent: "plan" }, null]) },
     { maxHistory: 4, permission: [{ permission: "bash", pattern: "git *", action: "allow" as const }] },
   ])
 }
