@@ -3,6 +3,8 @@ import { toRuleset } from "../session/index.ts"
 import type { Agent } from "./agent.ts"
 import { combineAgents, untrusted } from "./agents.ts"
 import { builtInAgents } from "./built-in-agents.ts"
+import type { Command } from "./command.ts"
+import { combineCommands } from "./commands.ts"
 import { defaultRules } from "./default-rules.ts"
 import type { Layer } from "./layer.ts"
 import { mergeConfig } from "./merge-config.ts"
@@ -16,12 +18,13 @@ export interface Combined {
   config: Config
   rules: Ruleset
   agents: Map<string, Agent>
+  commands: Map<string, Command>
   skills: Skill[]
   notices: string[]
 }
 
 /** What an untrusted project may speak of, within limits. */
-const takenFromAnybody = ["$schema", "permission", "agent"]
+const takenFromAnybody = ["$schema", "permission", "agent", "command"]
 
 export function combineLayers(
   layers: readonly Layer[],
@@ -40,8 +43,9 @@ export function combineLayers(
   const rules = combineRules(layers, { notices, budget })
   const written = rules.slice(defaultRules.length)
   const agents = combineAgents({ standard, layers, rules, written, notices, budget })
+  const commands = combineCommands(layers, notices)
   const config = withDefaultAgent(Config.parse(merged), { agents, notices })
-  return { config, rules, agents, skills: combineSkills(layers, notices), notices }
+  return { config, rules, agents, commands, skills: combineSkills(layers, notices), notices }
 }
 
 function combineRules(

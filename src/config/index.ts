@@ -1,6 +1,7 @@
 export * from "./agent.ts"
 export { toolSwitches } from "./agents.ts"
 export { builtInAgents } from "./built-in-agents.ts"
+export * from "./command.ts"
 export type { ConfigFile } from "./config-files.ts"
 export { defaultRules, secretPatterns } from "./default-rules.ts"
 export { redactor, toolEnvironment } from "./environment.ts"

@@ -6,7 +6,7 @@ import { type ConfigFile, type ConfigFiles, configFilesMax } from "./config-file
 import { type ConfigDocument, documentOf, parseFrontMatter, parseJsonc } from "./document.ts"
 import { type FillOptions, fillIn } from "./fill-in.ts"
 import type { Environment } from "./paths.ts"
-import { AgentConfig, Config, type ConfigInput } from "./schema.ts"
+import { AgentConfig, CommandConfig, Config, type ConfigInput } from "./schema.ts"
 import { parseSkill, type Skill } from "./skills.ts"
 
 /** The config files of one place, as text. */
@@ -17,6 +17,7 @@ export interface LayerFiles {
   /** There is a stemma.json and a stemma.jsonc: nobody can say which one was meant. */
   ambiguous: ConfigFile[]
   agents: ConfigFile[]
+  commands: ConfigFile[]
   skills: ConfigFile[]
 }
 
@@ -31,15 +32,20 @@ export interface Layer {
   config: ConfigInput
   /** Agents of Markdown files, after those of the config. */
   agents: ReadonlyMap<string, AgentConfig>
+  /** Commands of Markdown files, after those of the config. */
+  commands: ReadonlyMap<string, CommandConfig>
   skills: readonly Skill[]
   notices: readonly string[]
   secrets: readonly string[]
   secretNames: readonly string[]
 }
 
+/** The front matter of a command: the text below it is the template. */
+const commandMatter = CommandConfig.omit({ template: true })
+
 type Read = (path: string) => Promise<ConfigFile | undefined>
 
-/** `inner` is where folders of agents and skills are. */
+/** `inner` is where folders of agents, commands and skills are. */
 export async function gatherLayer(
   files: ConfigFiles,
   options: { directory: string; inner: string; read: Read },
@@ -47,14 +53,23 @@ export async function gatherLayer(
   const { directory, inner, read } = options
   const configs = [await read(join(directory, "stemma.json")), await read(join(directory, "stemma.jsonc"))]
   const found = configs.filter((file) => file !== undefined)
-  const agents: ConfigFile[] = []
-  for (const name of await files.list(join(inner, "agents"))) {
-    const file = name.endsWith(".md") ? await read(join(inner, "agents", name)) : undefined
-    if (file) agents.push(file)
-  }
+  const agents = await gatherMarkdown(files, { folder: join(inner, "agents"), read })
+  const commands = await gatherMarkdown(files, { folder: join(inner, "commands"), read })
   const skills = await gatherSkills(files, { folder: join(inner, "skills"), read })
   const one = found.length === 1 ? found[0] : undefined
-  return { directory, ...(one && { config: one }), ambiguous: one ? [] : found, agents, skills }
+  return { directory, ...(one && { config: one }), ambiguous: one ? [] : found, agents, commands, skills }
+}
+
+async function gatherMarkdown(
+  files: ConfigFiles,
+  options: { folder: string; read: Read },
+): Promise<ConfigFile[]> {
+  const found: ConfigFile[] = []
+  for (const name of await files.list(options.folder)) {
+    const file = name.endsWith(".md") ? await options.read(join(options.folder, name)) : undefined
+    if (file) found.push(file)
+  }
+  return found
 }
 
 export async function gatherSkills(
@@ -71,7 +86,8 @@ export async function gatherSkills(
 
 /** All files of a layer that its trust is about. */
 export function filesOf(layer: LayerFiles): ConfigFile[] {
-  return [...(layer.config ? [layer.config] : []), ...layer.ambiguous, ...layer.agents, ...layer.skills]
+  const { config, ambiguous, agents, commands, skills } = layer
+  return [...(config ? [config] : []), ...ambiguous, ...agents, ...commands, ...skills]
 }
 
 /**
@@ -103,6 +119,11 @@ export async function readLayer(
     const agent = await reader.attempt(() => reader.agent(file))
     if (agent) agents.set(agent.name, agent.config)
   }
+  const commands = new Map<string, CommandConfig>()
+  for (const file of files.commands) {
+    const command = await reader.attempt(() => reader.command(file))
+    if (command) commands.set(command.name, command.config)
+  }
   const skills = await parseSkills(files.skills, reader.notices)
   const { notices, secrets, secretNames } = reader
   const { origin, trusted } = options
@@ -113,6 +134,7 @@ export async function readLayer(
     trusted,
     config: config ?? {},
     agents,
+    commands,
     skills,
     notices,
     secrets,
@@ -137,6 +159,7 @@ export async function readProgramLayer(
     trusted: true,
     config,
     agents: new Map(),
+    commands: new Map(),
     skills: [],
     notices,
     secrets,
@@ -206,6 +229,12 @@ class LayerReader {
     const { document, body } = await parseFrontMatter(file.path, file.text)
     const config = await this.check(document, AgentConfig)
     return { name: basename(file.path, ".md"), config: body ? { ...config, prompt: body } : config }
+  }
+
+  async command(file: ConfigFile): Promise<{ name: string; config: CommandConfig }> {
+    const { document, body } = await parseFrontMatter(file.path, file.text)
+    const config = await this.check(document, commandMatter)
+    return { name: basename(file.path, ".md"), config: { ...config, template: body } }
   }
 }
 

@@ -237,13 +237,25 @@ function pendingOf(project: readonly ProjectLayer[]): PendingTrust | undefined {
   }
 }
 
+const sentencesMax = 200
+const sentenceCharactersMax = 600
+
 /** Names of files and keys are in these sentences, and a terminal obeys some characters. */
 function presentable(sentences: readonly string[]): string[] {
-  const plain = sentences.map((one) => one.replaceAll(/[\p{Cc}\p{Cf}\p{Zl}\p{Zp}]+/gu, " ").slice(0, 600))
-  return [...new Set(plain)].slice(0, 200)
+  const plain = sentences
+    .map((one) => one.replaceAll(/[\p{Cc}\p{Cf}\p{Zl}\p{Zp}]+/gu, " "))
+    .map((one) => (one.length > sentenceCharactersMax ? `${one.slice(0, sentenceCharactersMax)}…` : one))
+  const different = [...new Set(plain)]
+  const left = different.length - sentencesMax
+  // Whoever decides by these sentences must see that something is not there.
+  return left > 0 ? [...different.slice(0, sentencesMax), `And ${left} more.`] : different
 }
 
 function fingerprintOf(loaded: LoadedConfig): string {
-  const everything = JSON.stringify({ ...loaded, agents: [...loaded.agents] })
+  const everything = JSON.stringify({
+    ...loaded,
+    agents: [...loaded.agents],
+    commands: [...loaded.commands],
+  })
   return createHash("sha256").update(everything).digest("hex")
 }

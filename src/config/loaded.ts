@@ -1,5 +1,6 @@
 import type { Ruleset } from "../protocol/index.ts"
 import type { Agent } from "./agent.ts"
+import type { Command } from "./command.ts"
 import type { Config } from "./schema.ts"
 import type { Skill } from "./skills.ts"
 
@@ -11,6 +12,8 @@ export interface LoadedConfig {
   rules: Ruleset
   /** By name: built-in, the user's, the project's. */
   agents: ReadonlyMap<string, Agent>
+  /** By name: the user's, the program's, the project's. Not only those of `config.command`. */
+  commands: ReadonlyMap<string, Command>
   skills: readonly Skill[]
   /** AGENTS.md of the project and of the user, in the order in which they join the system prompt. */
   instructions: readonly { path: string; text: string }[]

@@ -1,7 +1,8 @@
-import { toRuleset } from "../session/index.ts"
+import { ownReferences, toRuleset } from "../session/index.ts"
+import { commandsOf } from "./commands.ts"
 import { variablesIn } from "./fill-in.ts"
 import type { Layer } from "./layer.ts"
-import type { AgentConfig, ConfigInput, ProviderConfig } from "./schema.ts"
+import type { AgentConfig, CommandConfig, ConfigInput, ProviderConfig } from "./schema.ts"
 
 /** What trusting a project's layer would allow it, a sentence each, for a person who is about to decide. */
 export function grantsOf(layer: Layer): string[] {
@@ -9,12 +10,14 @@ export function grantsOf(layer: Layer): string[] {
   const agents = { ...config.agent, ...Object.fromEntries(layer.agents) } as Record<string, AgentConfig>
   return [
     ...Object.entries(config.provider ?? {}).flatMap(([id, provider]) => providerGrants(id, provider)),
-    ...variablesIn([config, agents]).map((name) => `It reads the environment variable ${name}.`),
+    ...variablesIn([config, agents, matterOf(layer)]).map(
+      (name) => `It reads the environment variable ${name}.`,
+    ),
     ...ruleGrants(config.permission, ""),
     ...toolGrants(config.tools, ""),
     ...Object.entries(agents).flatMap(([name, agent]) => agentGrants(name, agent)),
-    ...Object.keys(config.command ?? {}).map((name) => `It adds the command /${name}.`),
     ...settingGrants(config),
+    ...commandsOf(layer).flatMap(([name, command]) => commandGrants(name, command)),
   ]
 }
 
@@ -49,6 +52,24 @@ function agentGrants(name: string, agent: AgentConfig): string[] {
     ...ruleGrants(agent.permission, name),
     ...toolGrants(agent.tools, name),
   ]
+}
+
+/** What stands in a template of its own accord needs no question once the template is trusted. */
+function commandGrants(name: string, { template, description: _, ...rest }: CommandConfig): string[] {
+  const plain = Object.keys(rest)
+  return [
+    `It adds the command /${name}.`,
+    ...(plain.length > 0 ? [`It sets ${plain.join(", ")} of the command /${name}.`] : []),
+    ...ownReferences(template).map(({ type, value }) => {
+      const what = type === "command" ? `runs ${value}` : `takes in ${value}`
+      return `Its command /${name} ${what} without a question.`
+    }),
+  ]
+}
+
+/** The text below front matter is not filled in. */
+function matterOf(layer: Layer): unknown[] {
+  return [...layer.commands.values()].map(({ template: _, ...matter }) => matter)
 }
 
 /** Those that have a sentence of their own above. */

@@ -86,6 +86,7 @@ export const CommandConfig = z.strictObject({
   description: z.string().optional(),
   agent: z.string().optional(),
   model: ModelName.optional(),
+  subtask: z.boolean().optional().describe("Runs as a task of its own, in a child session"),
 })
 export type CommandConfig = z.infer<typeof CommandConfig>
 
