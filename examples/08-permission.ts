@@ -38,7 +38,7 @@ async function answer(): Promise<void> {
       console.log(
         `Asked: ${permission} ${patterns.join(", ")}. The person says always, for ${always.join(", ")}.`,
       )
-      return stemma.permissions.reply(askedID, question.id, { reply: "always" })
+      return await stemma.permissions.reply(askedID, question.id, { reply: "always" })
     }
     await sleep(20)
   }

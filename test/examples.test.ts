@@ -96,6 +96,19 @@ const expected: Record<string, (string | RegExp)[]> = {
     /Hidden by compaction: \d+ messages\./,
     "The whole history is there: true",
   ],
+  "10-subagents.ts": [
+    "2 children were named while they worked.",
+    "Read menu.txt: read menu.txt",
+    "Read stock.txt: read stock.txt",
+    "The first child:\n[USER] Read menu.txt.",
+    "[USER] Which is dearest?\n[ASSISTANT] Sencha: I have read the menu before.",
+    "Asked 1 below: edit sold.txt",
+    "/count gave:",
+    "2 lines.",
+    /^The shop\nRead \w+\.txt \(@explore subagent\)\nRead \w+\.txt \(@explore subagent\)$/m,
+    "Put sencha into sold.txt (@general subagent)\ncount (@explore subagent)",
+    /\$0\.0\d+ for the session, \$0\.0\d+ for all 5\./,
+  ],
 }
 
 /** Nothing of whoever runs the tests: no key, no config, no Ollama. */

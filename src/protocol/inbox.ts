@@ -1,7 +1,7 @@
 import { z } from "zod"
-import { MessageID, PermissionID, SessionID } from "./id.ts"
+import { MessageID, PartID, PermissionID, SessionID } from "./id.ts"
 import { UserBody } from "./message.ts"
-import { PartBody } from "./part.ts"
+import { PartBody, TextSpans } from "./part.ts"
 import { PermissionReply } from "./permission.ts"
 
 const itemID = z
@@ -9,6 +9,14 @@ const itemID = z
   .regex(/^[0-9A-Za-z][0-9A-Za-z_:.-]{0,127}$/, "expected an id of letters, digits, _ : . -")
 
 const base = { id: itemID, sessionID: SessionID, time: z.number() }
+
+export const PromptReferences = z.object({
+  /** Whether commands are run; else they stay text. */
+  commands: z.boolean(),
+  /** `fixed`: the references that stand in a command's template that the user trusts, which need no question. */
+  parts: z.array(z.object({ partID: PartID, fixed: TextSpans.optional() })),
+})
+export type PromptReferences = z.infer<typeof PromptReferences>
 
 /** What was admitted to a session and not yet taken by a run. */
 export const InboxItem = z.discriminatedUnion("type", [
@@ -20,6 +28,8 @@ export const InboxItem = z.discriminatedUnion("type", [
     delivery: z.enum(["steer", "queue"]),
     message: UserBody,
     parts: z.array(PartBody),
+    /** Text parts whose references are resolved when the prompt is taken. */
+    references: PromptReferences.optional(),
   }),
   z.object({ ...base, type: z.literal("abort"), reason: z.string().optional() }),
   z.object({ ...base, type: z.literal("compact"), instructions: z.string().optional() }),

@@ -8,6 +8,12 @@ import { ModelRef, Tokens } from "./usage.ts"
 
 const span = z.object({ start: z.number(), end: z.number().optional() })
 
+/** Places in a text, in UTF-16 units. */
+export const TextSpans = z.array(
+  z.object({ start: z.number().int().nonnegative(), end: z.number().int().nonnegative() }),
+)
+export type TextSpans = z.infer<typeof TextSpans>
+
 export const TextPart = z.object({
   id: PartID,
   type: z.literal("text"),
@@ -64,6 +70,10 @@ export const SubtaskPart = z.object({
   agent: z.string().min(1),
   model: ModelRef.optional(),
   command: z.string().optional(),
+  /** Places of references in the prompt that need no question: they stand in a template that the user trusts. */
+  fixed: TextSpans.optional(),
+  /** Which references in the prompt are resolved, if not all. */
+  references: z.enum(["files", "none"]).optional(),
 })
 
 export const CompactionPart = z.object({

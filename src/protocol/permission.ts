@@ -23,6 +23,8 @@ export type PermissionReply = z.infer<typeof PermissionReply>
 export const PermissionRequest = z.object({
   id: PermissionID,
   sessionID: SessionID,
+  /** Of a child: the sessions above it, the root first, and itself. */
+  path: z.array(SessionID).optional(),
   permission: z.string().min(1),
   patterns: z.array(z.string()),
   /** The patterns that `always` would allow from now on. */

@@ -5,6 +5,7 @@ import {
   PermissionRequest,
   parseOrInvalid,
   type Rule,
+  type StemmaEvent,
 } from "../protocol/index.ts"
 import type { Op } from "../stores/commit.ts"
 import type { Wanted } from "../tools/tool.ts"
@@ -37,6 +38,8 @@ export interface AskOptions {
   wanted: Wanted
   /** Loads the rules as they are now. */
   judge: () => Promise<Judge>
+  /** The rules, if they were loaded a moment ago. */
+  known?: Judge
   tool?: { name: string; messageID: string; callID: string }
   signal: AbortSignal
   /** An answer for good makes no sense: it counts as once. */
@@ -49,15 +52,24 @@ export class Approvals {
   readonly #writer: RunWriter
   readonly #project: Project
   readonly #setup: () => Promise<Setup>
+  readonly #onGranted: (() => void) | undefined
   readonly #pending = new Map<string, Pending>()
   /** Questions that the writer before this one left: asked again, they are the same question. */
   readonly #left: PermissionRequest[] = []
 
-  constructor(options: { engine: Engine; writer: RunWriter; project: Project; setup: () => Promise<Setup> }) {
+  constructor(options: {
+    engine: Engine
+    writer: RunWriter
+    project: Project
+    setup: () => Promise<Setup>
+    /** Called when a person has allowed something for good: others may wait for the same. */
+    onGranted?: (() => void) | undefined
+  }) {
     this.#engine = options.engine
     this.#writer = options.writer
     this.#project = options.project
     this.#setup = options.setup
+    this.#onGranted = options.onGranted
   }
 
   /** Takes over the questions of a run that was cut off. */
@@ -65,9 +77,13 @@ export class Approvals {
     this.#left.push(...requests)
   }
 
-  /** Closes inherited questions that nobody asked again. */
+  /** Closes inherited questions that nobody asked again, but for those about prompts that are not taken yet. */
   async dropInherited(): Promise<void> {
-    const open = this.#left.splice(0).filter((request) => request.reply === undefined)
+    if (this.#left.length === 0) return
+    const waiting = new Set((await this.#engine.store.inbox(this.#writer.sessionID)).map(({ id }) => id))
+    const left = this.#left.splice(0)
+    this.#left.push(...left.filter(({ tool }) => tool && waiting.has(tool.messageID)))
+    const open = left.filter((request) => request.reply === undefined && !this.#left.includes(request))
     if (open.length > 0)
       await this.#writer.commit(open.map((request) => this.#replyOp(request, { reply: "reject" })))
   }
@@ -75,12 +91,9 @@ export class Approvals {
   /** Returns if it is permitted, else throws PermissionRefused. */
   async ask(options: AskOptions): Promise<void> {
     const { wanted, tool } = options
-    const judge = await options.judge()
-    const decision = judge.decide(wanted, tool?.name)
+    const decision = (options.known ?? (await options.judge())).decide(wanted, tool?.name)
     if (decision.action === "allow") return
-    if (decision.action === "deny") {
-      throw new PermissionRefused(`Not allowed: ${describe(wanted)}. ${reasonOf(wanted, decision.rule)}`)
-    }
+    if (decision.action === "deny") throw forbidden(wanted, decision.rule)
     const known = this.#inherited(options)
     if (known?.reply !== undefined) return this.#conclude(known, options)
     if (known === undefined && !this.#engine.listeners.isListening) {
@@ -89,6 +102,9 @@ export class Approvals {
       )
     }
     await this.#conclude(await this.#wait(options, known), options)
+    // What was forbidden while the person thought about it is not lifted by the answer.
+    const after = (await options.judge()).decide(wanted, tool?.name)
+    if (after.action === "deny") throw forbidden(wanted, after.rule)
   }
 
   /** An answer that came in. False if no such question is open here. */
@@ -106,7 +122,10 @@ export class Approvals {
     await this.#writer.commit([take, this.#replyOp(request, answer)])
     if (left >= 0) this.#left[left] = { ...request, ...answer }
     pending?.settle(answer)
-    if (item.reply === "always") await this.recheck()
+    if (item.reply === "always") {
+      await this.recheck()
+      this.#onGranted?.()
+    }
     if (item.reply === "reject" && item.feedback === undefined) await this.#rejectOthers()
     return true
   }
@@ -127,9 +146,9 @@ export class Approvals {
   }
 
   async #wait(options: AskOptions, known: PermissionRequest | undefined): Promise<PermissionRequest> {
-    const { wanted, tool, signal } = options
+    const { wanted, signal } = options
     signal.throwIfAborted()
-    const request = known ?? this.#request(options)
+    const request = known ?? (await this.#request(options))
     const answered = Promise.withResolvers<{ reply: PermissionReply; feedback?: string }>()
     // If the question cannot be put, nobody waits for its answer.
     answered.promise.catch(() => {})
@@ -138,10 +157,13 @@ export class Approvals {
     this.#pending.set(request.id, { request, wanted, judge: options.judge, settle: answered.resolve })
     try {
       if (!known) await this.#writer.commit([{ op: "permission.put", request }])
+      this.#tellAbove(request, { type: "permission.asked", properties: { request } })
       this.#callHandler(request)
       const answer = await answered.promise
+      this.#tellReplied(request, answer.reply)
       return { ...request, ...answer }
     } catch (error) {
+      this.#tellReplied(request, "reject")
       // The question is over, whoever may still look at it.
       if (!this.#writer.signal.aborted)
         await this.#writer.commit([this.#replyOp(request, { reply: "reject" })])
@@ -149,7 +171,6 @@ export class Approvals {
     } finally {
       this.#pending.delete(request.id)
       signal.removeEventListener("abort", stop)
-      void tool
     }
   }
 
@@ -164,12 +185,25 @@ export class Approvals {
     })
   }
 
-  #request(options: AskOptions): PermissionRequest {
+  #tellReplied(request: PermissionRequest, reply: PermissionReply): void {
+    const { id: permissionID, sessionID } = request
+    this.#tellAbove(request, { type: "permission.replied", properties: { sessionID, permissionID, reply } })
+  }
+
+  /** Whoever watches a session above hears of it there. */
+  #tellAbove({ path = [] }: PermissionRequest, event: StemmaEvent): void {
+    if (path.length > 1) this.#engine.hub.question(path.slice(0, -1), event)
+  }
+
+  async #request(options: AskOptions): Promise<PermissionRequest> {
     const { wanted, tool } = options
     const now = this.#engine.clock.now()
+    const { sessionID } = this.#writer
+    const above = await this.#engine.store.parents(sessionID)
     const request = {
       id: this.#engine.newID("permission"),
-      sessionID: this.#writer.sessionID,
+      sessionID,
+      ...(above.length > 0 && { path: [...above.map(({ id }) => id).reverse(), sessionID] }),
       permission: wanted.permission,
       patterns: wanted.patterns,
       always: options.onceOnly || wanted.floor !== undefined ? [] : (wanted.always ?? []),
@@ -234,6 +268,10 @@ export class Approvals {
     }
     admit().catch(this.#engine.warn)
   }
+}
+
+function forbidden(wanted: Wanted, rule: Rule): PermissionRefused {
+  return new PermissionRefused(`Not allowed: ${describe(wanted)}. ${reasonOf(wanted, rule)}`)
 }
 
 /** A tool that forbids something by itself says why; else it was a rule. */

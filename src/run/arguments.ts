@@ -168,6 +168,18 @@ export const revertMark = optionsOf<RevertMark>("sessions.revert", { messageID: 
 
 export const archiveOptions = optionsOf<{ archived?: boolean }>("sessions.archive", { archived: flag })
 
+export interface RetentionOptions {
+  /** Whose config and sessions; the directory that Stemma was opened with if absent. */
+  directory?: string
+  /** Only says what would be removed. */
+  dryRun?: boolean
+}
+
+export const retentionOptions = optionsOf<RetentionOptions>("sessions.applyRetention", {
+  directory: path,
+  dryRun: flag,
+})
+
 export const messagesOptions = optionsOf<{ last?: number }>("session.messages", { last: count })
 export const transcriptOptions = optionsOf<{ last?: number }>("session.transcript", { last: count })
 
@@ -204,6 +216,7 @@ export const subscribeOptions = optionsOf<SubscribeOptions>("stemma.subscribe", 
   since: z.string("expected the cursor of a frame"),
   signal,
   bufferMax: positive,
+  questions: flag,
 })
 
 export const trustOptions = optionsOf<{ directory?: string; hash?: string }>("stemma.trust", {

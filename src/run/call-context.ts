@@ -2,6 +2,8 @@ import { redactDeep } from "../config/environment.ts"
 import { type PartBody, parseOrInvalid, Todo } from "../protocol/index.ts"
 import { cleanDeep } from "../session/index.ts"
 import type { ToolContext, Wanted, WantsContext } from "../tools/tool.ts"
+import { delegate } from "./delegate.ts"
+import { subtaskOf } from "./direct-tasks.ts"
 import { shownOptions } from "./make-room.ts"
 import { plainData } from "./plain-data.ts"
 import { sessionHistory, shownPlaces } from "./session-history.ts"
@@ -70,6 +72,22 @@ export function callContext(
       redact: step.setup.redact,
       shown: () => shownPlaces(run.memo, shownOptions(run, step.setup)),
     }),
+    async delegate(task) {
+      check()
+      const direct = subtaskOf(run, { callID: call.callID, task })
+      return delegate(step, {
+        task,
+        partID: call.partID,
+        metadata: progress.metadata,
+        ...direct,
+        async announce(metadata, ops) {
+          progress.title = shown(step, task.description)
+          progress.metadata = { ...progress.metadata, ...metadata }
+          await run.writer.commit([...ops, ...open.flushOps(), open.putOp(running())])
+        },
+        report: (metadata) => context.progress({ title: task.description, metadata }),
+      })
+    },
   }
   const end = () => {
     isOver = true
@@ -87,6 +105,8 @@ function throttle(work: () => void, everyMs: number): { call(): void; stop(): vo
   let timer: NodeJS.Timeout | undefined
   let last = Number.NEGATIVE_INFINITY
   const run = () => {
+    // One that is due but has not fired yet, on a busy machine, would work once more, after `stop` too.
+    clearTimeout(timer)
     timer = undefined
     last = performance.now()
     work()

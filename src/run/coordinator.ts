@@ -7,6 +7,7 @@ import { loop } from "./loop.ts"
 import { Memories } from "./memories.ts"
 import { isUnfinishedEnd, recoverRun } from "./recovery.ts"
 import { Run } from "./run.ts"
+import { Team } from "./team.ts"
 import { Waiters } from "./waiters.ts"
 
 /** Foreign items are acted on within 100 ms: store.watch takes most of it at worst. */
@@ -45,11 +46,13 @@ export class Coordinator {
   readonly #unwatch: () => void
   #timer: NodeJS.Timeout | undefined
   readonly waiters: Waiters
+  readonly team: Team
   isDraining = false
 
   constructor(engine: Engine) {
     this.#engine = engine
     this.waiters = new Waiters(engine.store)
+    this.team = new Team(engine, this)
     this.#unwatch = engine.store.watch((change) => this.#watched(change))
   }
 
@@ -229,8 +232,10 @@ export class Coordinator {
       lease,
       memo,
       reads,
+      team: this.team,
       onAnswered,
       onRefused,
+      onGranted: () => this.#recheckQuestions(),
       isUntouched,
       onAsking,
     })
@@ -302,6 +307,15 @@ export class Coordinator {
       })
     }, serveDelayMs)
     timer.unref()
+  }
+
+  /** One answer for good may be the answer to many: eight children often ask the same. */
+  #recheckQuestions(): void {
+    for (const { run } of this.#active.values()) {
+      run?.recheckQuestions().catch((error: unknown) => {
+        if (!run.writer.signal.aborted) this.#engine.warn(error)
+      })
+    }
   }
 
   #handle(active: Active): void {

@@ -1,7 +1,8 @@
 import type { Agent } from "../config/agent.ts"
 import { toolSwitches } from "../config/agents.ts"
 import type { Grant } from "../config/grants.ts"
-import { type Action, type Ruleset, type Session, StemmaError } from "../protocol/index.ts"
+import type { Config } from "../config/schema.ts"
+import type { Action, Ruleset, Session } from "../protocol/index.ts"
 import { type Decision, evaluateWithAncestors, matchWildcard, type PermitLevel } from "../session/index.ts"
 import type { Store } from "../stores/store.ts"
 import type { Wanted } from "../tools/tool.ts"
@@ -23,14 +24,19 @@ export class Judge {
     this.#grants = grants
   }
 
-  /** The rules of this session alone, the first of the chain. */
-  get own(): PermitLevel {
-    return this.#chain[0]!
+  /** What each session says by itself: this one first, then those above it. */
+  get levels(): readonly PermitLevel[] {
+    return this.#chain
+  }
+
+  /** How many sessions are above this one. */
+  get depth(): number {
+    return this.#chain.length - 1
   }
 
   /** Only the config and the agent decide: no ancestors, no rules of the session. */
   get isPlain(): boolean {
-    return this.#chain.length === 1 && this.own.rulesets[2]?.length === 0
+    return this.#chain.length === 1 && this.#chain[0]!.rulesets[2]?.length === 0
   }
 
   decide(wanted: Wanted, tool?: string): Decision {
@@ -67,24 +73,20 @@ export async function loadJudge(options: {
 }): Promise<Judge> {
   const { store, setup, session, agent } = options
   const chain = [levelOf({ setup, session, agent, tools: options.tools })]
-  let parentID = session.parentID
-  while (parentID !== undefined && chain.length < ancestorsMax) {
-    const parent: Session | undefined = await store.session(parentID).catch((error: unknown) => {
-      if (StemmaError.is(error, "not_found")) return undefined
-      throw error
-    })
-    if (parent === undefined) {
-      chain.push(unknownAncestor)
-      break
-    }
+  const parents = session.parentID === undefined ? [] : await store.parents(session.id)
+  let child = session
+  for (const parent of parents.slice(0, ancestorsMax)) {
     const theirs = await setupOf(parent, options)
-    const parentAgent = theirs?.loaded.agents.get(parent.agent ?? defaultAgent(theirs))
-    const level = levelOf({ setup: theirs ?? setup, session: parent, agent: parentAgent, tools: undefined })
+    // As whom the parent gave the task, which may be another agent than the session's own.
+    const name = child.caller?.agent ?? parent.agent ?? (theirs && defaultAgent(theirs))
+    const parentAgent = name === undefined ? undefined : theirs?.loaded.agents.get(name)
+    const tools = child.caller?.tools
+    const level = levelOf({ setup: theirs ?? setup, session: parent, agent: parentAgent, tools })
     // Nobody knows any more what that agent, or in that directory, was forbidden.
     chain.push(parentAgent ? level : { ...level, rulesets: [...level.rulesets, denyAll] })
-    parentID = parent.parentID
+    child = parent
   }
-  if (parentID !== undefined && chain.length >= ancestorsMax) chain.push(unknownAncestor)
+  if (child.parentID !== undefined) chain.push(unknownAncestor)
   return new Judge(chain, options.grants)
 }
 
@@ -114,6 +116,17 @@ function levelOf(options: {
   const { setup, session, agent } = options
   return {
     rulesets: [setup.loaded.rules, agent?.permission ?? [], session.permission ?? []],
-    tools: toolSwitches(setup.loaded.config.tools, agent?.tools, options.tools),
+    tools: toolSwitches(
+      setup.loaded.config.tools,
+      session.parentID === undefined ? undefined : childSwitches(setup.loaded.config),
+      agent?.tools,
+      options.tools,
+    ),
   }
+}
+
+/** The tools that a session below another one has only if its agent says so. */
+export function childSwitches({ experimental }: Config): Record<string, boolean> {
+  const off = ["todowrite", "todoread", "task", ...experimental.primary_tools]
+  return Object.fromEntries(off.map((name) => [name, false]))
 }

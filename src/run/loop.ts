@@ -2,6 +2,7 @@ import { type InboxItem, StemmaError } from "../protocol/index.ts"
 import { endTurn } from "./end-turn.ts"
 import { errorText } from "./error-text.ts"
 import { compactByRequest, makeRoom } from "./make-room.ts"
+import { withReferences } from "./prompt-references.ts"
 import { recoverRun } from "./recovery.ts"
 import { Aborted, type Run } from "./run.ts"
 import { type Next, type Prompt, step } from "./step.ts"
@@ -17,15 +18,18 @@ export async function loop(run: Run): Promise<void> {
   let next: Next = await recoverRun(run)
   if (next === "idle") run.tellAnswered()
   while (!run.isClosing) {
-    const { prompts, compaction } = await nextWork(run, next)
+    const { prompts: taken, compaction } = await nextWork(run, next)
     if (next === "idle") {
-      if (prompts.length === 0 && !compaction) return
+      if (taken.length === 0 && !compaction) return
       run.beginTurn()
     }
     if (compaction) {
       await compactNow(run, compaction, next)
       continue
     }
+    const prompts = await withReferences(run, taken)
+    // A prompt without what it refers to is not taken: whoever opens the session next does it.
+    if (run.isClosing) return
     await makeRoomOrLeave(run, prompts)
     next = await step(run, prompts)
     if (next === "continue") continue

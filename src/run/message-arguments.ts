@@ -21,6 +21,7 @@ export const promptOptions = optionsOf<PromptOptions>("session.prompt", {
   system: text,
   tools: z.record(z.string(), flag, "expected names of tools with true or false"),
   variant: text,
+  references: z.enum(["all", "files", "none"], "expected all, files or none"),
 })
 
 const noID = { id: true } as const
@@ -29,7 +30,12 @@ const promptParts = z
   .array(
     z.discriminatedUnion(
       "type",
-      [TextPart.partial(noID), FilePart.partial(noID), AgentPart.partial(noID), SubtaskPart.partial(noID)],
+      [
+        TextPart.partial(noID),
+        FilePart.partial(noID),
+        AgentPart.partial(noID),
+        SubtaskPart.omit({ fixed: true, references: true }).partial(noID),
+      ],
       "expected a text, file, agent or subtask part",
     ),
     "expected a text or a list of parts",

@@ -99,6 +99,7 @@ const toolShape = {
   description: z.union([z.string().regex(/\S/), fn], "expected a text that is not blank, or a function"),
   input: z.custom(isSchema, "expected a schema made with zod 4, such as z.object({ city: z.string() })"),
   replay: z.enum(["safe", "never"], "expected safe or never"),
+  delegates: flag.optional(),
   writes: z.union([flag, fn], "expected true, false or a function"),
   wants: fn,
   execute: fn,

@@ -2,20 +2,26 @@ import { type AssistantBody, noTokens, type PartBody, StemmaError, type UserBody
 import { isDefaultTitle, titleFromText } from "../session/index.ts"
 import type { Op } from "../stores/commit.ts"
 import { promptOf } from "./compaction-message.ts"
+import { directCalls } from "./direct-tasks.ts"
 import { OpenMessage } from "./open-message.ts"
 import { revertOps } from "./revert.ts"
 import type { Run } from "./run.ts"
 import type { Prompt } from "./step.ts"
+import type { Call } from "./tool-calls.ts"
+
+export interface OpenedStep {
+  open: OpenMessage
+  user: UserBody
+  /** The tasks that the prompts give themselves: the model is not asked in this step. */
+  calls: Call[]
+}
 
 /**
  * Takes the prompts and opens the message that will answer them, in one commit: each prompt is taken exactly once, and
  * a process that dies right after it leaves a message that says so. Undefined if there was only a prompt that the store
  * refuses for good: whoever sent it is told, and it is gone.
  */
-export async function openStep(
-  run: Run,
-  prompts: readonly Prompt[],
-): Promise<{ open: OpenMessage; user: UserBody } | undefined> {
+export async function openStep(run: Run, prompts: readonly Prompt[]): Promise<OpenedStep | undefined> {
   try {
     return await openWith(run, prompts)
   } catch (error) {
@@ -40,10 +46,7 @@ async function refuse(run: Run, prompt: Prompt, error: StemmaError): Promise<voi
   run.tellRefused(prompt.id, error)
 }
 
-async function openWith(
-  run: Run,
-  prompts: readonly Prompt[],
-): Promise<{ open: OpenMessage; user: UserBody }> {
+async function openWith(run: Run, prompts: readonly Prompt[]): Promise<OpenedStep> {
   const { sessionID, engine } = run
   const ops: Op[] = prompts.length > 0 ? await revertOps(run) : []
   for (const prompt of prompts) {
@@ -55,6 +58,7 @@ async function openWith(
   const last = prompts.at(-1)?.message
   const { user, promptID } = last ? { user: last, promptID: last.id } : promptOf(run)
   const now = engine.clock.now()
+  const direct = directCalls(run, prompts)
   const message: AssistantBody = {
     id: engine.newID("message"),
     role: "assistant",
@@ -66,10 +70,14 @@ async function openWith(
     path: { cwd: run.project.workspace.directory, root: run.project.workspace.root },
     cost: 0,
     tokens: noTokens(),
+    ...(direct.length > 0 && { finish: "tool-calls" }),
   }
   const { pruning } = run
   const prune = pruning && { time: now, parts: pruning }
-  const parts: PartBody[] = [{ id: engine.newID("part"), type: "step-start", ...(prune && { prune }) }]
+  const parts: PartBody[] = [
+    { id: engine.newID("part"), type: "step-start", ...(prune && { prune }) },
+    ...direct.map(({ part }) => part),
+  ]
   ops.push(...titleOps(run, prompts, now), { op: "message.append", sessionID, message, parts })
   const isMoved = ops[0]?.op === "history.move"
   const { version } = await run.writer.attempt(ops)
@@ -78,7 +86,7 @@ async function openWith(
   const position = isMoved ? await readAgain(run) : addPrompts(run, prompts, version)
   const open = new OpenMessage({ writer: run.writer, hub: engine.hub, position, message, parts })
   if (!isMoved) run.memo.add({ ...open.item(version), sealed: false })
-  return { open, user }
+  return { open, user, calls: direct.map(({ call }) => call) }
 }
 
 function addPrompts(run: Run, prompts: readonly Prompt[], version: number): number {

@@ -1,9 +1,24 @@
 import { type Grant, grantScope } from "../config/grants.ts"
 import { type PermissionReply, type PermissionRequest, StemmaError } from "../protocol/index.ts"
+import type { Store } from "../stores/store.ts"
 import { checkText, grantedOptions, replyAnswer, revokeOptions } from "./arguments.ts"
 import { checkPermissionID, checkSessionID } from "./check-argument.ts"
 import type { Coordinator } from "./coordinator.ts"
 import type { Engine } from "./engine.ts"
+
+/** The open questions of a session and of those below it, the root's first. */
+export async function openQuestions(store: Store, sessionID: string): Promise<PermissionRequest[]> {
+  return questionsOfTree(store, { rootID: sessionID, open: true })
+}
+
+async function questionsOfTree(
+  store: Store,
+  { rootID, ...which }: { rootID: string; open?: true },
+): Promise<PermissionRequest[]> {
+  const sessions = await store.tree(rootID)
+  const asked = await Promise.all(sessions.map(({ id }) => store.permissions({ sessionID: id, ...which })))
+  return asked.flat()
+}
 
 /** Questions to people and what they have allowed for good. */
 export class Permissions {
@@ -22,27 +37,32 @@ export class Permissions {
     return this.#engine.listeners.add()
   }
 
-  /** The open questions of a session. */
+  /** The open questions of a session and of those below it. */
   async open(sessionID: string): Promise<PermissionRequest[]> {
     checkSessionID(sessionID, "permissions.open")
-    return this.#engine.store.permissions({ sessionID, open: true })
+    return openQuestions(this.#engine.store, sessionID)
   }
 
-  /** Answers a question, whichever process asked it. `feedback` with a reject lets the run go on. */
+  /**
+   * Answers a question of a session, or of one below it, whichever process asked it. `feedback` with a reject lets the run go
+   * on.
+   */
   async reply(
-    sessionID: string,
+    rootID: string,
     permissionID: string,
     answer: { reply: PermissionReply; feedback?: string },
   ): Promise<void> {
     const { store, clock } = this.#engine
-    checkSessionID(sessionID, "permissions.reply")
+    checkSessionID(rootID, "permissions.reply")
     checkPermissionID(permissionID, "permissions.reply")
     const given = replyAnswer(answer)
-    const requests = await store.permissions({ sessionID })
-    const request = requests.find(({ id }) => id === permissionID)
+    const isIt = ({ id }: PermissionRequest) => id === permissionID
+    const request =
+      (await openQuestions(store, rootID)).find(isIt) ?? (await questionsOfTree(store, { rootID })).find(isIt)
     if (!request) {
-      throw new StemmaError("not_found", `Session ${sessionID} has no question ${permissionID}.`)
+      throw new StemmaError("not_found", `Session ${rootID} has no question ${permissionID}.`)
     }
+    const { sessionID } = request
     if (request.reply !== undefined) {
       throw new StemmaError(
         "conflict",

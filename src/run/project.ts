@@ -9,10 +9,12 @@ import type { Model } from "../models/model.ts"
 import { createModels, type Models } from "../models/registry.ts"
 import { builtInTools } from "../tools/index.ts"
 import { createSkillTool } from "../tools/skill.ts"
+import { createTaskTool } from "../tools/task.ts"
 import type { Tool } from "../tools/tool.ts"
 import { openWorkspace } from "../workspace/paths.ts"
 import { openSnapshots } from "../workspace/snapshots.ts"
 import type { Snapshots, Workspace } from "../workspace/workspace.ts"
+import { taskAgents } from "./task-agents.ts"
 
 export interface ProjectsOptions {
   dataDirectory: string
@@ -98,8 +100,11 @@ export class Project {
 
   #tools(loaded: LoadedConfig): ReadonlyMap<string, Tool> {
     const own = this.#options.tools ?? []
-    const all: Tool[] = [...builtInTools(), createSkillTool(() => loaded.skills), ...own]
-    return new Map(all.map((tool) => [tool.name, tool]))
+    const made = [createSkillTool(() => loaded.skills), createTaskTool(() => agents)]
+    const all: Tool[] = [...builtInTools(), ...made, ...own]
+    const tools = new Map(all.map((tool) => [tool.name, tool]))
+    const agents = taskAgents(loaded, [...tools.keys()])
+    return tools
   }
 }
 

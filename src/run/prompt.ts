@@ -5,10 +5,13 @@ import {
   type InboxItem,
   type ModelRef,
   type PartBody,
+  type PromptReferences,
   type Session,
   StemmaError,
+  type TextSpans,
   type UserBody,
 } from "../protocol/index.ts"
+import { referencesIn } from "../session/index.ts"
 import { storable } from "../stores/prepare.ts"
 import type { Store } from "../stores/store.ts"
 import type { Wanted } from "../tools/tool.ts"
@@ -38,6 +41,12 @@ export interface PromptOptions {
   /** Tools switched on or off for this message. */
   tools?: Record<string, boolean>
   variant?: string
+  /**
+   * Which references in the text are resolved: `@path`, `[[path]]`, `@agent` and `[[agent]]` are files and agents, and
+   * `` !`command` `` is the output of a command. Files and commands need the session's permission. `all` if absent; `files`
+   * leaves commands as text, `none` everything.
+   */
+  references?: "all" | "files" | "none"
 }
 
 /** The inbox item of a prompt. Parts and options are checked and nobody else's. */
@@ -46,6 +55,8 @@ export async function promptItem(options: {
   session: Session
   parts: readonly PromptPart[]
   prompt: PromptOptions
+  /** Where in the first part references stand that need no question. */
+  fixed?: TextSpans
 }): Promise<Prompt> {
   const { engine, session, prompt } = options
   const project = await engine.projects.get(session.directory)
@@ -67,10 +78,16 @@ export async function promptItem(options: {
     ...(prompt.tools && { tools: prompt.tools }),
     ...(prompt.variant !== undefined && { variant: prompt.variant }),
   }
-  const bare = options.parts.map((part) => ({ ...part, id: part.id ?? engine.newID("part") }))
+  const wanted = prompt.references ?? "all"
+  const bare = options.parts.map((part): PartBody => {
+    const id = part.id ?? engine.newID("part")
+    // What a task refers to is resolved where it is done.
+    return part.type === "subtask" && wanted !== "all" ? { ...part, id, references: wanted } : { ...part, id }
+  })
   const parts = bare.some(({ type }) => type === "file")
     ? await withFiles(bare, { engine, project, setup, session, agent, tools: prompt.tools })
     : bare
+  const references = referencesOf(parts, { wanted, fixed: options.fixed })
   return {
     id,
     sessionID: session.id,
@@ -79,7 +96,22 @@ export async function promptItem(options: {
     delivery: prompt.delivery ?? "steer",
     message,
     parts,
+    ...(references && { references }),
   }
+}
+
+/** Undefined if there are none, as for most prompts. */
+function referencesOf(
+  parts: readonly PartBody[],
+  { wanted, fixed }: { wanted: "all" | "files" | "none"; fixed: TextSpans | undefined },
+): PromptReferences | undefined {
+  if (wanted === "none") return undefined
+  const found = parts.filter(
+    (part) => part.type === "text" && !part.synthetic && !part.ignored && referencesIn(part.text).length > 0,
+  )
+  if (found.length === 0) return undefined
+  const listed = found.map(({ id }) => ({ partID: id, ...(fixed && id === parts[0]?.id && { fixed }) }))
+  return { commands: wanted === "all", parts: listed }
 }
 
 async function withFiles(
@@ -181,7 +213,9 @@ async function isAnswered(store: Store, { message, position }: HistoryItem): Pro
 
 function isSameWords(known: HistoryItem | InboxItem, item: Prompt): boolean {
   if (!("message" in known) || known.message.role !== "user") return false
-  return wordsOf(known.message, known.parts) === wordsOf(item.message, item.parts)
+  // What references became when the prompt was taken comes after what was sent.
+  const sent = item.references ? known.parts.slice(0, item.parts.length) : known.parts
+  return wordsOf(known.message, sent) === wordsOf(item.message, item.parts)
 }
 
 function wordsOf(message: UserBody, parts: readonly PartBody[]): string {

@@ -7,6 +7,7 @@ import {
   type UserBody,
 } from "../protocol/index.ts"
 import { interruptTool } from "../session/index.ts"
+import type { Op } from "../stores/commit.ts"
 import { compactionBefore, isFailedCompaction, promptBefore, setCompacting } from "./compaction-message.ts"
 import { OpenMessage } from "./open-message.ts"
 import { Closing, type Run } from "./run.ts"
@@ -14,8 +15,9 @@ import { finishStep, type Next, sealFailed } from "./step.ts"
 import { listGrants, planStep, type Step } from "./step-plan.ts"
 import type { Call } from "./tool-calls.ts"
 
-/** So often a run that was cut off is gone on with. */
+/** So often in a row a run that was cut off is gone on with, and so often in one turn. */
 export const recoveriesMax = 3
+const recoveriesOfTurnMax = 30
 
 /**
  * Repairs what a writer that died left open, so that the history reads as a valid conversation, and says whether the run
@@ -30,7 +32,8 @@ export async function recoverRun(run: Run, options?: { mayGoOn?: boolean }): Pro
   run.isReady = true
   const { wasAborted } = await run.takeOldAborts()
   const wants = options?.mayGoOn ?? run.engine.recover
-  const mayGoOn = wants && !wasAborted && interruptions(run) < recoveriesMax
+  const { inRow, all } = interruptions(run)
+  const mayGoOn = wants && !wasAborted && inRow < recoveriesMax && all < recoveriesOfTurnMax
   run.beginTurn()
   // With nothing left to go on with, an abort is about the prompt that comes next.
   run.isInTurn = run.memo.last?.sealed === false || (mayGoOn && isUnfinishedEnd(run.memo.items))
@@ -137,15 +140,18 @@ async function resume(run: Run, open: OpenMessage, user: UserBody): Promise<Next
     plan = await planStep(run, { open, user, grants: listGrants(run) })
     const now = run.engine.clock.now()
     const calls: Call[] = []
-    // Counts as an interruption, lest a call that kills its process is run for ever.
-    const ops = [open.putOp(retryPart(run, now))]
+    const ops: Op[] = []
     for (const part of [...open.parts]) {
       if (part.type !== "tool" || isSettled(part.state)) continue
       const isSafe = part.state.status === "pending" || plan.tools.get(part.tool)?.replay === "safe"
       if (isSafe) calls.push(callOf(part))
       else ops.push(open.putOp({ ...part, state: interruptTool(part.state, now) }))
     }
-    await run.writer.commit(ops)
+    // Counts as an interruption, lest a call that kills its process is run for ever. Whoever a task was given to counts them.
+    if (calls.some(({ tool }) => !plan?.tools.get(tool)?.delegates) || ops.length > 0) {
+      ops.push(open.putOp(retryPart(run, now)))
+    }
+    if (ops.length > 0) await run.writer.commit(ops)
     run.tellAsking()
     if (calls.length > 0) return await finishStep(plan, calls)
     return await finishStep({ ...plan, snapshot: () => snapshotOf(open) }, [])
@@ -158,7 +164,7 @@ function retryPart(run: Run, nowMs: number): PartBody {
   return {
     id: run.engine.newID("part"),
     type: "retry",
-    attempt: interruptions(run) + 1,
+    attempt: interruptions(run).all + 1,
     error: { name: "InterruptedError", data: { message: ended().message } },
     time: { created: nowMs },
   }
@@ -181,18 +187,21 @@ function reopened(run: Run, item: HistoryItem): OpenMessage {
   })
 }
 
-/** How often the answer to the last prompt was cut off. */
-function interruptions(run: Run): number {
-  let count = 0
+/** How often the answer to the last prompt was cut off, in all and since the last step that was not. */
+function interruptions(run: Run): { all: number; inRow: number } {
+  let all = 0
+  let inRow: number | undefined
   const { items } = run.memo
   for (let index = items.length - 1; index >= 0; index--) {
-    const { message, parts } = items[index]!
+    const { message, parts, sealed } = items[index]!
     if (compactionBefore(items, index)) continue
     if (message.role !== "assistant") break
-    if (message.finish === "interrupted") count++
-    for (const part of parts) if (part.type === "retry" && part.error.name === "InterruptedError") count++
+    const retries = parts.filter((part) => part.type === "retry" && part.error.name === "InterruptedError")
+    const count = retries.length + (message.finish === "interrupted" ? 1 : 0)
+    if (count === 0 && sealed) inRow ??= all
+    all += count
   }
-  return count
+  return { all, inRow: inRow ?? all }
 }
 
 function withoutSession(message: AssistantBody & { sessionID?: string }): AssistantBody {

@@ -7,6 +7,7 @@ import type { HistoryMemo } from "./history-memo.ts"
 import type { LeaseKeeper } from "./lease-keeper.ts"
 import type { Project, Setup } from "./project.ts"
 import type { ReadMemory } from "./read-memory.ts"
+import type { Team } from "./team.ts"
 import { RunWriter } from "./writer.ts"
 
 /** The reason with which a run is cut off because its process closes: it is sealed as interrupted, not as aborted. */
@@ -30,6 +31,8 @@ export class Run {
   readonly memo: HistoryMemo
   readonly approvals: Approvals
   readonly reads: ReadMemory
+  /** The other sessions. */
+  readonly team: Team
   /** The row as it was last read; fields that this run changes are kept up to date. */
   session: Session
   /** The row was read a moment ago, with the claim, and nobody has asked for the rules in it yet. */
@@ -70,9 +73,12 @@ export class Run {
     lease: LeaseKeeper
     memo: HistoryMemo
     reads: ReadMemory
+    team: Team
     /** Called when a turn is over, with all items of it and those before. */
     onAnswered?: (items: readonly HistoryItem[]) => void
     onRefused?: (promptID: string, error: unknown) => void
+    /** Called when a person has allowed something for good. */
+    onGranted?: () => void
     isUntouched?: boolean
     /** Called when the run has nothing to do but to wait for its model. */
     onAsking?: (() => void) | undefined
@@ -87,8 +93,15 @@ export class Run {
     this.session = options.session
     this.memo = options.memo
     this.reads = options.reads
+    this.team = options.team
     this.writer = new RunWriter(engine.store, options.lease)
-    this.approvals = new Approvals({ engine, writer: this.writer, project, setup: () => project.setup() })
+    this.approvals = new Approvals({
+      engine,
+      writer: this.writer,
+      project,
+      setup: () => project.setup(),
+      onGranted: options.onGranted,
+    })
   }
 
   get sessionID(): string {
@@ -161,6 +174,11 @@ export class Run {
       if (!this.isReady) return
       for (const item of await this.engine.store.inbox(this.sessionID)) await this.#handle(item)
     })
+  }
+
+  /** Settles the questions that a person's answer to another session has allowed. */
+  async recheckQuestions(): Promise<void> {
+    if (this.approvals.isWaiting) await this.#oneByOne(() => this.approvals.recheck())
   }
 
   /** Takes the aborts that came before the first prompt: they were meant for what was there before this run. */

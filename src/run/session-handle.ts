@@ -18,15 +18,18 @@ import {
   transcriptOptions,
 } from "./arguments.ts"
 import { readNow } from "./check-argument.ts"
+import { commandInput, commandPrompt } from "./command-prompt.ts"
 import { type ContextReport, contextReport } from "./context-report.ts"
 import type { Coordinator } from "./coordinator.ts"
 import type { Engine } from "./engine.ts"
 import { appendInput, promptInput, promptOptions } from "./message-arguments.ts"
-import { admitPrompt, type PromptOptions, type PromptPart, promptItem } from "./prompt.ts"
+import { openQuestions } from "./permissions.ts"
+import { type PromptOptions, type PromptPart, promptItem } from "./prompt.ts"
 import { PromptRun } from "./prompt-run.ts"
 import { type SessionUsage, sessionUsage } from "./session-usage.ts"
+import type { Prompt } from "./step.ts"
 import { offeredAgent } from "./step-plan.ts"
-import { findAnswer, findMessage } from "./waiters.ts"
+import { findMessage } from "./waiters.ts"
 
 const instructionsMax = 10_000
 
@@ -74,32 +77,42 @@ export class SessionHandle {
    * prompt survives whatever happens to this process.
    */
   prompt(input: string | readonly PromptPart[], options: PromptOptions = {}): PromptRun {
-    const { store, hub } = this.#engine
     const given = readNow(() => ({ parts: promptInput(input), prompt: promptOptions(options) }))
     const prompt = this.#coordinator.accept(async () =>
       promptItem({ ...given(), engine: this.#engine, session: await this.info() }),
     )
+    return this.#send(prompt, () => given().prompt)
+  }
+
+  #send(prompt: Promise<Prompt>, options: () => PromptOptions): PromptRun {
+    const { hub } = this.#engine
+    const { team } = this.#coordinator
     let isDuplicate = false
     return new PromptRun({
       messageID: prompt.then(({ id }) => id),
-      subscribe: () => hub.subscribe({ scope: { sessionID: this.id } }),
+      subscribe: () => hub.subscribe({ scope: { sessionID: this.id }, questions: true }),
       admit: async () => {
         const item = await prompt
-        const isNamed = given().prompt.messageID !== undefined
-        isDuplicate = (await admitPrompt(store, item, { isNamed })).isDuplicate
+        const isNamed = options().messageID !== undefined
+        isDuplicate = (await team.admit(item, { isNamed })).isDuplicate
       },
-      answer: async () => {
-        const { id } = await prompt
-        const known = isDuplicate ? await findAnswer(store, this.id, id) : undefined
-        if (known) return { item: known, isOld: true }
-        // Perhaps somebody goes on with it, perhaps it stays as it is.
-        const cutOff = isDuplicate ? await findAnswer(store, this.id, id, { isOver: true }) : undefined
-        const answer = this.#coordinator.waiters.add(this.id, id)
-        this.#coordinator.wake(this.id)
-        const item = await answer
-        return { item, isOld: item.message.id === cutOff?.message.id }
-      },
+      answer: async () => team.answer(await prompt, { isDuplicate }),
     })
+  }
+
+  /**
+   * Sends what a command of the config makes of these arguments. Where the command is a task, it is done in a session below
+   * this one and the run goes on with its result.
+   */
+  command(name: string, args = "", options: PromptOptions = {}): PromptRun {
+    const given = readNow(() => commandInput({ name, args, options }))
+    const prompt = this.#coordinator.accept(async () => {
+      const input = given()
+      const session = await this.info()
+      const setup = await (await this.#engine.projects.get(session.directory)).setup()
+      return promptItem({ engine: this.#engine, session, ...commandPrompt(setup, input) })
+    })
+    return this.#send(prompt, () => given().prompt)
   }
 
   /** Adds a message without asking a model: an import, something to know beforehand, a tool's result. */
@@ -108,18 +121,10 @@ export class SessionHandle {
     return this.#coordinator.exclusive(this.id, (run) => appendMessage(run, given))
   }
 
-  /** Stops what runs, here or in another process. Does nothing if nothing runs. */
+  /** Stops what runs in it and below it, here or in another process. Does nothing if nothing runs. */
   async abort(reason = "The run was aborted."): Promise<void> {
     checkText(reason, { call: "session.abort", name: "reason" })
-    if (this.#coordinator.abort(this.id, reason)) return
-    const { store, clock, newID } = this.#engine
-    // In this order: a prompt that is taken in between is seen twice rather than never.
-    const isWaiting = (await store.inbox(this.id)).some(({ type }) => type === "prompt" || type === "compact")
-    const { items } = await store.history(this.id, { limit: 1 })
-    const isOpen = items[0] !== undefined && !items[0].sealed
-    const isCompacting = (await this.info()).time.compacting !== undefined
-    if (!isOpen && !isWaiting && !isCompacting) return
-    await store.admit({ id: newID("part"), sessionID: this.id, type: "abort", time: clock.now(), reason })
+    await this.#coordinator.team.abortTree(this.id, reason)
   }
 
   /** The history, oldest first; what a revert hides is left out. `last` takes only so many messages. */
@@ -207,15 +212,17 @@ export class SessionHandle {
     return this.#engine.store.todos(this.id)
   }
 
-  /** Questions that wait for a person. */
+  /** Questions that wait for a person, also those of the sessions below it: `path` says whose. */
   async questions(): Promise<PermissionRequest[]> {
-    return this.#engine.store.permissions({ sessionID: this.id, open: true })
+    return openQuestions(this.#engine.store, this.id)
   }
 
-  /** Events of this session from now on. */
+  /** Events of this session from now on, and questions of those below it. */
   events(options: { signal?: AbortSignal } = {}): AsyncIterableIterator<StemmaEvent, undefined> {
     const { signal } = sessionEventsOptions(options)
     const scope = { sessionID: this.id }
-    return new EventIterator(() => this.#engine.hub.subscribe({ scope, ...(signal && { signal }) }))
+    return new EventIterator(() =>
+      this.#engine.hub.subscribe({ scope, questions: true, ...(signal && { signal }) }),
+    )
   }
 }

@@ -25,7 +25,9 @@ import {
   currentOptions,
   forkOptions,
   listQuery,
+  type RetentionOptions,
   resetOptions,
+  retentionOptions,
   revertMark,
   searchQuery,
   type UpdateOptions,
@@ -35,6 +37,7 @@ import { checkSessionID } from "./check-argument.ts"
 import type { Coordinator } from "./coordinator.ts"
 import type { Engine } from "./engine.ts"
 import { modelRef } from "./prompt.ts"
+import { applyRetention, type Expired } from "./retention.ts"
 import { clearRevert, markRevert, type Reverted } from "./revert.ts"
 import { SessionHandle } from "./session-handle.ts"
 import { offeredAgent } from "./step-plan.ts"
@@ -44,6 +47,8 @@ export interface SessionStatistics extends Statistics {
   cost: number
   tokens: Tokens
 }
+
+const patchesPerCommit = 500
 
 /** The sessions of a store: made, found, changed and removed. */
 export class Sessions {
@@ -119,6 +124,16 @@ export class Sessions {
     return this.#engine.store.sessions({ ...childrenQuery(query), parentID })
   }
 
+  /** The session and everything below it, parents before their children. */
+  async tree(rootID: string): Promise<Session[]> {
+    return this.#engine.store.tree(checkSessionID(rootID, "sessions.tree"))
+  }
+
+  /** The sessions above it, its parent first. */
+  async parents(id: string): Promise<Session[]> {
+    return this.#engine.store.parents(checkSessionID(id, "sessions.parents"))
+  }
+
   /** Sets single fields; `null` removes one. */
   async update(id: string, fields: UpdateOptions): Promise<Session> {
     checkSessionID(id, "sessions.update")
@@ -179,18 +194,41 @@ export class Sessions {
     return this.#coordinator.exclusive(id, clearRevert)
   }
 
-  /** Puts it away; `archived: false` brings it back. */
+  /** Puts it away with everything below it; `archived: false` brings all of it back. */
   async archive(id: string, options: { archived?: boolean } = {}): Promise<Session> {
+    const { store, clock } = this.#engine
     checkSessionID(id, "sessions.archive")
-    const archived = archiveOptions(options).archived === false ? null : this.#engine.clock.now()
-    return this.#patch(id, { time: { archived } })
+    const archived = archiveOptions(options).archived === false ? null : clock.now()
+    const tree = await store.tree(id)
+    for (let at = 0; at < tree.length; at += patchesPerCommit) {
+      const some = tree.slice(at, at + patchesPerCommit)
+      await store.commit({
+        ops: some.map((one) => ({ op: "session.patch", sessionID: one.id, set: { time: { archived } } })),
+      })
+    }
+    return store.session(id)
   }
 
-  /** Aborts what runs and removes the session with its children. Says what stays because forks share it. */
+  /** Aborts what runs and removes the session with everything below it. Says what stays because forks share it. */
   async remove(id: string): Promise<Removal> {
+    const { store } = this.#engine
     checkSessionID(id, "sessions.remove")
-    this.#coordinator.abort(id, "The session was removed.")
-    return this.#engine.store.remove(id)
+    for (const one of await store.tree(id)) this.#coordinator.abort(one.id, "The session was removed.")
+    return store.remove(id)
+  }
+
+  /**
+   * Removes what the config's `retention` says is old enough: children, and archived sessions with what is below them.
+   * `dryRun` only says what that would be.
+   */
+  async applyRetention(options: RetentionOptions = {}): Promise<Expired[]> {
+    const { directory = this.#directory, dryRun = false } = retentionOptions(options)
+    return applyRetention({
+      engine: this.#engine,
+      team: this.#coordinator.team,
+      directory,
+      isDryRun: dryRun,
+    })
   }
 
   async search(query: string | SearchQuery): Promise<SearchPage> {

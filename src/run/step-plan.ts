@@ -45,17 +45,17 @@ export async function planStep(
     run.isRowFresh = false
     return run.session
   }
-  const judgeBy = async (known: Promise<readonly Grant[]>) =>
+  const judgeBy = async (known: Promise<readonly Grant[]>, now: Setup) =>
     loadJudge({
       store: run.engine.store,
       projects: run.engine.projects,
-      setup,
+      setup: now,
       session: await session(),
-      agent,
+      agent: now.loaded.agents.get(agent.name) ?? agent,
       tools: user.tools,
       grants: await known,
     })
-  const atStart = await judgeBy(grants)
+  const atStart = await judgeBy(grants, setup)
   const isPlain = atStart.isPlain && user.tools === undefined
   const { tools, offered } = await offeredTools({ setup, agent, judge: atStart, isPlain })
   run.offered = offered
@@ -70,7 +70,7 @@ export async function planStep(
     tools,
     offered,
     isLastStep: run.steps >= stepsMax,
-    judge: () => judgeBy(listGrants(run)),
+    judge: async () => judgeBy(listGrants(run), await run.setup()),
     decide: (wanted, tool) => atStart.decide(wanted, tool).action,
     ...snapshotOnce(run, open),
   }

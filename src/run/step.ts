@@ -17,6 +17,7 @@ import { afterOverflow } from "./make-room.ts"
 import type { OpenMessage } from "./open-message.ts"
 import { openStep } from "./open-step.ts"
 import { Aborted, Closing, type Run } from "./run.ts"
+import { sessionUsage } from "./session-usage.ts"
 import { listGrants, planStep, type Step } from "./step-plan.ts"
 import { type Call, runToolCalls } from "./tool-calls.ts"
 
@@ -34,14 +35,20 @@ export async function step(run: Run, prompts: readonly Prompt[]): Promise<Next> 
   const grants = listGrants(run)
   const opened = await openStep(run, prompts)
   if (!opened) return "idle"
-  const { open, user } = opened
+  const { open, user, calls: given } = opened
   run.steps++
+  if (prompts.some(({ references }) => references)) await run.approvals.dropInherited()
   // An abort that came right behind the prompt is meant for it.
   if (prompts.length > 0) run.handleInbox().catch(() => {})
   let plan: Step | undefined
   try {
     run.signal.throwIfAborted()
     plan = await planStep(run, { open, user, grants })
+    if (given.length > 0) {
+      // Whoever it is given to must be able to begin.
+      run.tellAsking()
+      return await finishStep(plan, given)
+    }
     await checkBudget(plan)
     const asked = await askWithin(plan)
     if (!asked) return "continue"
@@ -150,6 +157,12 @@ export async function sealFailed(
   const { open, error } = failed
   open.stop()
   if (run.writer.signal.aborted) throw run.writer.signal.reason
+  if (run.isClosing && (await hasTasks(run, open))) {
+    // Left as a crash would leave it: the tasks go on below, and whoever opens the session next waits for them.
+    await run.writer.commit(open.flushOps())
+    run.memo.replaceLast({ ...open.item(run.memo.last!.version), sealed: false })
+    return "idle"
+  }
   const reason = run.signal.aborted ? run.signal.reason : error
   const { finish, text } = endOf(reason)
   const redact = await run.setup().then(
@@ -174,6 +187,14 @@ export async function sealFailed(
   const { version } = await run.writer.commit(ops)
   run.memo.replaceLast(open.item(version))
   return "idle"
+}
+
+/** Whether calls of the message are at work in other sessions. */
+async function hasTasks(run: Run, open: OpenMessage): Promise<boolean> {
+  const { tools } = await run.setup()
+  return open.parts.some(
+    (part) => part.type === "tool" && part.state.status === "running" && tools.get(part.tool)?.delegates,
+  )
 }
 
 function closePartOps(open: OpenMessage, part: PartBody, end: { text: string; nowMs: number }): Op[] {
@@ -240,13 +261,12 @@ class BudgetRefused extends Error {
 
 async function checkBudget(plan: Step): Promise<void> {
   const { run, setup } = plan
-  const budget = run.session.budget ?? setup.loaded.config.budget
-  if (budget === undefined || run.isOverBudget) return
-  // Others may have spent of it too.
-  const { cost } = await run.engine.store.session(run.sessionID)
-  if (cost < budget) return
+  const spent = run.isOverBudget ? undefined : await overspent(run, setup.loaded.config.budget)
+  if (!spent) return
+  const { cost, budget } = spent
   run.tellAsking()
-  const said = `The session has cost $${cost} and its budget is $${budget}`
+  const whose = spent.sessionID === run.sessionID ? "The session" : `The session ${spent.sessionID} above it`
+  const said = `${whose} has cost $${cost} and its budget is $${budget}`
   try {
     await run.approvals.ask({
       wanted: { permission: "budget", patterns: [String(budget)], floor: "ask", metadata: { cost, budget } },
@@ -259,6 +279,21 @@ async function checkBudget(plan: Step): Promise<void> {
     if (error instanceof PermissionRefused) throw new BudgetRefused(`${said}: raise the budget to go on.`)
     throw error
   }
+}
+
+/** The first session, from this one upwards, that has cost its budget with all below it. */
+async function overspent(
+  run: Run,
+  budgetOfConfig: number | undefined,
+): Promise<{ sessionID: string; cost: number; budget: number } | undefined> {
+  const { store } = run.engine
+  const above = run.session.parentID === undefined ? [] : await store.parents(run.sessionID)
+  for (const { id, budget = budgetOfConfig } of [run.session, ...above]) {
+    if (budget === undefined) continue
+    const { cost } = (await sessionUsage(store, id)).tree
+    if (cost >= budget) return { sessionID: id, cost, budget }
+  }
+  return undefined
 }
 
 /** Undefined if a person lets it go on. */

@@ -8,8 +8,10 @@ import { callContext, shown } from "./call-context.ts"
 import { callInput } from "./call-input.ts"
 import { errorText } from "./error-text.ts"
 import { withGrace } from "./grace.ts"
+import type { Judge } from "./judge.ts"
 import { Aborted, Closing } from "./run.ts"
 import type { Step } from "./step-plan.ts"
+import { mayUse } from "./toolbox.ts"
 
 /** A call as the model wrote it. */
 export interface Call {
@@ -88,7 +90,7 @@ async function runCall(step: Step, call: Call): Promise<{ endsRun: boolean }> {
     await fail(parsed.error, parsed.input)
     return { endsRun: false }
   }
-  const progress: Progress = {}
+  const progress = progressOf(open.tool(call.partID).state)
   try {
     const result = await execute(step, {
       call,
@@ -102,6 +104,8 @@ async function runCall(step: Step, call: Call): Promise<{ endsRun: boolean }> {
     return { endsRun: false }
   } catch (error) {
     if (run.writer.signal.aborted) throw run.writer.signal.reason
+    // Whoever goes on with this step goes on with the task.
+    if (run.isClosing && parsed.tool.delegates) throw error
     await fail(failureText(error, run.signal), parsed.input, progress.metadata)
     return { endsRun: error instanceof PermissionRefused && error.endsRun }
   }
@@ -110,6 +114,13 @@ async function runCall(step: Step, call: Call): Promise<{ endsRun: boolean }> {
 export interface Progress {
   title?: string
   metadata?: JsonObject
+}
+
+/** What a call had shown when it was cut off: it goes on from there. */
+function progressOf(state: ToolState): Progress {
+  if (state.status !== "running") return {}
+  const { title, metadata } = state
+  return { ...(title !== undefined && { title }), ...(metadata && { metadata }) }
 }
 
 export interface Execution {
@@ -127,10 +138,14 @@ async function execute(step: Step, execution: Execution): Promise<ToolResult> {
   const signal = run.signal
   signal.throwIfAborted()
   const where = { name: tool.name, messageID: open.message.id, callID: call.callID }
-  const ask = (wanted: Wanted) => run.approvals.ask({ wanted, judge: step.judge, tool: where, signal })
+  // The model may have thought for long: what was forbidden meanwhile is forbidden to this call.
+  const judge = await step.judge()
+  if (!mayUse(tool.name, judge)) throw new PermissionRefused(`Not allowed: ${tool.name} is switched off now.`)
+  const ask = (wanted: Wanted, known?: Judge) =>
+    run.approvals.ask({ wanted, judge: step.judge, tool: where, signal, ...(known && { known }) })
   const shared = {
     agent: step.agent.name,
-    decide: (wanted: Wanted) => step.decide(wanted, tool.name),
+    decide: (wanted: Wanted) => judge.decide(wanted, tool.name).action,
     sessionID: run.sessionID,
     workspace: run.project.workspace,
     signal,
@@ -138,10 +153,10 @@ async function execute(step: Step, execution: Execution): Promise<ToolResult> {
   }
   const { toolGraceMs } = run.engine.timing
   const wishes = await withGrace((async () => tool.wants(value, shared))(), signal, toolGraceMs)
-  for (const wanted of wishes) await ask(wanted)
+  for (const [index, wanted] of wishes.entries()) await ask(wanted, index === 0 ? judge : undefined)
   if (await withGrace(mayWrite(tool, value), signal, toolGraceMs)) await step.snapshotBefore()
   signal.throwIfAborted()
-  const { context, end, running } = callContext(step, { ...execution, shared, ask })
+  const { context, end, running } = callContext(step, { ...execution, shared, ask: (wanted) => ask(wanted) })
   await run.writer.commit([...open.flushOps(), open.putOp(running())])
   try {
     return await withGrace((async () => tool.execute(value, context))(), signal, toolGraceMs)

@@ -2,7 +2,7 @@ import { z } from "zod"
 import type { Agent } from "../config/agent.ts"
 import type { ModelTool } from "../models/model.ts"
 import type { JsonObject } from "../protocol/index.ts"
-import { isWhollyDenied, matchWildcard } from "../session/index.ts"
+import { isWhollyDenied, matchWildcard, type PermitLevel } from "../session/index.ts"
 import type { DescribeContext, Tool } from "../tools/tool.ts"
 import type { Judge } from "./judge.ts"
 import type { Setup } from "./project.ts"
@@ -47,16 +47,16 @@ interface Offer {
 function hasOwnDescriptions(setup: Setup): boolean {
   return setup.tools
     .values()
-    .some(({ name, description }) => typeof description === "function" && name !== "skill")
+    .some(({ name, description }) => typeof description === "function" && name !== "skill" && name !== "task")
 }
 
 /** By agent, as long as the config stays the same. */
 const offers = new WeakMap<Setup, Map<string, Promise<Offer>>>()
 
 async function offer({ setup, agent, judge }: OfferOptions): Promise<Offer> {
-  const { rulesets, tools: switches = {} } = judge.own
+  const mayDelegate = judge.depth < setup.loaded.config.task.depth
   const chosen = [...setup.tools.values()].filter(
-    (tool) => isOn(tool.name, switches) && !isWhollyDenied(permissionOf[tool.name] ?? tool.name, ...rulesets),
+    (tool) => mayUse(tool.name, judge) && (mayDelegate || !tool.delegates),
   )
   const context = {
     agent: agent.name,
@@ -93,6 +93,16 @@ async function describe(tool: Tool, context: DescribeContext): Promise<string | 
   } finally {
     clearTimeout(timer)
   }
+}
+
+/** Whether a session has a tool: it has none that a session above it has not. */
+export function mayUse(tool: string, { levels }: Judge): boolean {
+  return levels.every((level) => isUsable(tool, level))
+}
+
+/** Whether an agent with these rules has a tool: it is not switched off, and some of what it does is permitted. */
+export function isUsable(tool: string, { rulesets, tools: switches = {} }: PermitLevel): boolean {
+  return isOn(tool, switches) && !isWhollyDenied(permissionOf[tool] ?? tool, ...rulesets)
 }
 
 function isOn(tool: string, switches: Record<string, boolean>): boolean {

@@ -129,6 +129,8 @@ export const everyPart: Part[] = [
     description: "secret",
     agent: "explore",
     command: "secret",
+    fixed: [{ start: 0, end: 6 }],
+    references: "files",
   }),
   part("compaction", "prt_compaction", {
     auto: true,

@@ -31,6 +31,8 @@ export interface SubscribeOptions {
   signal?: AbortSignal
   /** How many frames may wait before the subscriber counts as too slow; 10,000 if absent. */
   bufferMax?: number
+  /** With the scope of one session: also the questions of sessions below it that run in this process, as they are asked. */
+  questions?: boolean
 }
 
 /** Frames for one listener. To be iterated once, in one of the two ways; leaving the loop closes it. */

@@ -36,6 +36,8 @@ export interface Hub extends AsyncDisposable {
    * before. `idle` gives `session.idle` too.
    */
   setStatus(sessionID: string, status: SessionStatus): void
+  /** Tells those who listen to a session above, and asked for questions, of one below it. */
+  question(path: readonly string[], event: StemmaEvent): void
   /** Idle if nothing was said. */
   status(sessionID: string): SessionStatus
   /** Those that are not idle. */
@@ -57,6 +59,8 @@ class StoreHub implements Hub {
   readonly #statuses = new Map<string, SessionStatus>()
   /** Everybody who has not left, live or not yet. */
   readonly #subscribers = new Set<Subscriber>()
+  /** Those of them who want to hear of questions below. */
+  readonly #questioners = new Set<Subscriber>()
   #live: LiveStore | undefined
   #closed = false
 
@@ -76,6 +80,7 @@ class StoreHub implements Hub {
       onClose: () => {
         signal?.removeEventListener("abort", abort)
         this.#subscribers.delete(subscriber)
+        this.#questioners.delete(subscriber)
         this.#live?.remove(subscriber)
       },
     })
@@ -83,6 +88,7 @@ class StoreHub implements Hub {
     else if (signal?.aborted) subscriber.close()
     else {
       this.#subscribers.add(subscriber)
+      if (options.questions) this.#questioners.add(subscriber)
       signal?.addEventListener("abort", abort, { once: true })
       this.#open(subscriber, options).catch((error) => subscriber.end(toStemmaError(error)))
     }
@@ -100,6 +106,13 @@ class StoreHub implements Hub {
     const events: StemmaEvent[] = [{ type: "session.status", properties: { sessionID, status } }]
     if (status.type === "idle") events.push({ type: "session.idle", properties: { sessionID } })
     this.#live?.tellAfter(sessionID, events)
+  }
+
+  question(path: readonly string[], event: StemmaEvent): void {
+    for (const subscriber of this.#questioners) {
+      const { scope } = subscriber
+      if (scope && "sessionID" in scope && path.includes(scope.sessionID)) subscriber.push({ event })
+    }
   }
 
   status(sessionID: string): SessionStatus {

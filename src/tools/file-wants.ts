@@ -55,7 +55,7 @@ export function searchWants(place: Place): Wanted[] {
   return [external(place, pattern)]
 }
 
-function externalWants(place: Place): Wanted[] {
+export function externalWants(place: Place): Wanted[] {
   return place.external ? [external(place, place.directoryPattern)] : []
 }
 

@@ -10,6 +10,8 @@ export interface Tool<Input = unknown> {
   readonly input: z.ZodType<Input>
   /** Whether recovery may run a call again that was cut off. `never` for whatever has an effect. */
   readonly replay: "safe" | "never"
+  /** True if the work is done by another session, which guards itself against being cut off again and again. */
+  readonly delegates?: boolean
   /** True if it may change files, or this call may: a snapshot is taken before it. */
   readonly writes: boolean | Judgement<Input>["ofInput"]
   /**
@@ -74,6 +76,46 @@ export interface ToolContext extends WantsContext {
     get(hash: string): Promise<Uint8Array>
   }
   history: SessionHistory
+  /**
+   * Gives a task to another agent, in a session below this one, and waits for its answer. The call's part names that session
+   * before it begins. Called again for the same call, after a crash, it goes on with the same session.
+   */
+  delegate(task: Task): Promise<TaskDone>
+}
+
+/** An agent that tasks can be given to. */
+export interface TaskAgent {
+  name: string
+  description?: string
+  /** The names of the tools that it has. */
+  tools: readonly string[]
+  /** Whether it may change files. */
+  writes: boolean
+}
+
+export interface Task {
+  agent: string
+  /** A few words. */
+  description: string
+  prompt: string
+  /** A session below this one to go on with. Any other is as good as none. */
+  sessionID?: string
+  /** The command that led to it. */
+  command?: string
+}
+
+export interface TaskDone {
+  sessionID: string
+  /** The last text that the agent wrote. */
+  text: string
+  /** The calls that it made for this task. */
+  summary: TaskCall[]
+}
+
+export interface TaskCall {
+  id: string
+  tool: string
+  state: { status: string; title?: string }
 }
 
 export interface ToolResult {

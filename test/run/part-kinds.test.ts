@@ -33,6 +33,7 @@ test("each kind of part is written by the path that the page names", async () =>
   await using scene = await runScene({
     git: true,
     script: [
+      { text: "The task is done." },
       { error: { kind: "server", message: "Try again." } },
       {
         reasoning: "I think.",

@@ -39,7 +39,7 @@ const fields: Record<PartType, readonly string[]> = {
   tool: ["callID", "tool", "state", "metadata"],
   file: ["mime", "url", "filename", "source"],
   agent: ["name", "source"],
-  subtask: ["prompt", "description", "agent", "model", "command"],
+  subtask: ["prompt", "description", "agent", "model", "command", "fixed", "references"],
   retry: ["attempt", "error", "time"],
   "step-start": ["snapshot", "prune"],
   "step-finish": ["reason", "cost", "tokens", "snapshot"],

@@ -1,0 +1,57 @@
+import { Buffer } from "node:buffer"
+import { cleanText } from "../session/index.ts"
+import { limitOutput, pointerNotice } from "../tools/output.ts"
+import type { ToolContext, Wanted } from "../tools/tool.ts"
+import { withGrace } from "./grace.ts"
+import type { Resolving } from "./prompt-references.ts"
+import { sessionHistory } from "./session-history.ts"
+import { mayUse } from "./toolbox.ts"
+
+/** What a command of a prompt prints, run as the bash tool would run it in this session. */
+export async function commandOutput(command: string, resolving: Resolving): Promise<string> {
+  const { run, setup, ask, judge, agent, prompt } = resolving
+  const tool = setup.tools.get("bash")
+  if (!tool) throw new Error("There is no bash tool here.")
+  const value: unknown = tool.input.parse({ command })
+  const now = await judge()
+  const { store } = run.engine
+  const wants = {
+    agent: agent.name,
+    decide: (wanted: Wanted) => now.decide(wanted, tool.name).action,
+    sessionID: run.sessionID,
+    workspace: run.project.workspace,
+    signal: run.signal,
+    reads: run.reads,
+  }
+  for (const wanted of await tool.wants(value, wants)) await ask(wanted, tool.name)
+  if (!mayUse(tool.name, await judge())) throw new Error("Commands are switched off here.")
+  const context: ToolContext = {
+    ...wants,
+    messageID: prompt.id,
+    callID: "reference",
+    progress() {},
+    print() {},
+    ask: (wanted) => ask(wanted, tool.name),
+    environment: setup.environment,
+    todos: { read: () => store.todos(run.sessionID), write: async () => {} },
+    blobs: { put: (bytes) => store.blobs.put(bytes), get: (hash) => store.blobs.get(hash) },
+    history: sessionHistory({
+      store,
+      sessionID: run.sessionID,
+      signal: run.signal,
+      redact: setup.redact,
+      shown: () => ({}),
+    }),
+    async delegate() {
+      throw new Error("A reference gives no tasks.")
+    },
+  }
+  run.signal.throwIfAborted()
+  const { toolGraceMs } = run.engine.timing
+  const { output } = await withGrace((async () => tool.execute(value, context))(), run.signal, toolGraceMs)
+  const whole = cleanText(setup.redact(output))
+  const limited = limitOutput(whole)
+  if (!limited.cut) return limited.output
+  const hash = await store.blobs.put(Buffer.from(whole))
+  return `${limited.output}${pointerNotice({ hash, lines: limited.lines, bytes: limited.bytes })}`
+}
