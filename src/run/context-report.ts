@@ -76,7 +76,7 @@ export async function contextReport(engine: Engine, session: Session): Promise<C
   const grants = await project.grants.list(grantScope(place))
   const { store, projects } = engine
   const judge = await loadJudge({ store, projects, setup, session, agent, tools: undefined, grants })
-  const { offered } = await offeredTools({ setup, agent, judge, isPlain: judge.isPlain })
+  const { offered } = await offeredTools({ setup, agent, judge })
   const nowMs = engine.clock.now()
   const user: UserBody = { id: "", role: "user", time: { created: nowMs }, agent: agent.name, model: ref }
   const system = systemPrompt({ agent, setup, workspace: project.workspace, user, nowMs, isLastStep: false })

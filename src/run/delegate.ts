@@ -112,8 +112,7 @@ async function ask(step: Step, { delegation, agent, model, childID, deadline }: 
     const { item } = await endOf(step, { answer, childID, deadline })
     calls.stop()
     const summary = await callsOf(engine.store, { sessionID: childID, promptID: prompt.id })
-    delegation.report({ summary })
-    return doneOrThrow(item, { childID, summary })
+    return doneOrThrow(item, { delegation, childID, summary })
   } finally {
     calls.stop()
   }
@@ -154,7 +153,7 @@ async function endOf(step: Step, { answer, childID, deadline }: Ending): Promise
 /** An answer that is none becomes an error that says so, with what the agent said until then. */
 function doneOrThrow(
   { message, parts }: HistoryItem,
-  { childID, summary }: { childID: string; summary: TaskCall[] },
+  { delegation, childID, summary }: { delegation: Delegation; childID: string; summary: TaskCall[] },
 ): TaskDone {
   const text = parts.findLast((part) => part.type === "text" && !part.ignored && part.text.trim() !== "")
   const said = text?.type === "text" ? text.text : ""
@@ -162,6 +161,8 @@ function doneOrThrow(
   const why = failureOf(message)
   if (why === undefined)
     return { sessionID: childID, text: said || "(The agent ended without a text.)", summary }
+  // A result has the calls in it; an error has what was shown last.
+  delegation.report({ summary })
   throw new Error(taskOutput(said === "" ? why : `${why}\nIts last words:\n${said}`, childID))
 }
 

@@ -18,10 +18,17 @@ const unknownAncestor: PermitLevel = { rulesets: [denyAll] }
 export class Judge {
   readonly #chain: readonly PermitLevel[]
   readonly #grants: readonly Grant[]
+  /** The agents of the chain, if only the config and they decide: no rules of a session, no switches of a prompt. */
+  readonly agents: string | undefined
 
-  constructor(chain: readonly PermitLevel[], grants: readonly Grant[]) {
-    this.#chain = chain
-    this.#grants = grants
+  constructor(options: {
+    chain: readonly PermitLevel[]
+    grants: readonly Grant[]
+    agents?: string | undefined
+  }) {
+    this.#chain = options.chain
+    this.#grants = options.grants
+    this.agents = options.agents
   }
 
   /** What each session says by itself: this one first, then those above it. */
@@ -32,11 +39,6 @@ export class Judge {
   /** How many sessions are above this one. */
   get depth(): number {
     return this.#chain.length - 1
-  }
-
-  /** Only the config and the agent decide: no ancestors, no rules of the session. */
-  get isPlain(): boolean {
-    return this.#chain.length === 1 && this.#chain[0]!.rulesets[2]?.length === 0
   }
 
   decide(wanted: Wanted, tool?: string): Decision {
@@ -73,6 +75,8 @@ export async function loadJudge(options: {
 }): Promise<Judge> {
   const { store, setup, session, agent } = options
   const chain = [levelOf({ setup, session, agent, tools: options.tools })]
+  const agents = [agent.name]
+  let isPlain = options.tools === undefined && !session.permission?.length
   const parents = session.parentID === undefined ? [] : await store.parents(session.id)
   let child = session
   for (const parent of parents.slice(0, ancestorsMax)) {
@@ -84,10 +88,15 @@ export async function loadJudge(options: {
     const level = levelOf({ setup: theirs ?? setup, session: parent, agent: parentAgent, tools })
     // Nobody knows any more what that agent, or in that directory, was forbidden.
     chain.push(parentAgent ? level : { ...level, rulesets: [...level.rulesets, denyAll] })
+    agents.push(parentAgent?.name ?? "")
+    isPlain &&=
+      theirs === setup && parentAgent !== undefined && tools === undefined && !parent.permission?.length
     child = parent
   }
-  if (child.parentID !== undefined) chain.push(unknownAncestor)
-  return new Judge(chain, options.grants)
+  const isWhole = child.parentID === undefined
+  if (!isWhole) chain.push(unknownAncestor)
+  const plain = isPlain && isWhole ? agents.join(" ") : undefined
+  return new Judge({ chain, grants: options.grants, agents: plain })
 }
 
 /** An ancestor may be in another directory, with rules and agents of its own; undefined if that is gone. */

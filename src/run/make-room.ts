@@ -135,8 +135,7 @@ async function knowTools(run: Run, { setup, agent, user }: Asking): Promise<void
   const { session } = run
   const grants = await listGrants(run)
   const judge = await loadJudge({ store, projects, setup, session, agent, tools: user.tools, grants })
-  const isPlain = judge.isPlain && user.tools === undefined
-  run.offered = (await offeredTools({ setup, agent, judge, isPlain })).offered
+  run.offered = (await offeredTools({ setup, agent, judge })).offered
 }
 
 function overheadOf(run: Run, { setup, agent, user }: Asking): number {

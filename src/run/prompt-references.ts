@@ -13,6 +13,13 @@ import type { Prompt } from "./step.ts"
 import { findAgent, listGrants } from "./step-plan.ts"
 import { isSubagent } from "./task-agents.ts"
 
+export interface Wish {
+  wanted: Wanted
+  tool: string
+  /** The reference leads to another place than it names, such as by a symlink: nobody has asked for that. */
+  isElsewhere?: boolean
+}
+
 /** What resolving one reference needs. */
 export interface Resolving {
   run: Run
@@ -21,7 +28,7 @@ export interface Resolving {
   prompt: Prompt
   judge: () => Promise<Judge>
   /** Returns if it is permitted, else throws PermissionRefused. */
-  ask: (wanted: Wanted, tool: string) => Promise<void>
+  ask: (wish: Wish) => Promise<void>
 }
 
 /**
@@ -42,7 +49,7 @@ async function resolved(run: Run, prompt: Prompt): Promise<Prompt> {
     const agent = findAgent(setup, prompt.message.agent)
     const parts: PartBody[] = [...prompt.parts]
     for (const { reference, isFixed } of differentReferences(prompt)) {
-      if (run.signal.aborted) return prompt
+      if (run.signal.aborted) break
       const resolving = resolvingOf(run, { setup, agent, prompt, isFixed })
       parts.push(...(await partsOf(reference, resolving)))
     }
@@ -101,12 +108,12 @@ function resolvingOf(
     agent,
     prompt,
     judge,
-    async ask(wanted, tool) {
+    async ask({ wanted, tool, isElsewhere = false }) {
       // Several names that one reference may mean can lead to the same question.
       const asked = JSON.stringify([tool, wanted.permission, wanted.patterns])
       if (permitted.has(asked)) return
       // What the user wrote into a trusted template was asked for by the user; what a rule forbids stays forbidden.
-      if (isFixed && (await judge()).decide(wanted, tool).action !== "deny") return
+      if (isFixed && !isElsewhere && (await judge()).decide(wanted, tool).action !== "deny") return
       const where = { name: tool, messageID: prompt.id, callID: "reference" }
       await run.approvals.ask({ wanted, judge, tool: where, signal: run.signal })
       permitted.add(asked)
@@ -119,8 +126,9 @@ async function partsOf(reference: Reference, resolving: Resolving): Promise<Part
   try {
     if (reference.type === "command") {
       if (!prompt.references!.commands) return []
-      const output = await commandOutput(reference.value, resolving)
-      return [noteOf(run, reference, `Output of \`${reference.value}\`:\n${output}`)]
+      const { output, ...whole } = await commandOutput(reference.value, resolving)
+      const text = `Output of \`${reference.value}\`:\n${output}`
+      return [{ ...noteOf(run, reference, text), metadata: { reference: reference.text, ...whole } }]
     }
     for (const meant of meanings(reference)) {
       const agent = setup.loaded.agents.get(meant.value)
@@ -171,6 +179,6 @@ function agentParts(run: Run, { text, start, end }: Reference, { name }: Agent):
   ]
 }
 
-function noteOf(run: Run, { text: value }: Reference, text: string): PartBody {
+function noteOf(run: Run, { text: value }: Reference, text: string): Extract<PartBody, { type: "text" }> {
   return { id: run.engine.newID("part"), type: "text", synthetic: true, text, metadata: { reference: value } }
 }

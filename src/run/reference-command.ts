@@ -7,8 +7,23 @@ import type { Resolving } from "./prompt-references.ts"
 import { sessionHistory } from "./session-history.ts"
 import { mayUse } from "./toolbox.ts"
 
+/** How a command can name a place outside of the workspace. */
+const namesOutside = /[~$`]|\.\.|(?:^|[\s"'=:<>(,])\//
+
+/** Where a command that names nothing outside leads there, it is by a symlink. */
+function leadsElsewhere({ permission, patterns }: Wanted, command: string): boolean {
+  const isOutside = permission === "external_directory" && patterns.some((pattern) => pattern !== "*")
+  return isOutside && !namesOutside.test(command)
+}
+
+export interface CommandOutput {
+  output: string
+  /** The whole of it, if it was cut. */
+  outputBlob?: string
+}
+
 /** What a command of a prompt prints, run as the bash tool would run it in this session. */
-export async function commandOutput(command: string, resolving: Resolving): Promise<string> {
+export async function commandOutput(command: string, resolving: Resolving): Promise<CommandOutput> {
   const { run, setup, ask, judge, agent, prompt } = resolving
   const tool = setup.tools.get("bash")
   if (!tool) throw new Error("There is no bash tool here.")
@@ -23,7 +38,9 @@ export async function commandOutput(command: string, resolving: Resolving): Prom
     signal: run.signal,
     reads: run.reads,
   }
-  for (const wanted of await tool.wants(value, wants)) await ask(wanted, tool.name)
+  for (const wanted of await tool.wants(value, wants)) {
+    await ask({ wanted, tool: tool.name, isElsewhere: leadsElsewhere(wanted, command) })
+  }
   if (!mayUse(tool.name, await judge())) throw new Error("Commands are switched off here.")
   const context: ToolContext = {
     ...wants,
@@ -31,7 +48,7 @@ export async function commandOutput(command: string, resolving: Resolving): Prom
     callID: "reference",
     progress() {},
     print() {},
-    ask: (wanted) => ask(wanted, tool.name),
+    ask: (wanted) => ask({ wanted, tool: tool.name }),
     environment: setup.environment,
     todos: { read: () => store.todos(run.sessionID), write: async () => {} },
     blobs: { put: (bytes) => store.blobs.put(bytes), get: (hash) => store.blobs.get(hash) },
@@ -51,7 +68,8 @@ export async function commandOutput(command: string, resolving: Resolving): Prom
   const { output } = await withGrace((async () => tool.execute(value, context))(), run.signal, toolGraceMs)
   const whole = cleanText(setup.redact(output))
   const limited = limitOutput(whole)
-  if (!limited.cut) return limited.output
+  if (!limited.cut) return { output: limited.output }
   const hash = await store.blobs.put(Buffer.from(whole))
-  return `${limited.output}${pointerNotice({ hash, lines: limited.lines, bytes: limited.bytes })}`
+  const notice = pointerNotice({ hash, lines: limited.lines, bytes: limited.bytes })
+  return { output: `${limited.output}${notice}`, outputBlob: `blob:${hash}` }
 }

@@ -56,8 +56,7 @@ export async function planStep(
       grants: await known,
     })
   const atStart = await judgeBy(grants, setup)
-  const isPlain = atStart.isPlain && user.tools === undefined
-  const { tools, offered } = await offeredTools({ setup, agent, judge: atStart, isPlain })
+  const { tools, offered } = await offeredTools({ setup, agent, judge: atStart })
   run.offered = offered
   const stepsMax = agent.stepsMax ?? setup.loaded.config.stepsMax ?? standardStepsMax
   return {

@@ -17,15 +17,16 @@ const schemas = new WeakMap<Tool, JsonObject>()
 
 /** The tools that the model is offered: not those that are switched off or wholly denied. */
 export async function offeredTools(options: OfferOptions): Promise<Offer> {
-  const { setup, agent } = options
-  if (!options.isPlain || hasOwnDescriptions(setup)) return offer(options)
+  const { setup, judge } = options
+  if (judge.agents === undefined || hasOwnDescriptions(setup)) return offer(options)
   const known = offers.get(setup) ?? new Map<string, Promise<Offer>>()
   offers.set(setup, known)
-  let offered = known.get(agent.name)
+  const { agents } = judge
+  let offered = known.get(agents)
   if (!offered) {
     offered = offer(options)
-    known.set(agent.name, offered)
-    offered.catch(() => known.delete(agent.name))
+    known.set(agents, offered)
+    offered.catch(() => known.delete(agents))
   }
   return offered
 }
@@ -34,8 +35,6 @@ interface OfferOptions {
   setup: Setup
   agent: Agent
   judge: Judge
-  /** Nothing but the config and the agent decides: neither rules of the session nor switches of the prompt. */
-  isPlain: boolean
 }
 
 interface Offer {
@@ -50,7 +49,7 @@ function hasOwnDescriptions(setup: Setup): boolean {
     .some(({ name, description }) => typeof description === "function" && name !== "skill" && name !== "task")
 }
 
-/** By agent, as long as the config stays the same. */
+/** By the agents of a session and those above it, as long as the config stays the same. */
 const offers = new WeakMap<Setup, Map<string, Promise<Offer>>>()
 
 async function offer({ setup, agent, judge }: OfferOptions): Promise<Offer> {

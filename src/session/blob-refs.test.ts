@@ -10,11 +10,17 @@ test("a part names its attachments and its whole output, each once", () => {
   const attachment = (url: string) => ({ type: "file" as const, mime: "text/plain", url })
   const state = {
     ...completed("cut"),
-    outputBlob: one,
+    outputBlob: `blob:${one}`,
     attachments: [attachment(`blob:${two}`), attachment(`blob:${one}`), attachment("https://example.com/a")],
   } as ToolState
   expect(blobRefs(tool("prt_a", state))).toEqual([one, two])
   expect(blobRefs(part("file", "prt_a", { mime: "text/plain", url: `blob:${one}` }))).toEqual([one])
+})
+
+test("a whole output may be named by its bare hash, and by the text of a command of a prompt", () => {
+  expect(blobRefs(tool("prt_a", { ...completed("cut"), outputBlob: one } as ToolState))).toEqual([one])
+  const said = { ...text("prt_a", "cut"), metadata: { outputBlob: `blob:${two}` } }
+  expect(blobRefs(said)).toEqual([two])
 })
 
 test("other parts and other addresses name none", () => {

@@ -1,0 +1,252 @@
+import { join } from "node:path"
+import { createID, openStore, type Store } from "../../../src/index.ts"
+import { type Child, compileCache, startChild } from "../child-process.ts"
+import { type ModelServer, startModelServer } from "../model-server/server.ts"
+import { pairProblems } from "../run/answers.ts"
+import { toolParts } from "../run/history-problems.ts"
+import { endOf, leftBehind, phaseOf } from "../run/left-behind.ts"
+import { randomFrom } from "../seed.ts"
+import { taskAnswer } from "./answers.ts"
+import { finish } from "./finish.ts"
+import { type Moment, places } from "./moments.ts"
+import { makeTaskScene, openTaskScene, type TaskScene, taskPaths } from "./scene.ts"
+import type { TaskGo, TaskLine, TaskProgress } from "./task-child.ts"
+import { type Asked, childOf, examineTree, type Results } from "./tree-problems.ts"
+
+/** About so many commits are made between two deaths, so far apart at most. */
+const commitsMax = 200
+const commitsEarly = 12
+const commitMs = 25
+/** So long after a certain write, perhaps. */
+const laterMs = 150
+/** A parent whose own answers were cut off so often in one turn is let be: one more, and it ends there. */
+const ownCutsMax = 3
+const deathsMin = 4
+const deathsMax = 7
+
+export interface TaskCrashReport {
+  kills: number
+  /** Where the parents were when they were killed. */
+  phases: Record<string, number>
+  parents: number
+  results: Results
+  /** Calls of agents that were cut off while they ran. */
+  cutOff: number
+}
+
+export interface TaskCrashOptions {
+  directory: string
+  /** Where the children of several lanes keep their compiled code. */
+  cache: string
+  kills: number
+  seed: number
+  /** The first word of the prompts. */
+  word: "manage" | "direct"
+  /** `time`: from outside, at any moment. `place`: by itself, right before or after a certain write. */
+  by: "time" | "place"
+  /** How many processes wait for the same answer at the same time; whichever is killed, the others are not. */
+  processes: number
+}
+
+/**
+ * Kills one process after another in the middle of an answer that others help to give, until each is finished in the end,
+ * and checks what is left of the whole tree.
+ */
+export async function taskCrashLane(options: TaskCrashOptions): Promise<TaskCrashReport> {
+  await using server = await startModelServer({ fallback: taskAnswer })
+  const scene = { root: options.directory, baseURL: server.baseURL }
+  await makeTaskScene(scene)
+  await using lane = new Lane({ ...options, scene, server })
+  await lane.run()
+  return lane.report
+}
+
+interface Victim extends Asked {
+  deaths: number
+  /** Where it dies, if its processes kill themselves. */
+  moments: Moment[]
+}
+
+/** A process that has been told what to do. */
+interface Worker {
+  child: Child
+  commits: number
+  isOver: boolean
+}
+
+class Lane implements AsyncDisposable {
+  readonly report: TaskCrashReport = {
+    kills: 0,
+    phases: {},
+    parents: 0,
+    results: { completed: 0, failed: 0, unbegun: 0 },
+    cutOff: 0,
+  }
+  readonly #options: TaskCrashOptions & { scene: TaskScene; server: ModelServer }
+  readonly #random: () => number
+  /** Those that were started and are not dead yet. */
+  readonly #alive = new Set<Child>()
+  #started = 0
+
+  constructor(options: TaskCrashOptions & { scene: TaskScene; server: ModelServer }) {
+    this.#options = options
+    this.#random = randomFrom(options.seed)
+  }
+
+  async run(): Promise<void> {
+    const { kills, processes } = this.#options
+    let spare = this.#startChild()
+    while (this.report.kills < kills) {
+      const victim = this.#newVictim(this.report.parents++)
+      const workers: Worker[] = []
+      for (let isOver = false; !isOver && this.report.kills < kills && victim.moments.length > 0; ) {
+        const moment = victim.moments.shift()!
+        while (workers.length < processes) {
+          workers.push(await this.#send(spare, victim, moment))
+          spare = this.#startChild()
+        }
+        await this.#kill(workers)
+        victim.deaths++
+        ;({ isOver } = await this.#examine(victim))
+      }
+      await this.#settle(victim)
+      for (const { child } of workers) await this.#end(child)
+    }
+  }
+
+  async [Symbol.asyncDispose](): Promise<void> {
+    for (const child of [...this.#alive]) await this.#end(child)
+  }
+
+  #startChild(): Child {
+    const { directory, cache } = this.#options
+    const output = join(directory, `child-${this.#started++}`)
+    const child = startChild("../tasks/task-child.ts", { output, env: compileCache(cache) })
+    this.#alive.add(child)
+    return child
+  }
+
+  async #send(child: Child, victim: Victim, moment: Moment): Promise<Worker> {
+    const { scene, by } = this.#options
+    const { sessionID, messageID, prompt } = victim
+    await child.ready
+    const worker: Worker = { child, commits: 0, isOver: false }
+    const end = () => {
+      worker.isOver = true
+    }
+    child.process.on("message", (said: TaskProgress) => {
+      if (said === "commit") worker.commits++
+      else end()
+    })
+    child.ended.then(end, end)
+    const go: TaskGo = { scene, sessionID, messageID, prompt, ...(by === "place" && { dieAt: moment }) }
+    child.process.send(go)
+    return worker
+  }
+
+  /** One of them dies. */
+  async #kill(workers: Worker[]): Promise<void> {
+    const isByTime = this.#options.by === "time"
+    const done = sum(workers)
+    const most = this.#random() < 0.15 ? commitsEarly : commitsMax
+    const more = isByTime ? this.#random() * most : Number.POSITIVE_INFINITY
+    const delayMs = this.#random() * commitMs
+    const index = Math.floor(this.#random() * workers.length)
+    while (sum(workers) < done + more && !workers.some(({ isOver }) => isOver)) await pause(5)
+    if (isByTime) await pause(delayMs)
+    const [worker] = workers.splice(index, 1)
+    await this.#end(worker!.child)
+    this.report.kills++
+  }
+
+  /** In the order in which they come. */
+  #moments(): Moment[] {
+    const deaths = deathsMin + Math.floor(this.#random() * (deathsMax - deathsMin + 1))
+    const moments = Array.from({ length: deaths }, (): Moment => {
+      const place = places[Math.floor(this.#random() * places.length)]!
+      const count = Math.floor(this.#random() * (place === "sealed" || place === "asked" ? 2 : 3))
+      const when = this.#random()
+      const isLater = place === "asked" || when > 0.7
+      return { place, count, when: isLater ? { laterMs: when * laterMs } : when < 0.35 ? "before" : "after" }
+    })
+    return moments.sort((a, b) => places.indexOf(a.place) - places.indexOf(b.place))
+  }
+
+  async #end(child: Child): Promise<void> {
+    child.process.kill("SIGKILL")
+    await child.ended
+    this.#alive.delete(child)
+    const failed = child.lines<TaskLine>().find((line) => "failed" in line)
+    if (failed) throw new Error(`A process failed by itself: ${failed.failed} ${child.errors()}`)
+  }
+
+  /** Looks at what the dead left before anybody repairs it. */
+  async #examine(victim: Victim): Promise<{ isOver: boolean }> {
+    const { sessionID, messageID } = victim
+    await using store = await openStore({ path: taskPaths(this.#options.scene).database })
+    const left = await leftBehind(store, sessionID)
+    const phase = phaseOf(left)
+    this.report.phases[phase] = (this.report.phases[phase] ?? 0) + 1
+    await this.#checkNames(store, victim)
+    const cuts = left.items.filter(
+      ({ message, sealed }) => message.role === "assistant" && isCut(message, sealed),
+    )
+    return { isOver: endOf(left.items, messageID) !== undefined || cuts.length >= ownCutsMax }
+  }
+
+  /** There is no child that its parent does not name, whoever died when. */
+  async #checkNames(store: Store, { sessionID, prompt }: Victim): Promise<void> {
+    const tree = await store.tree(sessionID).catch(() => [])
+    for (const { id, parentID } of tree.slice(1)) {
+      const { items } = await leftBehind(store, parentID!)
+      const by = toolParts(items).filter((call) => childOf(call) === id)
+      if (by.length !== 1) throw new Error(`${prompt}: child ${id} is named by ${by.length} calls`)
+    }
+  }
+
+  async #settle(victim: Victim): Promise<void> {
+    const { scene, server } = this.#options
+    const warnings: unknown[] = []
+    const isSentAgain = this.#random() < 0.5
+    await using stemma = await openTaskScene(scene, {
+      recover: true,
+      onWarning: (error) => warnings.push(error),
+    })
+    await finish(stemma, victim, { isSentAgain })
+    const { problems, results, cutOff } = await examineTree(stemma, scene, victim)
+    problems.push(...warnings.map((warning) => `warned: ${warning}`))
+    problems.push(...server.requests.splice(0).flatMap(({ body }) => pairProblems(body)))
+    if (problems.length > 0) {
+      throw new Error(`${victim.prompt} after ${victim.deaths} deaths:\n${problems.join("\n")}`)
+    }
+    this.report.results.completed += results.completed
+    this.report.results.failed += results.failed
+    this.report.results.unbegun += results.unbegun
+    this.report.cutOff += cutOff
+  }
+
+  #newVictim(number: number): Victim {
+    const now = Date.now()
+    return {
+      sessionID: createID("session", now),
+      messageID: createID("message", now),
+      prompt: `${this.#options.word} ${number}`,
+      deaths: 0,
+      moments: this.#moments(),
+    }
+  }
+}
+
+/** A message that was cut off while its model spoke, or is about to be. */
+function isCut(message: object, sealed: boolean): boolean {
+  const { finish } = message as { finish?: string }
+  return sealed ? finish === "interrupted" : finish === undefined
+}
+
+function sum(workers: readonly Worker[]): number {
+  return workers.reduce((commits, worker) => commits + worker.commits, 0)
+}
+
+function pause(ms: number): Promise<void> {
+  return new Promise((resolve) => setTimeout(resolve, ms))
+}

@@ -1,0 +1,76 @@
+import type { InboxItem, Store } from "../../../src/index.ts"
+import { storeWith } from "../run/store-with.ts"
+
+type Commit = Parameters<Store["commit"]>[0]
+type Op = Commit["ops"][number]
+
+/**
+ * Where a process that has tasks done can die, in the order in which it gets there: when the model of the session that gives
+ * them is asked, when a child is made and named, when it gets its prompt, when it takes it, when it has answered, when its
+ * result is written, and when the message with the results is sealed.
+ */
+export const places = ["asked", "made", "prompted", "taken", "answered", "result", "sealed"] as const
+export type Place = (typeof places)[number]
+
+/** Right before or after the write of that kind, counted from 0, or a little later. */
+export interface Moment {
+  place: Place
+  count: number
+  when: "before" | "after" | { laterMs: number }
+}
+
+export interface MortalOptions {
+  /** The session that gives the tasks. */
+  rootID: string
+  dieAt?: Moment
+  onCommit: () => void
+}
+
+/** A store that kills its process at a moment. */
+export function mortalStore(store: Store, { rootID, dieAt, onCommit }: MortalOptions): Store {
+  let seen = 0
+  const around = async <T>(is: boolean, write: () => Promise<T>): Promise<T> => {
+    if (!is || seen++ !== dieAt?.count) return write()
+    if (dieAt.when === "before") die()
+    const written = await write()
+    if (typeof dieAt.when === "object") setTimeout(die, dieAt.when.laterMs)
+    else die()
+    return written
+  }
+  return storeWith(store, {
+    async commit(commit) {
+      const is = dieAt !== undefined && commit.ops.some((op) => placeOf(op, rootID) === dieAt.place)
+      const committed = await around(is, () => store.commit(commit))
+      onCommit()
+      return committed
+    },
+    admit: (item: InboxItem) =>
+      around(dieAt?.place === "prompted" && item.type === "prompt" && item.sessionID !== rootID, () =>
+        store.admit(item),
+      ),
+  })
+}
+
+function die(): void {
+  process.kill(process.pid, "SIGKILL")
+}
+
+function placeOf(op: Op, rootID: string): Place | undefined {
+  switch (op.op) {
+    case "session.create":
+      return op.session.parentID === undefined ? undefined : "made"
+    case "message.append":
+      return op.sessionID === rootID && op.message.role === "assistant" ? "asked" : undefined
+    case "inbox.take":
+      return op.sessionID === rootID ? undefined : "taken"
+    case "message.seal":
+      if (op.sessionID === rootID) return "sealed"
+      return op.message?.role === "assistant" && op.message.finish === "stop" ? "answered" : undefined
+    case "part.put":
+      return op.part.type === "tool" && op.part.tool === "task" && op.part.state.status === "completed"
+        ? "result"
+        : undefined
+    default:
+      return undefined
+  }
+}
