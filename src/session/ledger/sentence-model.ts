@@ -39,12 +39,12 @@ export function packWeights(table: Int8Array): string {
     bytes.push(distance, weight & 255)
     last = place
   }
-  return Buffer.from(bytes).toString("base64")
+  return btoa(bytes.map((byte) => String.fromCharCode(byte)).join(""))
 }
 
 export function unpackWeights(packed: string): Int8Array {
   const table = new Int8Array(featurePlaces)
-  const bytes = Buffer.from(packed, "base64")
+  const bytes = Uint8Array.from(atob(packed), (character) => character.charCodeAt(0))
   let place = 0
   for (let at = 0; at < bytes.length; ) {
     let distance = 0
@@ -54,7 +54,8 @@ export function unpackWeights(packed: string): Int8Array {
       if (byte < 128) break
     }
     place += distance
-    table[place] = bytes.readInt8(at++)
+    // Bytes above 127 are below zero.
+    table[place] = bytes[at++]!
   }
   return table
 }
