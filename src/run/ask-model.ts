@@ -92,7 +92,7 @@ const eventsPerLook = 16
 function countTokens(plan: Step, answer: Answer, request: ModelRequest): Tokens {
   const { memo } = plan.run
   const shown = memo.shownTokens(shownOptions(plan.run, plan.setup))
-  const estimated = () => shown + estimateSystemTokens(request.system) + estimateToolTokens(request.tools)
+  const estimated = estimateOf({ shown, system: request.system, tools: request.tools })
   const { usage } = answer
   if (!usage) {
     return {
@@ -107,6 +107,11 @@ function countTokens(plan: Step, answer: Answer, request: ModelRequest): Tokens 
     memo.counted = counted(usage.input + usage.cache.read + usage.cache.write, estimated)
   }
   return usage
+}
+
+/** Apart, since it is remembered after the run, which it must not hold. */
+function estimateOf(sent: { shown: number } & Pick<ModelRequest, "system" | "tools">): () => number {
+  return () => sent.shown + estimateSystemTokens(sent.system) + estimateToolTokens(sent.tools)
 }
 
 const goOnText = "[Your answer was cut off here. Go on from where it ends; do not repeat it.]"
@@ -146,7 +151,10 @@ async function listen(plan: Step, request: ModelRequest, answer: Answer, heard: 
   const { signal } = plan.run
   // Looking at the signal for each event costs as much as the event.
   let isOver = signal.aborted
-  signal.addEventListener("abort", () => (isOver = true), { once: true })
+  const end = () => {
+    isOver = true
+  }
+  signal.addEventListener("abort", end, { once: true })
   plan.run.tellAsking()
   let sliceEnd = performance.now() + sliceMs
   let taken = 0
@@ -169,6 +177,9 @@ async function listen(plan: Step, request: ModelRequest, answer: Answer, heard: 
   } catch (error) {
     // Whatever a model says to being aborted: it was.
     if (!isOver) throw error
+  } finally {
+    // A signal that follows others is kept, with the whole run, as long as somebody listens to it.
+    signal.removeEventListener("abort", end)
   }
 }
 

@@ -95,6 +95,28 @@ test("a tool's running state is in the store before it starts", async () => {
   expect(seen).toEqual(["running"])
 })
 
+test("progress that was to be shown while the process was busy does not come after the result", async () => {
+  const busy = tool({
+    name: "busy",
+    input: z.object({}),
+    async execute(_, context) {
+      context.progress({ title: "first" })
+      context.progress({ title: "to be shown a little later" })
+      Atomics.wait(new Int32Array(new SharedArrayBuffer(4)), 0, 0, 150)
+      context.progress({ title: "shown at once, as the time has passed" })
+      return { title: "done", output: "the result" }
+    },
+  })
+  await using scene = await runScene({
+    tools: [busy],
+    script: [{ calls: [{ tool: "busy", input: {} }] }, { text: "Done." }],
+  })
+  const session = await scene.stemma.sessions.create()
+  expect((await session.prompt("Go")).text).toBe("Done.")
+  const [part] = partsOf(await session.messages(), "tool")
+  expect(part!.state).toMatchObject({ status: "completed", output: "the result" })
+})
+
 test("what a tool prints and says of its progress is seen while it runs", async () => {
   const gate = Promise.withResolvers<void>()
   const chatty = tool({

@@ -1,7 +1,7 @@
 import { writeFile } from "node:fs/promises"
 import { join } from "node:path"
 import { expect, test } from "vitest"
-import type { StemmaEvent } from "../../src/index.ts"
+import { createScriptedModel, type Model, type StemmaEvent } from "../../src/index.ts"
 import { partsOf, runScene, until } from "../support/run-scene.ts"
 import {
   answersTo,
@@ -270,21 +270,37 @@ test("step 11: the summary has every call that the child made, failed ones too, 
 })
 
 test("step 12: only the last text of the child's answer comes back", async () => {
-  await using scene = await runScene({
-    script: answersTo({
+  const played = createScriptedModel(
+    answersTo({
       Go: [{ calls: [task("Look"), task("Say nothing")] }, done],
       Look: [
         { text: "Let me see.", calls: [{ tool: "list", input: {} }] },
-        { reasoning: "Hm, secret thought.", text: "Here it is." },
+        { reasoning: "Hm.", text: "First." },
       ],
       "Say nothing": [{ text: "Only on the way.", calls: [{ tool: "list", input: {} }] }, { text: [] }],
     }),
-  })
+    { ref: { providerID: "scripted", modelID: "m" } },
+  )
+  const model: Model = {
+    ...played,
+    async *stream(request) {
+      for await (const event of played.stream(request)) {
+        yield event
+        if (event.type !== "text-delta" || event.text !== "First.") continue
+        yield { type: "text-start", id: "second" }
+        yield { type: "text-delta", id: "second", text: "Last." }
+        yield { type: "text-end", id: "second" }
+      }
+    },
+  }
+  await using scene = await runScene({ models: { scripted: () => model } })
   const session = await scene.stemma.sessions.create()
   await session.prompt("Go")
   const [look, nothing] = await results(session)
-  expect(look).toMatch(/^Here it is\.\n\n<task_metadata>/)
-  expect(look).not.toMatch(/Let me see|secret thought/)
+  const [child] = await childrenOf(scene, session)
+  expect(partsOf(await child!.messages({ last: 1 }), "text")).toHaveLength(2)
+  expect(look).toMatch(/^Last\.\n\n<task_metadata>/)
+  expect(look).not.toMatch(/Let me see|Hm|First/)
   expect(nothing).not.toContain("Only on the way")
   expect(nothing).toContain("<task_metadata>")
 })

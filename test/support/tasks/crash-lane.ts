@@ -14,15 +14,15 @@ import type { TaskGo, TaskLine, TaskProgress } from "./task-child.ts"
 import { type Asked, childOf, examineTree, type Results } from "./tree-problems.ts"
 
 /** About so many commits are made between two deaths, so far apart at most. */
-const commitsMax = 200
+const commitsMax = 320
 const commitsEarly = 12
 const commitMs = 25
 /** So long after a certain write, perhaps. */
 const laterMs = 150
 /** A parent whose own answers were cut off so often in one turn is let be: one more, and it ends there. */
 const ownCutsMax = 3
-const deathsMin = 4
-const deathsMax = 7
+const deathsMin = 3
+const deathsMax = 6
 
 export interface TaskCrashReport {
   kills: number

@@ -174,11 +174,11 @@ export function childOf({ state }: Pick<Call, "state">): string | undefined {
   return typeof id === "string" ? id : undefined
 }
 
-/** It was cut off so often that nobody goes on with it. */
+/** It was cut off so often that nobody goes on with it. The last time may have left no mark: nothing was open then. */
 function isCutOff(items: readonly HistoryItem[], promptID: string): boolean {
   const last = items.at(-1)?.message
   const isEnd = last?.role === "assistant" && last.finish === "interrupted"
-  return isEnd && interruptionsOf(items, promptID) > recoveriesMax
+  return isEnd && interruptionsOf(items, promptID) >= recoveriesMax
 }
 
 function textIn({ parts }: HistoryItem): string {
