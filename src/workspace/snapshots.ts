@@ -5,6 +5,7 @@ import { StemmaError } from "../protocol/error.ts"
 import { findGit, type Git, GitError, gitVersion, initGit, openGit } from "./git-command.ts"
 import { gitLocation, homeDirectory } from "./git-location.ts"
 import { isInside } from "./inside.ts"
+import { SharedWork } from "./shared-work.ts"
 import { changedFiles, diffFiles } from "./snapshot-diff.ts"
 import { checkSnapshot, readSnapshots } from "./snapshot-objects.ts"
 import { restoreFiles } from "./snapshot-restore.ts"
@@ -61,6 +62,8 @@ class SystemGitSnapshots implements GitSnapshots {
   /** Nothing that can change while the process runs. */
   #forGood = false
   #queue: Promise<unknown> = Promise.resolve()
+  /** A take that waits for its turn. */
+  #next: SharedWork<string | undefined> | undefined
 
   constructor(options: SnapshotsOptions) {
     this.#options = options
@@ -71,29 +74,41 @@ class SystemGitSnapshots implements GitSnapshots {
     return this.#unavailable
   }
 
+  /** Those who ask while a take waits for its turn share it: it will show the files as they are later still. */
   async take(signal?: AbortSignal): Promise<string | undefined> {
-    return this.#inTurn(async () => {
-      if (this.#forGood) return undefined
-      const timeoutMs = this.#options.timeoutMs ?? takeTimeoutMs
-      const timeout = AbortSignal.timeout(timeoutMs)
-      const asked = [signal, this.#options.signal].filter((one) => one !== undefined)
-      try {
-        const any = AbortSignal.any([...asked, timeout])
-        const { taker } = await this.#open(any)
-        const tree = await taker.take(any)
-        this.#unavailable = undefined
-        return tree
-      } catch (error) {
-        for (const one of asked) one.throwIfAborted()
-        if (timeout.aborted) {
-          const seconds = Math.round(timeoutMs / 1000)
-          this.#giveUp(
-            `a snapshot of ${this.#options.root} takes more than ${seconds} s. Ignore large directories.`,
-          )
-        } else this.#unavailable = sentence(reasonOf(error))
-        return undefined
-      }
-    })
+    if (!this.#next || this.#next.isAborted) {
+      const next = new SharedWork((all) =>
+        this.#inTurn(() => {
+          if (this.#next === next) this.#next = undefined
+          return this.#takeNow(all)
+        }),
+      )
+      this.#next = next
+    }
+    return this.#next.join(signal)
+  }
+
+  async #takeNow(signal: AbortSignal): Promise<string | undefined> {
+    if (this.#forGood) return undefined
+    const timeoutMs = this.#options.timeoutMs ?? takeTimeoutMs
+    const timeout = AbortSignal.timeout(timeoutMs)
+    const asked = [signal, this.#options.signal].filter((one) => one !== undefined)
+    try {
+      const any = AbortSignal.any([...asked, timeout])
+      const { taker } = await this.#open(any)
+      const tree = await taker.take(any)
+      this.#unavailable = undefined
+      return tree
+    } catch (error) {
+      for (const one of asked) one.throwIfAborted()
+      if (timeout.aborted) {
+        const seconds = Math.round(timeoutMs / 1000)
+        this.#giveUp(
+          `a snapshot of ${this.#options.root} takes more than ${seconds} s. Ignore large directories.`,
+        )
+      } else this.#unavailable = sentence(reasonOf(error))
+      return undefined
+    }
   }
 
   async changed(from: string, to: string): Promise<string[]> {
@@ -111,6 +126,8 @@ class SystemGitSnapshots implements GitSnapshots {
   async restore(snapshot: string, files: readonly string[]) {
     checkSnapshot(snapshot)
     const { root } = this.#options
+    // Who asks from now on wants to see what this does.
+    this.#next = undefined
     return this.#inTurn(() =>
       this.#read((git, signal) => restoreFiles(git, { root, own: this.#own, snapshot, files, signal })),
     )

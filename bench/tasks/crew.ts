@@ -1,0 +1,82 @@
+import type { SessionHandle, Stemma } from "../../src/index.ts"
+import { versionOf } from "../../src/stream/position.ts"
+import { openBenchStemma, type Place } from "../run/place.ts"
+import { calm, turn } from "../run/turns.ts"
+import type { Calls, Work } from "./work.ts"
+
+/** A Stemma with a store of its own, and what it did. */
+export interface Crew extends AsyncDisposable {
+  stemma: Stemma
+  /** Makes a session for each prompt, sends all at once, and waits for the last reply. */
+  run(work: Work): Promise<void>
+  /**
+   * Waits until nothing runs. Fails unless exactly the calls of the work were made, each with a result. Undefined if there was
+   * none since the last time.
+   */
+  settle(): Promise<Done | undefined>
+}
+
+export interface Done {
+  /** With the children. */
+  sessions: number
+  calls: Calls
+  commits: number
+}
+
+/** Two crews of one place have two stores: what the one leaves open for its tasks must not cost the other anything. */
+export async function openCrew(place: Place, name: string): Promise<Crew> {
+  let modelCalls = 0
+  const stemma = await openBenchStemma({ ...place, data: `${place.data}-${name}` }, (input, init) => {
+    modelCalls++
+    return fetch(input, init)
+  })
+  const { store } = stemma
+  const versionNow = async () => versionOf(await store.cursor())
+  let roots: SessionHandle[] = []
+  let calls: Calls = { model: 0, task: 0, read: 0 }
+  let version = await versionNow()
+  return {
+    stemma,
+    async run(work) {
+      calls = work.calls
+      await Promise.all(
+        work.prompts.map(async (prompt) => {
+          const session = await stemma.sessions.create()
+          roots.push(session)
+          await turn(session, prompt)
+        }),
+      )
+    },
+    async settle() {
+      if (roots.length === 0) return undefined
+      await calm(stemma, ...roots)
+      const trees = await Promise.all(roots.map(({ id }) => store.tree(id)))
+      const sessions = trees.flat().map(({ id }) => id)
+      const made = { model: modelCalls, ...(await toolCalls(stemma, sessions)) }
+      if (JSON.stringify(made) !== JSON.stringify(calls)) {
+        throw new Error(`Calls: ${JSON.stringify(made)}, and not ${JSON.stringify(calls)}.`)
+      }
+      const before = version
+      version = await versionNow()
+      roots = []
+      modelCalls = 0
+      return { sessions: sessions.length, calls: made, commits: version - before }
+    },
+    [Symbol.asyncDispose]: () => stemma.close(),
+  }
+}
+
+async function toolCalls({ store }: Stemma, sessions: readonly string[]): Promise<Omit<Calls, "model">> {
+  const made = { task: 0, read: 0 }
+  for (const sessionID of sessions) {
+    const { items } = await store.history(sessionID, { limit: 1000 })
+    for (const part of items.flatMap(({ parts }) => parts)) {
+      if (part.type !== "tool") continue
+      const { tool, state } = part
+      if (state.status !== "completed") throw new Error(`A call failed: ${JSON.stringify(state)}`)
+      if (tool !== "task" && tool !== "read") throw new Error(`Nobody asked for ${tool}.`)
+      made[tool]++
+    }
+  }
+  return made
+}
