@@ -74,7 +74,7 @@ export function callContext(
     }),
     async delegate(task) {
       check()
-      const direct = subtaskOf(run, { callID: call.callID, task })
+      const direct = subtaskOf(run, { callID: call.callID, partID: call.partID, task })
       return delegate(step, {
         task,
         partID: call.partID,

@@ -119,11 +119,14 @@ async function inheritedChild(
   child: Session,
 ): Promise<{ session: Session; before?: string } | undefined> {
   const { store } = run.engine
+  const parents = run.session.parentID === undefined ? [] : await store.parents(run.sessionID)
+  // A fork of a child may be made long after the fork of what is above it.
+  const above = parents.filter(({ forkedFrom }) => forkedFrom !== undefined)
   let fork: Session | undefined = run.session
   for (let count = 0; fork?.forkedFrom && count < forksMax; count++) {
     const sourceID: string = fork.forkedFrom.sessionID
     if (child.parentID === sourceID) {
-      const madeMs = fork.time.created
+      const madeMs = Math.min(...[fork, ...above].map(({ time }) => time.created))
       if (child.time.created > madeMs) return undefined
       const later = await firstAfter(store, { sessionID: child.id, timeMs: madeMs })
       return { session: child, ...(later && { before: later.message.id }) }

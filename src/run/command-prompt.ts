@@ -1,6 +1,6 @@
 import type { Command } from "../config/command.ts"
 import { StemmaError, type TextSpans } from "../protocol/index.ts"
-import { type ExpandedTemplate, expandTemplate } from "../session/index.ts"
+import { type ExpandedTemplate, expandTemplate, visibleLine } from "../session/index.ts"
 import { cutText } from "../tools/output.ts"
 import { checkText } from "./arguments.ts"
 import { promptOptions } from "./message-arguments.ts"
@@ -49,7 +49,7 @@ export function commandPrompt(
   const part: PromptPart = {
     type: "subtask",
     prompt: text,
-    description: cutText(command.description?.trim() || command.name, descriptionMax),
+    description: cutText(visibleLine(command.description ?? "") || command.name, descriptionMax),
     agent: agent ?? "general",
     command: command.name,
     ...(model !== undefined && { model: modelRef(model) }),

@@ -1,5 +1,6 @@
 import type { Agent } from "../config/agent.ts"
 import type { HistoryItem, JsonObject, ModelRef, TextSpans } from "../protocol/index.ts"
+import { cutText } from "../tools/output.ts"
 import { taskOutput, unknownAgent } from "../tools/task.ts"
 import type { Task, TaskCall, TaskDone } from "../tools/tool.ts"
 import { planChild, taskPromptID } from "./child-session.ts"
@@ -156,7 +157,7 @@ function doneOrThrow(
   { delegation, childID, summary }: { delegation: Delegation; childID: string; summary: TaskCall[] },
 ): TaskDone {
   const text = parts.findLast((part) => part.type === "text" && !part.ignored && part.text.trim() !== "")
-  const said = text?.type === "text" ? text.text : ""
+  const said = shortened(text?.type === "text" ? text.text : "")
   if (message.role !== "assistant") throw new Error("The agent gave no answer.")
   const why = failureOf(message)
   if (why === undefined)
@@ -165,6 +166,16 @@ function doneOrThrow(
   delegation.report({ summary })
   throw new Error(taskOutput(said === "" ? why : `${why}\nIts last words:\n${said}`, childID))
 }
+
+/** So that what comes after it is not cut off with its end. */
+function shortened(text: string): string {
+  if (text.length <= wordsMax && text.split("\n", linesMax + 1).length <= linesMax) return text
+  const head = cutText(text.split("\n", linesMax).join("\n"), wordsMax)
+  return `${head}\n\n(The answer was cut here. The whole of it is in the session below: use recall to read it.)`
+}
+
+const wordsMax = 15_000
+const linesMax = 1_500
 
 function failureOf(message: Extract<HistoryItem["message"], { role: "assistant" }>): string | undefined {
   const { error, finish } = message

@@ -1,4 +1,4 @@
-import type { PartBody } from "../protocol/index.ts"
+import { idPattern, type PartBody } from "../protocol/index.ts"
 import type { Task } from "../tools/tool.ts"
 import type { Run } from "./run.ts"
 import type { Prompt } from "./step.ts"
@@ -21,7 +21,7 @@ export function directCalls(run: Run, prompts: readonly Prompt[]): DirectCall[] 
   return subtasks.map((subtask) => {
     const { description, prompt, agent, command } = subtask
     const input = { description, prompt, subagent_type: agent, ...(command !== undefined && { command }) }
-    const id = run.engine.newID("part")
+    const id = callPartID(subtask) ?? run.engine.newID("part")
     const text = JSON.stringify(input)
     const callID = callIDOf(subtask)
     return {
@@ -35,13 +35,19 @@ function callIDOf({ id }: Subtask): string {
   return `call_${id}`
 }
 
+/** Nobody else can have it: neither a caller nor a model chooses the ids of the parts of an answer. */
+function callPartID({ id }: Subtask): string | undefined {
+  const own = `${id}_task`
+  return idPattern("part").test(own) ? own : undefined
+}
+
 /**
  * What a prompt said of the task that became a call, beside the call's input. A model may give its call any id: what is not
  * the very same task gets nothing.
  */
 export function subtaskOf(
   run: Run,
-  { callID, task }: { callID: string; task: Task },
+  { callID, partID, task }: { callID: string; partID: string; task: Task },
 ): Pick<Subtask, "model" | "fixed" | "references"> {
   if (!callID.startsWith("call_prt")) return {}
   for (const { message, parts } of run.memo.items.toReversed()) {
@@ -50,8 +56,8 @@ export function subtaskOf(
     if (found?.type !== "subtask") continue
     const { model, fixed, references } = found
     if (found.agent.trim() !== task.agent || found.prompt.trim() !== task.prompt) return {}
-    // Places in a text hold for that text only.
-    const isSame = found.prompt === task.prompt
+    // Places in a text hold for that text only, and what was asked for once is not done again unasked.
+    const isSame = found.prompt === task.prompt && partID === callPartID(found)
     return {
       ...(model && { model }),
       ...(fixed && isSame && { fixed }),

@@ -18,14 +18,18 @@ const unknownAncestor: PermitLevel = { rulesets: [denyAll] }
 export class Judge {
   readonly #chain: readonly PermitLevel[]
   readonly #grants: readonly Grant[]
+  /** The levels of other projects, for which a person has allowed nothing here. */
+  readonly #foreign: readonly PermitLevel[]
   /** The agents of the chain, if only the config and they decide: no rules of a session, no switches of a prompt. */
   readonly agents: string | undefined
 
   constructor(options: {
     chain: readonly PermitLevel[]
     grants: readonly Grant[]
+    foreign?: readonly PermitLevel[]
     agents?: string | undefined
   }) {
+    this.#foreign = options.foreign ?? []
     this.#chain = options.chain
     this.#grants = options.grants
     this.agents = options.agents
@@ -55,8 +59,10 @@ export class Judge {
 
   #isGranted(permission: string, pattern: string): boolean {
     // Whatever is not asked about any more by rule needs no grant: each pattern is judged alone.
-    const { action } = evaluateWithAncestors({ permission, patterns: [pattern] }, this.#chain)
-    if (action === "allow") return true
+    const wanted = { permission, patterns: [pattern] }
+    if (evaluateWithAncestors(wanted, this.#chain).action === "allow") return true
+    if (this.#foreign.length > 0 && evaluateWithAncestors(wanted, this.#foreign).action !== "allow")
+      return false
     return this.#grants.some(
       (grant) => grant.permission === permission && matchWildcard(pattern, grant.pattern),
     )
@@ -76,6 +82,7 @@ export async function loadJudge(options: {
   const { store, setup, session, agent } = options
   const chain = [levelOf({ setup, session, agent, tools: options.tools })]
   const agents = [agent.name]
+  const foreign: PermitLevel[] = []
   let isPlain = options.tools === undefined && !session.permission?.length
   const parents = session.parentID === undefined ? [] : await store.parents(session.id)
   let child = session
@@ -88,6 +95,7 @@ export async function loadJudge(options: {
     const level = levelOf({ setup: theirs ?? setup, session: parent, agent: parentAgent, tools })
     // Nobody knows any more what that agent, or in that directory, was forbidden.
     chain.push(parentAgent ? level : { ...level, rulesets: [...level.rulesets, denyAll] })
+    if (theirs !== setup) foreign.push(level)
     agents.push(parentAgent?.name ?? "")
     isPlain &&=
       theirs === setup && parentAgent !== undefined && tools === undefined && !parent.permission?.length
@@ -96,7 +104,7 @@ export async function loadJudge(options: {
   const isWhole = child.parentID === undefined
   if (!isWhole) chain.push(unknownAncestor)
   const plain = isPlain && isWhole ? agents.join(" ") : undefined
-  return new Judge({ chain, grants: options.grants, agents: plain })
+  return new Judge({ chain, grants: options.grants, foreign, agents: plain })
 }
 
 /** An ancestor may be in another directory, with rules and agents of its own; undefined if that is gone. */

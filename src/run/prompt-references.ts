@@ -132,9 +132,12 @@ async function partsOf(reference: Reference, resolving: Resolving): Promise<Part
     }
     for (const meant of meanings(reference)) {
       const agent = setup.loaded.agents.get(meant.value)
-      if (agent && isSubagent(agent)) return agentParts(run, meant, agent)
+      // What looks like a file is one before it is an agent: a project may name its agents as it likes.
+      const isFileFirst = /[./]/.test(meant.value)
+      if (agent && isSubagent(agent) && !isFileFirst) return agentParts(run, meant, agent)
       const file = await referencedFile(meant, resolving)
       if (file) return [file]
+      if (agent && isSubagent(agent)) return agentParts(run, meant, agent)
     }
     return []
   } catch (error) {

@@ -10,10 +10,12 @@ import { mayUse } from "./toolbox.ts"
 /** How a command can name a place outside of the workspace. */
 const namesOutside = /[~$`]|\.\.|(?:^|[\s"'=:<>(,])\//
 
-/** Where a command that names nothing outside leads there, it is by a symlink. */
+/** A template is trusted to run its command; which files that leads to may be a symlink's doing, and is the rules' business. */
 function leadsElsewhere({ permission, patterns }: Wanted, command: string): boolean {
-  const isOutside = permission === "external_directory" && patterns.some((pattern) => pattern !== "*")
-  return isOutside && !namesOutside.test(command)
+  if (permission === "external_directory") {
+    return patterns.some((pattern) => pattern !== "*") && !namesOutside.test(command)
+  }
+  return permission === "read"
 }
 
 export interface CommandOutput {

@@ -84,8 +84,8 @@ async function expiredTree(
 ): Promise<Session[] | undefined> {
   const tree = await store.tree(session.id)
   const limit = limits[why]!
-  const isOld = ({ time }: Session) =>
-    why === "archived" ? (time.archived ?? time.updated) < limit : time.updated < limit
+  const isOld = ({ time, projectID }: Session) =>
+    projectID === session.projectID && Math.max(time.archived ?? 0, time.updated) < limit
   return tree.every(isOld) ? tree : undefined
 }
 

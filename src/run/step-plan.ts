@@ -102,7 +102,7 @@ function snapshotOnce(run: Run, open: OpenMessage): Pick<Step, "snapshotBefore" 
   let snapshot: string | undefined
   const take = async () => {
     snapshot = await run.project.snapshots.take(run.signal).catch((error: unknown) => {
-      run.engine.warn(error)
+      if (!run.signal.aborted) run.engine.warn(error)
       return undefined
     })
     if (snapshot === undefined) return

@@ -159,7 +159,8 @@ export async function sealFailed(
   if (run.writer.signal.aborted) throw run.writer.signal.reason
   if (run.isClosing && (await hasTasks(run, open))) {
     // Left as a crash would leave it: the tasks go on below, and whoever opens the session next waits for them.
-    await run.writer.commit(open.flushOps())
+    const ops = open.flushOps()
+    if (ops.length > 0) await run.writer.commit(ops)
     run.memo.replaceLast({ ...open.item(run.memo.last!.version), sealed: false })
     return "idle"
   }

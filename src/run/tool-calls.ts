@@ -75,7 +75,7 @@ async function runCall(step: Step, call: Call): Promise<{ endsRun: boolean }> {
   const startedAt = run.engine.clock.now()
   const fail = async (message: string, input: JsonObject, metadata?: JsonObject) => {
     const end = Math.max(startedAt, run.engine.clock.now())
-    const error = cleanText(step.setup.redact(message))
+    const error = limitOutput(cleanText(step.setup.redact(message))).output
     const state: ToolState = {
       status: "error",
       input,

@@ -35,8 +35,9 @@ export function referencesIn(text: string): Reference[] {
     if (command !== undefined) found.push(reference("command", command.trim(), { text: match[0], start }))
     else if (linked !== undefined) found.push(reference("name", linked.trim(), { text: match[0], start }))
     else if (named !== undefined) {
+      if (named.length > nameLengthMax) continue
       // What ends a sentence does not belong to the name.
-      const name = named.replace(/[.@+-]+$/, "")
+      const name = named.replace(/(?<![.@+-])[.@+-]+$/, "")
       found.push(reference("name", name, { text: `@${name}`, start }))
     }
   }

@@ -1,4 +1,6 @@
 import { z } from "zod"
+import { visibleLine } from "../session/index.ts"
+import { cutText } from "./output.ts"
 import type { DescribeContext, TaskAgent, Tool } from "./tool.ts"
 
 const optionalText = z
@@ -7,7 +9,13 @@ const optionalText = z
   .transform((text) => (text?.trim() ? text.trim() : undefined))
 
 const TaskInput = z.object({
-  description: z.string().trim().min(1).max(200).describe("The task in three to five words."),
+  description: z
+    .string()
+    .trim()
+    .min(1)
+    .max(200)
+    .transform(visibleLine)
+    .describe("The task in three to five words."),
   prompt: z
     .string()
     .trim()
@@ -78,11 +86,14 @@ export function unknownAgent(name: string, listed: readonly { name: string }[]):
   )
 }
 
+const listedMax = 50
+const aboutMax = 500
+
 function describe(listed: readonly TaskAgent[]): string {
   if (listed.length === 0) return `${head}\n\nThere are no agents now.`
-  const lines = listed.map(({ name, description, tools }) => {
-    const about =
-      description?.replace(/\s+/g, " ").trim() || "No description; use it when the person asks for it."
+  const lines = listed.slice(0, listedMax).map(({ name, description, tools }) => {
+    const given = cutText(visibleLine(description ?? ""), aboutMax)
+    const about = given || "No description; use it when the person asks for it."
     return `- ${name}: ${about} (Tools: ${tools.join(", ") || "none"})`
   })
   return [head, "", "Agents and the tools they have:", ...lines].join("\n")

@@ -1,7 +1,7 @@
 import { readFile } from "node:fs/promises"
 import { join } from "node:path"
 import { expect, test } from "vitest"
-import type { ModelRequest } from "../../src/index.ts"
+import { type ModelRequest, StemmaError } from "../../src/index.ts"
 import { answered, assertValid, partsOf, runScene, until } from "../support/run-scene.ts"
 
 const task = { description: "Look", prompt: "CHILD: look around.", subagent_type: "general" }
@@ -21,7 +21,7 @@ test("a task whose process is closed goes on in the next one, with the same chil
   const session = await scene.stemma.sessions.create()
   const reply = session.prompt("Have somebody look.").then(
     () => "answered",
-    () => "closed",
+    (error: unknown) => StemmaError.is(error) && error.code,
   )
   await until("the child works", async () => {
     const [child] = (await scene.stemma.sessions.children(session.id)).items
@@ -30,7 +30,7 @@ test("a task whose process is closed goes on in the next one, with the same chil
   const closing = scene.stemma.close()
   await scene.stemma.close()
   await closing
-  expect(await reply).toBe("closed")
+  expect(await reply).toBe("unavailable")
   isSlow = false
   const again = await scene.again({ recover: true })
   const same = await again.sessions.get(session.id)
