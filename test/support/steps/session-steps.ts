@@ -142,6 +142,14 @@ const unrevert: Step = {
   },
 }
 
+/** The mark, unless a try that was dropped took the marked part with it. */
+function presentMark({ session, items }: Pick<Seen, "session" | "items">): Session["revert"] {
+  const { revert } = session
+  if (revert?.partID === undefined) return revert
+  const marked = items.find(({ message }) => message.id === revert.messageID)
+  return marked?.parts.some(({ id }) => id === revert.partID) ? revert : undefined
+}
+
 /** The mark is made real; or, as a caller may, a move without a mark. */
 const move: Step = {
   weight: 9,
@@ -154,7 +162,7 @@ const move: Step = {
         items.length > 0 && (!open || draw.chance(10)) && (!marked || session.revert !== undefined),
     )
     if (!seen) return revert.run(world, draw)
-    const mark = seen.session.revert
+    const mark = presentMark(seen)
     const plan = mark
       ? revertPlan(seen.items, mark, { newID: (kind) => world.ids.next(kind) })
       : {
