@@ -5,12 +5,12 @@ import {
   type ModelRef,
   type NewSession,
   type Session,
-  StemmaError,
   version,
 } from "../protocol/index.ts"
 import type { Op } from "../stores/commit.ts"
 import type { Store } from "../stores/store.ts"
 import type { Task } from "../tools/tool.ts"
+import { findSession } from "./find-session.ts"
 import type { Step } from "./step-plan.ts"
 
 /** The session that a task is done in, and what must be committed before it begins. */
@@ -159,15 +159,5 @@ async function firstAfter(
     }
     to = items[0]?.position
     if (!more || to === undefined) return found
-  }
-}
-
-/** Undefined for one that is not there, or whose id is none. */
-async function findSession(store: Store, id: string): Promise<Session | undefined> {
-  try {
-    return await store.session(id)
-  } catch (error) {
-    if (StemmaError.is(error, "not_found") || StemmaError.is(error, "invalid")) return undefined
-    throw error
   }
 }

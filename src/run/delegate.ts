@@ -4,12 +4,16 @@ import { cutText } from "../tools/output.ts"
 import { taskOutput, unknownAgent } from "../tools/task.ts"
 import type { Task, TaskCall, TaskDone } from "../tools/tool.ts"
 import { planChild, taskPromptID } from "./child-session.ts"
-import { promptItem } from "./prompt.ts"
+import { modelRef, promptItem } from "./prompt.ts"
 import { Aborted } from "./run.ts"
 import type { Step } from "./step-plan.ts"
 import { isSubagent } from "./task-agents.ts"
 import { type Deadline, startDeadline } from "./task-deadline.ts"
 import { callsOf, watchCalls } from "./task-summary.ts"
+
+/** More of an answer is not given back: a result with its end has to stay below what any output may have. */
+const answerUnitsMax = 15_000
+const answerLinesMax = 1_500
 
 export interface Delegation {
   task: Task
@@ -71,8 +75,7 @@ function modelOf({ open }: Step, { agent, given }: { agent: Agent; given: ModelR
   if (given) return given
   const { providerID, modelID } = open.message
   if (agent.model === undefined) return { providerID, modelID }
-  const slash = agent.model.indexOf("/")
-  return { providerID: agent.model.slice(0, slash), modelID: agent.model.slice(slash + 1) }
+  return modelRef(agent.model)
 }
 
 interface Asking {
@@ -169,13 +172,11 @@ function doneOrThrow(
 
 /** So that what comes after it is not cut off with its end. */
 function shortened(text: string): string {
-  if (text.length <= wordsMax && text.split("\n", linesMax + 1).length <= linesMax) return text
-  const head = cutText(text.split("\n", linesMax).join("\n"), wordsMax)
+  const lines = text.split("\n", answerLinesMax + 1)
+  if (text.length <= answerUnitsMax && lines.length <= answerLinesMax) return text
+  const head = cutText(lines.slice(0, answerLinesMax).join("\n"), answerUnitsMax)
   return `${head}\n\n(The answer was cut here. The whole of it is in the session below: use recall to read it.)`
 }
-
-const wordsMax = 15_000
-const linesMax = 1_500
 
 function failureOf(message: Extract<HistoryItem["message"], { role: "assistant" }>): string | undefined {
   const { error, finish } = message

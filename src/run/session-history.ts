@@ -1,8 +1,9 @@
 import { redactDeep } from "../config/environment.ts"
-import { type HistoryItem, type Session, StemmaError } from "../protocol/index.ts"
+import type { HistoryItem, Session } from "../protocol/index.ts"
 import { type RevertMark, trimStart, visibleItems } from "../session/index.ts"
 import type { Store } from "../stores/store.ts"
 import type { BelowSession, HistoryRange, RecalledPage, SessionHistory } from "../tools/tool.ts"
+import { findSession } from "./find-session.ts"
 import type { HistoryMemo, MemoContextOptions } from "./history-memo.ts"
 import { searchHistories } from "./search-history.ts"
 import { findMessage } from "./waiters.ts"
@@ -128,15 +129,6 @@ async function sessionBelow(store: Store, id: string, ancestorID: string): Promi
     at = await findSession(store, at.parentID)
   }
   throw new Error("This session has no child with that id. Leave `session` out to look at this session.")
-}
-
-async function findSession(store: Store, id: string): Promise<Session | undefined> {
-  try {
-    return await store.session(id)
-  } catch (error) {
-    if (StemmaError.is(error, "not_found") || StemmaError.is(error, "invalid")) return undefined
-    throw error
-  }
 }
 
 /** The sessions below one, the nearest first and of those the last used; `more` are too many. */

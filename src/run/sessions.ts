@@ -36,6 +36,7 @@ import {
 import { checkSessionID } from "./check-argument.ts"
 import type { Coordinator } from "./coordinator.ts"
 import type { Engine } from "./engine.ts"
+import { findSession } from "./find-session.ts"
 import { modelRef } from "./prompt.ts"
 import { applyRetention, type Expired } from "./retention.ts"
 import { clearRevert, markRevert, type Reverted } from "./revert.ts"
@@ -67,7 +68,7 @@ export class Sessions {
     const { store, newID } = this.#engine
     const given = createOptions(options)
     const id = given.id ?? newID("session")
-    if (given.id !== undefined && (await this.#find(id))) return this.#handle(id)
+    if (given.id !== undefined && (await findSession(store, id))) return this.#handle(id)
     const session = await this.#newSession(id, given)
     const files = await readFiles(given.files ?? [], session.directory)
     try {
@@ -79,7 +80,8 @@ export class Sessions {
       })
     } catch (error) {
       // Somebody else made the same one at the same time.
-      const isMine = given.id !== undefined && StemmaError.is(error, "conflict") && (await this.#find(id))
+      const isMine =
+        given.id !== undefined && StemmaError.is(error, "conflict") && (await findSession(store, id))
       if (!isMine) throw error
     }
     return this.#handle(id)
@@ -243,15 +245,6 @@ export class Sessions {
 
   #handle(id: string): SessionHandle {
     return new SessionHandle({ id, engine: this.#engine, coordinator: this.#coordinator })
-  }
-
-  async #find(id: string): Promise<Session | undefined> {
-    try {
-      return await this.#engine.store.session(id)
-    } catch (error) {
-      if (StemmaError.is(error, "not_found")) return undefined
-      throw error
-    }
   }
 
   async #byKey(key: string, agent: string | undefined): Promise<Session | undefined> {

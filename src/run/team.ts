@@ -44,18 +44,21 @@ export class Team {
   /** Whether a session has something to do, here or elsewhere. */
   async isBusy(sessionID: string): Promise<boolean> {
     if (this.#coordinator.isRunning(sessionID)) return true
-    if (!(await this.#hasWork(sessionID))) return false
-    const isWaiting = (await this.#engine.store.inbox(sessionID)).some(({ type }) => type === "prompt")
-    return isWaiting || this.#isHeld(sessionID)
+    // In this order: a prompt that is taken in between is seen twice rather than never.
+    if (await this.#isAwaited(sessionID)) return true
+    return (await this.#isOpen(sessionID)) && this.#isHeld(sessionID)
   }
 
-  async #hasWork(sessionID: string): Promise<boolean> {
-    const { store } = this.#engine
-    // In this order: a prompt that is taken in between is seen twice rather than never.
-    if ((await store.inbox(sessionID)).some(({ type }) => type === "prompt" || type === "compact"))
-      return true
-    const { items } = await store.history(sessionID, { limit: 1 })
-    return items[0] !== undefined && !items[0].sealed
+  /** Whether something waits to be taken. */
+  async #isAwaited(sessionID: string): Promise<boolean> {
+    const items = await this.#engine.store.inbox(sessionID)
+    return items.some(({ type }) => type === "prompt" || type === "compact")
+  }
+
+  /** Whether its last message is still being written, or was when its process ended. */
+  async #isOpen(sessionID: string): Promise<boolean> {
+    const { items } = await this.#engine.store.history(sessionID, { limit: 1 })
+    return items[0]?.sealed === false
   }
 
   /** Whether some process holds the session: what a dead one left open waits for nobody. */
@@ -75,7 +78,8 @@ export class Team {
     if (this.#coordinator.abort(sessionID, reason)) return
     const { store, clock, newID } = this.#engine
     const isCompacting = (await store.session(sessionID)).time.compacting !== undefined
-    if (!isCompacting && !(await this.#hasWork(sessionID))) return
+    const hasWork = isCompacting || (await this.#isAwaited(sessionID)) || (await this.#isOpen(sessionID))
+    if (!hasWork) return
     await store.admit({ id: newID("part"), sessionID, type: "abort", time: clock.now(), reason })
   }
 
