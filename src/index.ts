@@ -8,9 +8,11 @@ import { Background } from "./run/background.ts"
 import { Coordinator } from "./run/coordinator.ts"
 import { type AskHandler, type Engine, standardTiming, type Timing } from "./run/engine.ts"
 import { Listeners } from "./run/listeners.ts"
+import { Meter } from "./run/meter.ts"
 import { isStore, openShape } from "./run/open-arguments.ts"
 import { Projects } from "./run/project.ts"
 import { Stemma } from "./run/stemma.ts"
+import { Tracing } from "./run/tracing.ts"
 import type { JsonlStoreOptions } from "./stores/jsonl/index.ts"
 import type { MemoryStoreOptions } from "./stores/memory.ts"
 import type { SqliteStoreOptions } from "./stores/sqlite/index.ts"
@@ -28,11 +30,14 @@ export * from "./protocol/index.ts"
 export type { AppendInput } from "./run/append.ts"
 export type { CreateOptions, CurrentOptions, RetentionOptions, UpdateOptions } from "./run/arguments.ts"
 export type { AskHandler, Timing } from "./run/engine.ts"
+export type { HistogramSnapshot, MetricsSnapshot, RunOutcome, SessionOrigin } from "./run/meter.ts"
 export type { PromptOptions, PromptPart } from "./run/prompt.ts"
 export type { PromptRun, Reply } from "./run/prompt-run.ts"
 export type { Expired } from "./run/retention.ts"
 export type { SessionHandle } from "./run/session-handle.ts"
 export type { Sessions } from "./run/sessions.ts"
+export type { ShareOptions } from "./run/share.ts"
+export type { ShellOptions } from "./run/shell-command.ts"
 export type { Stemma } from "./run/stemma.ts"
 export * from "./session/index.ts"
 export { Commit, Op, type OpOf } from "./stores/commit.ts"
@@ -128,6 +133,8 @@ export async function openStemma(given: StemmaOptions = {}): Promise<Stemma> {
       ...(options.onPermission && { handler: options.onPermission }),
     }),
     timing: { ...standardTiming, ...options.timing },
+    meter: new Meter(),
+    tracing: new Tracing({ env }),
     recover: options.recover ?? false,
     background: (work) => background.add(work),
     warn: report,

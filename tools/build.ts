@@ -3,6 +3,7 @@ import { rmSync } from "node:fs"
 import { resolve } from "node:path"
 import { fileURLToPath } from "node:url"
 import { parseArgs } from "node:util"
+import { bundleProgram } from "./bundle-program.ts"
 
 // Emits JavaScript and declarations for publishing; the sources themselves run without a build.
 const root = fileURLToPath(new URL("..", import.meta.url))
@@ -15,4 +16,5 @@ const { status } = spawnSync(
   ["-p", "tsconfig.build.json", "--outDir", out],
   { cwd: root, stdio: "inherit" },
 )
+if (status === 0) await bundleProgram({ root, out })
 process.exitCode = status ?? 1

@@ -25,6 +25,7 @@ const steps: Step[] = [
   { name: "types", command: bin("tsc"), args: ["-p", "tsconfig.json"] },
   { name: "floating promises", command: process.execPath, args: [tool("floating-promises.ts")] },
   { name: "package and papers", command: process.execPath, args: [tool("package-check.ts")] },
+  { name: "papers from routes", command: process.execPath, args: [tool("openapi.ts")] },
   {
     name: "import table",
     command: bin("vitest"),

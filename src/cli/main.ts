@@ -1,16 +1,29 @@
 import { StemmaError, version } from "../protocol/index.ts"
-import type { Terminal } from "./trust.ts"
+import type { Command, Program } from "./program.ts"
+import { shownLine } from "./terminal.ts"
 
 const help = `stemma ${version}: the session system for AI agents
 
 Usage: stemma <command>
 
+  serve                       serve sessions over HTTP
+  run PROMPT                  send a prompt and show the answer as it comes
+  session list                the sessions of this directory
+  session show ID             what was said and done in one
   trust [DIRECTORY] [--yes]   show a project's config files and what they would be allowed, and trust them
   untrust [DIRECTORY]         take that back
   --version, --help
 
-The other commands are not written yet; the library is. It starts in README.md.
+stemma <command> --help says what each takes. It needs no key: without one, a guide of rules answers.
 `
+
+const commands: Record<string, () => Promise<Command>> = {
+  serve: async () => (await import("./serve.ts")).serve,
+  run: async () => (await import("./run.ts")).run,
+  session: async () => (await import("./session.ts")).session,
+  trust: async () => (await import("./trust.ts")).trustCommand,
+  untrust: async () => (await import("./trust.ts")).untrustCommand,
+}
 
 /** Runs the program and gives its exit code. */
 export async function main(args: readonly string[]): Promise<number> {
@@ -22,31 +35,46 @@ export async function main(args: readonly string[]): Promise<number> {
       return 0
     case "--help":
     case "-h":
+    case "help":
     case undefined:
       process.stdout.write(help)
       return 0
-    case "trust":
-    case "untrust":
-      return command(first, rest)
-    default:
-      process.stderr.write(`stemma does not know "${first}". See stemma --help.\n`)
+    default: {
+      const load = Object.hasOwn(commands, first) ? commands[first] : undefined
+      if (load) return perform(await load(), rest)
+      process.stderr.write(`stemma does not know "${shownLine(first)}". See stemma --help.\n`)
       return 1
+    }
   }
 }
 
-async function command(name: "trust" | "untrust", args: readonly string[]): Promise<number> {
-  const { trust, untrust } = await import("./trust.ts")
-  const terminal: Terminal = {
-    input: process.stdin,
-    output: process.stdout,
-    error: process.stderr,
-    env: process.env,
-  }
+async function perform(command: Command, args: readonly string[]): Promise<number> {
   try {
-    return await (name === "trust" ? trust : untrust)(args, terminal)
+    return await command(args, createProgram())
   } catch (error) {
     if (!StemmaError.is(error)) throw error
-    process.stderr.write(`${error.message}\n`)
+    process.stderr.write(`${shownLine(error.message, 2000)}\n`)
     return 1
+  }
+}
+
+function createProgram(): Program {
+  const env = { ...process.env }
+  // The commands know it; whatever they start must not.
+  delete process.env.STEMMA_TOKEN
+  return {
+    terminal: {
+      // Most commands read nothing.
+      get input() {
+        return process.stdin
+      },
+      output: process.stdout,
+      error: process.stderr,
+      env,
+    },
+    // In a checkout, npm runs our scripts in its directory and says where it was called.
+    directory: (env.npm_package_name === "stemma" && env.INIT_CWD) || process.cwd(),
+    openStemma: async (options) => (await import("../index.ts")).openStemma(options),
+    openStore: async (options) => (await import("../stores/sqlite/index.ts")).openSqliteStore(options),
   }
 }

@@ -3,24 +3,44 @@ import { resolve } from "node:path"
 import { createInterface } from "node:readline/promises"
 import { type ConfigSource, openConfig, type PendingTrust } from "../config/load.ts"
 import { configDirectory, dataDirectory } from "../config/paths.ts"
+import { command, helpOf, parseCommand } from "./arguments.ts"
+import type { Command } from "./program.ts"
+import type { Terminal } from "./terminal.ts"
 
-export interface Terminal {
-  input: NodeJS.ReadableStream & { isTTY?: boolean; readableEnded?: boolean }
-  output: NodeJS.WritableStream
-  error: NodeJS.WritableStream
-  env: Record<string, string | undefined>
-}
+const trustSpec = command({
+  name: "trust",
+  operands: "[DIRECTORY]",
+  operandsMax: 1,
+  about: "Shows a project's config files and what they would be allowed, and trusts them on a yes.",
+  options: { yes: { type: "boolean", help: "asks no question" } },
+})
+
+const untrustSpec = command({
+  name: "untrust",
+  operands: "[DIRECTORY]",
+  operandsMax: 1,
+  about: "Takes the trust in a project's config files back.",
+  options: {},
+})
+
+export const trustCommand: Command = (args, { terminal }) => trust(args, terminal)
+export const untrustCommand: Command = (args, { terminal }) => untrust(args, terminal)
 
 /** `stemma trust [DIRECTORY] [--yes]`: shows a project's config files and what they would be allowed, and asks. */
 export async function trust(args: readonly string[], terminal: Terminal): Promise<number> {
-  const source = sourceOf(args, terminal)
+  const parsed = parseCommand(trustSpec, args)
+  if (!parsed) {
+    terminal.output.write(helpOf(trustSpec))
+    return 0
+  }
+  const source = sourceOf(parsed.operands, terminal)
   const pending = await source.pending()
   if (!pending) {
     terminal.output.write("There is nothing to trust here: no config of this project waits for it.\n")
     return 0
   }
   show(pending, terminal.output)
-  if (!args.includes("--yes") && !(await isYes("Trust these files? [y/N] ", terminal))) {
+  if (!parsed.values.yes && !(await isYes("Trust these files? [y/N] ", terminal))) {
     terminal.output.write("Nothing was changed.\n")
     return 1
   }
@@ -30,13 +50,18 @@ export async function trust(args: readonly string[], terminal: Terminal): Promis
 }
 
 export async function untrust(args: readonly string[], terminal: Terminal): Promise<number> {
-  await sourceOf(args, terminal).untrust()
+  const parsed = parseCommand(untrustSpec, args)
+  if (!parsed) {
+    terminal.output.write(helpOf(untrustSpec))
+    return 0
+  }
+  await sourceOf(parsed.operands, terminal).untrust()
   terminal.output.write("This project's config files are not trusted.\n")
   return 0
 }
 
-function sourceOf(args: readonly string[], { env }: Terminal): ConfigSource {
-  const directory = resolve(args.find((arg) => !arg.startsWith("-")) ?? ".")
+function sourceOf(operands: readonly string[], { env }: Terminal): ConfigSource {
+  const directory = resolve(operands[0] ?? ".")
   return openConfig({
     directory,
     env,

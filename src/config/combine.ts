@@ -26,11 +26,12 @@ export interface Combined {
 /** What an untrusted project may speak of, within limits. */
 const takenFromAnybody = ["$schema", "permission", "agent", "command"]
 
-export function combineLayers(
-  layers: readonly Layer[],
-  standard: readonly Agent[] = builtInAgents,
-): Combined {
-  const notices = layers.flatMap((layer) => layer.notices)
+/** What no project may speak of, trusted or not: it is about the whole program, not about one directory. */
+export const usersOwn = ["server"] as const
+
+export function combineLayers(given: readonly Layer[], standard: readonly Agent[] = builtInAgents): Combined {
+  const notices = given.flatMap((layer) => layer.notices)
+  const layers = given.map((layer) => withoutUsersOwn(layer, notices))
   let merged: ConfigInput = {}
   for (const layer of layers) {
     if (layer.trusted) merged = mergeConfig(merged, layer.config)
@@ -46,6 +47,17 @@ export function combineLayers(
   const commands = combineCommands(layers, notices)
   const config = withDefaultAgent(Config.parse(merged), { agents, notices })
   return { config, rules, agents, commands, skills: combineSkills(layers, notices), notices }
+}
+
+function withoutUsersOwn(layer: Layer, notices: string[]): Layer {
+  if (layer.origin !== "project") return layer
+  const config = { ...layer.config }
+  for (const key of usersOwn) {
+    if (config[key] === undefined) continue
+    delete config[key]
+    notices.push(`${layer.path}: ${key} was ignored: only your own config can say it.`)
+  }
+  return { ...layer, config }
 }
 
 function combineRules(

@@ -1,4 +1,5 @@
 import { ownReferences, toRuleset } from "../session/index.ts"
+import { usersOwn } from "./combine.ts"
 import { commandsOf } from "./commands.ts"
 import { variablesIn } from "./fill-in.ts"
 import type { Layer } from "./layer.ts"
@@ -72,8 +73,8 @@ function matterOf(layer: Layer): unknown[] {
   return [...layer.commands.values()].map(({ template: _, ...matter }) => matter)
 }
 
-/** Those that have a sentence of their own above. */
-const spokenOf = ["$schema", "provider", "permission", "tools", "agent", "command"]
+/** Those that have a sentence of their own above, and those that trust does not grant. */
+const spokenOf = ["$schema", "provider", "permission", "tools", "agent", "command", ...usersOwn]
 
 function settingGrants(config: ConfigInput): string[] {
   return Object.entries(config)

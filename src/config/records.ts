@@ -104,7 +104,8 @@ async function readRecord(path: string): Promise<unknown> {
   }
 }
 
-async function reported<T>(directory: string, work: () => Promise<T>): Promise<T> {
+/** Does something in a directory; what the system says against it becomes a sentence. */
+export async function reported<T>(directory: string, work: () => Promise<T>): Promise<T> {
   try {
     return await work()
   } catch (error) {

@@ -90,6 +90,28 @@ export const CommandConfig = z.strictObject({
 })
 export type CommandConfig = z.infer<typeof CommandConfig>
 
+const Origin = z
+  .string()
+  .regex(/^https?:\/\/[^/?#\s]+\/?$/, "expected an origin such as https://app.example.org")
+const HostName = z
+  .string()
+  .regex(/^[^/?#@\s]+$/, "expected a name such as stemma.example.org, without https:// and path")
+
+/** How the server is reached. Only the user's own config can say it: it decides who may call. */
+export const ServerConfig = z.strictObject({
+  publicUrl: z
+    .string()
+    .regex(/^https?:\/\/[^?#\s]+$/, "expected an address such as https://stemma.example.org")
+    .optional()
+    .describe("The address that people outside use, for links to shared sessions"),
+  hosts: z
+    .array(HostName)
+    .optional()
+    .describe("Names under which the server is reached beside the address it listens on"),
+  origins: z.array(Origin).optional().describe("Origins of other web pages that may call the server"),
+})
+export type ServerConfig = z.infer<typeof ServerConfig>
+
 /** What a config file may say. Fields that have a default are always there once the files are put together. */
 export const Config = z.strictObject({
   $schema: z.string().optional(),
@@ -146,6 +168,7 @@ export const Config = z.strictObject({
     })
     .prefault({}),
   title: z.boolean().default(true).describe("Whether a model writes the titles of sessions"),
+  server: ServerConfig.prefault({}).describe("How stemma serve is reached; in the user's own config only"),
 })
 export type Config = z.output<typeof Config>
 /** What people write: everything may be left out. */

@@ -24,6 +24,8 @@ export const UserBody = z.object({
   system: z.string().optional(),
   tools: z.record(z.string(), z.boolean()).optional(),
   variant: z.string().optional(),
+  /** Which references are resolved, if not all: in tasks that its answer gives, too. */
+  references: z.enum(["files", "none"]).optional(),
   /** Learnt after the turn ended; stored as a note. */
   summary: UserSummary.optional(),
 })

@@ -41,6 +41,17 @@ export const Caller = z.object({
 })
 export type Caller = z.infer<typeof Caller>
 
+/**
+ * Where everybody who knows the secret may read the session, and what of it beside the text. Rows of earlier versions have no
+ * secret: they are shared with nobody.
+ */
+export const Share = z.object({
+  url: z.string(),
+  secret: z.string().min(20).max(256).optional(),
+  include: z.object({ reasoning: z.boolean().optional(), tools: z.boolean().optional() }).optional(),
+})
+export type Share = z.infer<typeof Share>
+
 /** One conversation: metadata and a pointer to a history. */
 export const Session = z.object({
   id: SessionID,
@@ -66,7 +77,7 @@ export const Session = z.object({
       diffs: z.array(FileDiff).optional(),
     })
     .optional(),
-  share: z.object({ url: z.string() }).optional(),
+  share: Share.optional(),
   permission: Ruleset.optional(),
   maxHistory: z.number().int().positive().optional(),
   /** Dollars after which a run asks before the next call. */

@@ -62,7 +62,7 @@ export async function appendMessage(run: Run, input: AppendInput): Promise<Histo
 }
 
 /** A message with the id of a prompt that waits would keep that prompt from ever being taken. */
-async function refuseWaiting({ engine, sessionID }: Run, id: string): Promise<void> {
+export async function refuseWaiting({ engine, sessionID }: Run, id: string): Promise<void> {
   const isWaiting = (await engine.store.inbox(sessionID)).some((item) => item.id === id)
   if (!isWaiting) return
   throw new StemmaError("conflict", `A prompt with the id ${id} waits to be taken. Append with another id.`)

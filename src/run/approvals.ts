@@ -154,6 +154,7 @@ export class Approvals {
     answered.promise.catch(() => {})
     const stop = () => answered.reject(signal.reason)
     signal.addEventListener("abort", stop, { once: true })
+    this.#engine.meter.questionOpened()
     this.#pending.set(request.id, { request, wanted, judge: options.judge, settle: answered.resolve })
     try {
       if (!known) await this.#writer.commit([{ op: "permission.put", request }])
@@ -169,6 +170,7 @@ export class Approvals {
         await this.#writer.commit([this.#replyOp(request, { reply: "reject" })])
       throw error
     } finally {
+      this.#engine.meter.questionClosed()
       this.#pending.delete(request.id)
       signal.removeEventListener("abort", stop)
     }

@@ -12,6 +12,7 @@ import type { RevertMark } from "../session/index.ts"
 import type { Scope, SearchQuery, SessionQuery } from "../stores/store.ts"
 import type { SubscribeOptions } from "../stream/hub.ts"
 import { checkArgument, checkOptions } from "./check-argument.ts"
+import type { ShareOptions } from "./share.ts"
 
 /** Checks what a caller gave and copies it. */
 export type Check<T> = (value: unknown) => T
@@ -122,6 +123,7 @@ const listShape = {
   directory: path,
   agent: name,
   key: name,
+  share: text,
   archived: flag,
   updated: z.strictObject(
     { from: timeMs.optional(), to: timeMs.optional() },
@@ -165,6 +167,21 @@ export const forkOptions = optionsOf<{ messageID?: string; title?: string }>("se
 export const revertMark = optionsOf<RevertMark>("sessions.revert", { messageID: MessageID, partID: PartID }, [
   "messageID",
 ])
+
+const secretForm = "expected a text of 20 to 256 letters, digits, - or _ that nobody can guess"
+
+export const shareOptions = optionsOf<ShareOptions>(
+  "sessions.share",
+  {
+    url: z.url({ protocol: /^https?$/, error: "expected an address that begins with http: or https:" }),
+    secret: z.string(secretForm).regex(/^[\w-]{20,256}$/, secretForm),
+    include: z.strictObject(
+      { reasoning: flag.optional(), tools: flag.optional() },
+      { error: (issue) => (issue.code === "invalid_type" ? "expected { reasoning, tools }" : undefined) },
+    ),
+  },
+  ["url", "secret"],
+)
 
 export const archiveOptions = optionsOf<{ archived?: boolean }>("sessions.archive", { archived: flag })
 
@@ -216,6 +233,7 @@ export const subscribeOptions = optionsOf<SubscribeOptions>("stemma.subscribe", 
   since: z.string("expected the cursor of a frame"),
   signal,
   bufferMax: positive,
+  as: z.enum(["events", "rows"], "expected events or rows"),
   questions: flag,
 })
 
@@ -223,6 +241,7 @@ export const trustOptions = optionsOf<{ directory?: string; hash?: string }>("st
   directory: path,
   hash: text,
 })
+export const openOptions = optionsOf<{ directory?: string }>("permissions.open", { directory: path })
 export const grantedOptions = optionsOf<{ directory?: string }>("permissions.granted", { directory: path })
 export const revokeOptions = optionsOf<{ directory?: string }>("permissions.revoke", { directory: path })
 

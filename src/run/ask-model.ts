@@ -5,6 +5,7 @@ import { noTokens, type PartBody, type Tokens } from "../protocol/index.ts"
 import { type ContextMessage, costOf } from "../session/index.ts"
 import type { Op } from "../stores/commit.ts"
 import { Answer } from "./answer.ts"
+import type { ModelCallWatch } from "./call-watch.ts"
 import { withGrace } from "./grace.ts"
 import { idleWatch } from "./listen.ts"
 import { shownOptions } from "./make-room.ts"
@@ -35,9 +36,10 @@ export async function askModel(plan: Step): Promise<Asked> {
       return await oneTry(plan, request)
     } catch (error) {
       if (!(error instanceof ModelError) || run.signal.aborted) throw error
-      const { timing } = run.engine
+      const { timing, meter } = run.engine
       const delayMs = retryDelayMs(error, attempt, { timing, random: Math.random })
       if (delayMs === undefined) throw givenUp(error, attempt, { timing })
+      meter.retried(error.kind)
       const now = run.engine.clock.now()
       const part: PartBody = {
         id: run.engine.newID("part"),
@@ -128,26 +130,51 @@ async function fileBytes(plan: Step, url: string): Promise<Uint8Array> {
 }
 
 async function oneTry(plan: Step, request: ModelRequest): Promise<Asked> {
-  const { run } = plan
+  const { run, agent, model, setup } = plan
+  const call = run.watch.modelCall({ agent: agent.name, model, request, redact: setup.redact })
+  try {
+    return await call.within(() => hear(plan, { request, call }))
+  } catch (error) {
+    call.fail(run.signal.aborted ? run.signal.reason : error)
+    throw error
+  } finally {
+    call.end()
+  }
+}
+
+interface Hearing {
+  request: ModelRequest
+  call: ModelCallWatch
+}
+
+async function hear(plan: Step, { request, call }: Hearing): Promise<Asked> {
+  const { run, open } = plan
   const answer = new Answer(plan)
+  const before = open.parts.length
   // A model that is deaf to the signal is given up too.
   const idle = idleWatch(plan.model, plan.setup.loaded.config.idleTimeoutMs)
   try {
-    const listening = listen(plan, request, answer, idle.heard)
+    const listening = listen(plan, { request, call, answer, heard: idle.heard })
     await Promise.race([withGrace(listening, run.signal, run.engine.timing.toolGraceMs), idle.stalled])
   } finally {
     idle.stop()
   }
   run.signal.throwIfAborted()
-  const ops = [...(await answer.endOps()), ...accountOps(plan, answer, request)]
+  const ended = await answer.endOps()
+  const spent = spentOn(plan, answer, request)
+  const ops = [...ended, ...accountOps(plan, answer, spent)]
   const { calls } = answer
+  call.done({ ...spent, finish: finishOf(answer), parts: () => open.parts.slice(before) })
   // One commit says that the model has ended, what it wants done and what it cost: each exactly once.
   if (calls.length === 0) return { calls, ops }
   await run.writer.commit(ops)
   return { calls, ops: [] }
 }
 
-async function listen(plan: Step, request: ModelRequest, answer: Answer, heard: () => void): Promise<void> {
+async function listen(
+  plan: Step,
+  { request, call, answer, heard }: Hearing & { answer: Answer; heard: () => void },
+): Promise<void> {
   const { signal } = plan.run
   // Looking at the signal for each event costs as much as the event.
   let isOver = signal.aborted
@@ -160,6 +187,7 @@ async function listen(plan: Step, request: ModelRequest, answer: Answer, heard: 
   let taken = 0
   const take = (event: ModelEvent): Promise<void> | undefined => {
     heard()
+    if (taken === 0) call.began()
     answer.take(event)
     if (++taken % eventsPerLook !== 0 || performance.now() < sliceEnd) return undefined
     return setImmediate().then(() => {
@@ -183,16 +211,28 @@ async function listen(plan: Step, request: ModelRequest, answer: Answer, heard: 
   }
 }
 
-function accountOps(plan: Step, answer: Answer, request: ModelRequest): Op[] {
-  const { run, open, model } = plan
+interface Spent {
+  tokens: Tokens
+  cost: number
+}
+
+function spentOn(plan: Step, answer: Answer, request: ModelRequest): Spent {
+  const { price } = plan.model
   const tokens = countTokens(plan, answer, request)
-  const cost = model.price ? costOf(tokens, model.price) : 0
-  const isCut = answer.reason === "length" && answer.calls.length === 0
+  return { tokens, cost: price ? costOf(tokens, price) : 0 }
+}
+
+function finishOf({ reason, calls }: Answer): string {
+  if (calls.length > 0) return "tool-calls"
   // A model that ends for calls and has made none has ended.
-  const ended = answer.reason === "tool-calls" ? "other" : answer.reason
-  const finish = answer.calls.length > 0 ? "tool-calls" : ended
+  return reason === "tool-calls" ? "other" : reason
+}
+
+function accountOps(plan: Step, answer: Answer, { tokens, cost }: Spent): Op[] {
+  const { run, open } = plan
+  const isCut = answer.reason === "length" && answer.calls.length === 0
   const message = open.messageOp({
-    finish,
+    finish: finishOf(answer),
     tokens,
     cost,
     ...(isCut && {

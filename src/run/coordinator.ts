@@ -24,7 +24,11 @@ interface Active {
   run?: Run
   /** Something was admitted meanwhile: look again before letting go. */
   again: boolean
+  /** What it needs before it can begin. */
+  waitsFor?: "place" | "lease" | undefined
   isExclusive: boolean
+  /** Aborts that are older than it, and mean something else. */
+  oldAborts?: ReadonlySet<string>
   done: Promise<void>
 }
 
@@ -60,6 +64,13 @@ export class Coordinator {
     return this.#active.get(sessionID)?.isExclusive === false
   }
 
+  /** How many sessions have something to do that has not begun, by what they wait for. */
+  waiting(): { place: number; lease: number } {
+    const waiting = { place: 0, lease: 0 }
+    for (const { waitsFor } of this.#active.values()) if (waitsFor) waiting[waitsFor]++
+    return waiting
+  }
+
   /** Does the work of accepting a prompt, unless this process is closing. */
   async accept<T>(work: () => Promise<T>): Promise<T> {
     if (this.isDraining) {
@@ -88,8 +99,15 @@ export class Coordinator {
     return true
   }
 
-  /** Writes a session outside a run. `conflict` while one is going. */
-  async exclusive<T>(sessionID: string, work: (run: Run) => Promise<T>): Promise<T> {
+  /**
+   * Writes a session outside a run. `conflict` while one is going. What `takesTime` is shown as busy and can be aborted; what was
+   * admitted meanwhile comes after it.
+   */
+  async exclusive<T>(
+    sessionID: string,
+    work: (run: Run) => Promise<T>,
+    { takesTime = false }: { takesTime?: boolean } = {},
+  ): Promise<T> {
     const until = performance.now() + exclusivePatienceMs
     for (let active = this.#active.get(sessionID); active; active = this.#active.get(sessionID)) {
       // A run that is about to end is waited for: its answer may have been given already.
@@ -105,14 +123,36 @@ export class Coordinator {
         const run = await this.#open(sessionID, lease)
         if (run.memo.last && !run.memo.last.sealed) await recoverRun(run, { mayGoOn: false })
         run.beginTurn()
-        return await work(run)
+        const joining = run.watch.joinCaller()
+        if (joining) await joining
+        return takesTime ? await this.#busyWith(run, { active, work }) : await work(run)
       } finally {
         await lease.release()
+        if (takesTime) this.#engine.hub.setStatus(sessionID, { type: "idle" })
       }
     } finally {
       this.#active.delete(sessionID)
       done.resolve()
       if (active.again) this.wake(sessionID)
+    }
+  }
+
+  async #busyWith<T>(
+    run: Run,
+    { active, work }: { active: Active; work: (run: Run) => Promise<T> },
+  ): Promise<T> {
+    const { hub, store } = this.#engine
+    const { sessionID } = run
+    active.oldAborts = new Set((await store.inbox(sessionID)).map(({ id }) => id))
+    active.run = run
+    if (this.#stopping.signal.aborted) run.close()
+    hub.setStatus(sessionID, { type: "busy" })
+    try {
+      return await work(run)
+    } finally {
+      delete active.run
+      const items = await store.inbox(sessionID).catch((): InboxItem[] => [])
+      if (items.some(isWork)) active.again = true
     }
   }
 
@@ -167,9 +207,11 @@ export class Coordinator {
   }
 
   async #hold(sessionID: string, active: Active): Promise<void> {
+    active.waitsFor = "place"
     const leave = await this.#beginning.enter()
+    active.waitsFor = undefined
     try {
-      const lease = await this.#claimOrLeave(sessionID, leave)
+      const lease = await this.#claimOrLeave(sessionID, { active, leave })
       if (lease) await this.#run(sessionID, { active, lease, onAsking: leave })
     } catch (error) {
       active.again = false
@@ -194,10 +236,12 @@ export class Coordinator {
       await loop(run)
       this.#memories.get(sessionID).idleFence = lease.fence
     } catch (error) {
+      run?.watch.end({ outcome: lease.signal.aborted ? "interrupted" : "error", error })
       if (!lease.signal.aborted) throw error
       // Somebody else goes on; those who wait here look at the store.
       this.#memories.delete(sessionID)
     } finally {
+      run?.watch.end({ outcome: "interrupted" })
       delete active.run
       await lease.release()
       this.#engine.hub.setStatus(sessionID, { type: "idle" })
@@ -242,14 +286,20 @@ export class Coordinator {
   }
 
   /** Undefined if another process holds the session and has taken what was there to do. */
-  async #claimOrLeave(sessionID: string, leave: () => void): Promise<LeaseKeeper | undefined> {
+  async #claimOrLeave(
+    sessionID: string,
+    { active, leave }: { active: Active; leave: () => void },
+  ): Promise<LeaseKeeper | undefined> {
     const { store, timing } = this.#engine
     for (;;) {
       try {
-        return await LeaseKeeper.claim(store, sessionID)
+        const lease = await LeaseKeeper.claim(store, sessionID)
+        active.waitsFor = undefined
+        return lease
       } catch (error) {
         if (!StemmaError.is(error, "conflict")) throw error
       }
+      active.waitsFor = "lease"
       leave()
       await this.waiters.look(sessionID)
       const items = await store.inbox(sessionID)
@@ -319,7 +369,9 @@ export class Coordinator {
   }
 
   #handle(active: Active): void {
-    active.run?.handleInbox().catch((error: unknown) => {
+    const { run, oldAborts } = active
+    const handling = oldAborts ? run?.handleAborts(oldAborts) : run?.handleInbox()
+    handling?.catch((error: unknown) => {
       // Removed, here or elsewhere: what it runs has nowhere to go.
       if (StemmaError.is(error, "not_found")) active.run?.writer.lose()
       else if (!active.run?.writer.signal.aborted) this.#engine.warn(error)

@@ -52,6 +52,7 @@ export async function delegate(step: Step, delegation: Delegation): Promise<Task
     taken = child.sessionID
     if (child.isContinued && (await run.team.isBusy(child.sessionID))) throw busy(child.sessionID)
     await delegation.announce({ sessionId: child.sessionID }, child.ops)
+    if (!child.isContinued && child.ops.length > 0) run.engine.meter.sessionCreated("child")
     const deadline = startDeadline(run.engine, { rootID: child.sessionID, limitMs: deadlineMs })
     try {
       return await ask(step, { delegation, agent, model, childID: child.sessionID, deadline })
@@ -91,6 +92,8 @@ async function ask(step: Step, { delegation, agent, model, childID, deadline }: 
   const { team, engine } = run
   const { task, partID } = delegation
   const session = await engine.store.session(childID)
+  // A model may quote what its user wrote: it is looked up no more in the child than it was here.
+  const references = delegation.references ?? user.references
   const isInherited = agent.model === undefined && delegation.model === undefined
   const prompt = await promptItem({
     engine,
@@ -100,7 +103,7 @@ async function ask(step: Step, { delegation, agent, model, childID, deadline }: 
       messageID: taskPromptID(partID),
       agent: agent.name,
       model: `${model.providerID}/${model.modelID}`,
-      ...(delegation.references && { references: delegation.references }),
+      ...(references && { references }),
       ...(isInherited && user.variant !== undefined && { variant: user.variant }),
     },
     ...(delegation.fixed && { fixed: delegation.fixed }),
@@ -110,6 +113,7 @@ async function ask(step: Step, { delegation, agent, model, childID, deadline }: 
     onChange: (summary) => delegation.report({ summary }),
   })
   try {
+    run.watch.handOn({ partID, promptID: prompt.id })
     const admitted = await team.admit(prompt, { isNamed: true })
     const answer = team.answer(prompt, admitted)
     answer.catch(() => {})

@@ -2,7 +2,9 @@ import type { Clock, IDKind, PermissionReply, PermissionRequest } from "../proto
 import type { Store } from "../stores/store.ts"
 import type { Hub } from "../stream/hub.ts"
 import type { Listeners } from "./listeners.ts"
+import type { Meter } from "./meter.ts"
 import type { Projects } from "./project.ts"
+import type { Tracing } from "./tracing.ts"
 
 /** What a run is made of; put together in src/index.ts. */
 export interface Engine {
@@ -13,6 +15,8 @@ export interface Engine {
   readonly projects: Projects
   readonly listeners: Listeners
   readonly timing: Timing
+  readonly meter: Meter
+  readonly tracing: Tracing
   /** Goes on with runs that a dead process left; otherwise they are only repaired. */
   readonly recover: boolean
   /** Work that nobody waits for; closing does, or aborts it. */

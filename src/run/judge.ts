@@ -20,6 +20,7 @@ export class Judge {
   readonly #grants: readonly Grant[]
   /** The levels of other projects, for which a person has allowed nothing here. */
   readonly #foreign: readonly PermitLevel[]
+  readonly #asksNobody: boolean
   /** The agents of the chain, if only the config and they decide: no rules of a session, no switches of a prompt. */
   readonly agents: string | undefined
 
@@ -28,7 +29,9 @@ export class Judge {
     grants: readonly Grant[]
     foreign?: readonly PermitLevel[]
     agents?: string | undefined
+    asksNobody?: boolean
   }) {
+    this.#asksNobody = options.asksNobody ?? false
     this.#foreign = options.foreign ?? []
     this.#chain = options.chain
     this.#grants = options.grants
@@ -45,7 +48,24 @@ export class Judge {
     return this.#chain.length - 1
   }
 
+  /** The same for what a person does by hand: whom to ask is there already, and what is forbidden stays so. */
+  get withoutQuestions(): Judge {
+    const { agents } = this
+    return new Judge({
+      chain: this.#chain,
+      grants: this.#grants,
+      foreign: this.#foreign,
+      agents,
+      asksNobody: true,
+    })
+  }
+
   decide(wanted: Wanted, tool?: string): Decision {
+    const decision = this.#decide(wanted, tool)
+    return this.#asksNobody && decision.action === "ask" ? { ...decision, action: "allow" } : decision
+  }
+
+  #decide(wanted: Wanted, tool: string | undefined): Decision {
     const { permission, patterns, floor = "allow" } = wanted
     const decision = evaluateWithAncestors(
       { permission, patterns, ...(tool !== undefined && { tool }) },

@@ -35,16 +35,21 @@ export async function listenFor(options: {
   graceMs: number
   /** What it says beyond so many characters is not listened to. */
   unitsMax: number
+  /** Called when it begins to answer. */
+  onBegun?: () => void
 }): Promise<{ text: string; usage?: Tokens }> {
   const { model, request } = options
   const leaving = new AbortController()
   const signal = AbortSignal.any([request.signal, leaving.signal])
   const idle = idleWatch(model, request.idleTimeoutMs)
   let text = ""
+  let hasBegun = false
   let usage: Tokens | undefined
   const listen = async () => {
     for await (const event of model.stream({ ...request, signal })) {
       idle.heard()
+      if (!hasBegun) options.onBegun?.()
+      hasBegun = true
       if (event.type === "text-delta") text += event.text
       if (event.type === "finish" && Tokens.safeParse(event.usage).success) usage = event.usage
       if (text.length > options.unitsMax) return

@@ -16,13 +16,18 @@ import { nothingToCompact } from "./waiters.ts"
  */
 export async function loop(run: Run): Promise<void> {
   let next: Next = await recoverRun(run)
-  if (next === "idle") run.tellAnswered()
+  if (next === "idle") {
+    run.watch.end()
+    run.tellAnswered()
+  }
   while (!run.isClosing) {
     const { prompts: taken, compaction } = await nextWork(run, next)
     if (next === "idle") {
       if (taken.length === 0 && !compaction) return
       run.beginTurn()
-    }
+      const waiting = taken[0] && beginWatch(run, taken[0])
+      if (waiting) await waiting
+    } else run.watch.join(taken)
     if (compaction) {
       await compactNow(run, compaction, next)
       continue
@@ -34,8 +39,13 @@ export async function loop(run: Run): Promise<void> {
     next = await step(run, prompts)
     if (next === "continue") continue
     await endTurn(run)
+    run.watch.end()
     run.tellAnswered()
   }
+}
+
+function beginWatch({ watch }: Run, { id, message }: Prompt): Promise<void> | undefined {
+  return watch.begin({ promptID: id, agent: message.agent, model: message.model })
 }
 
 /**

@@ -12,6 +12,7 @@ import type { AppendInput, AppendPart } from "./append.ts"
 import { flag, modelName, name, optionsOf, text } from "./arguments.ts"
 import { checkArgument, checkOptions, ownCopy, wrongArgument } from "./check-argument.ts"
 import type { PromptOptions, PromptPart } from "./prompt.ts"
+import type { ShellInput, ShellOptions } from "./shell-command.ts"
 
 export const promptOptions = optionsOf<PromptOptions>("session.prompt", {
   messageID: MessageID,
@@ -23,6 +24,23 @@ export const promptOptions = optionsOf<PromptOptions>("session.prompt", {
   variant: text,
   references: z.enum(["all", "files", "none"], "expected all, files or none"),
 })
+
+const shellOptions = optionsOf<ShellOptions>("session.shell", {
+  agent: name,
+  model: modelName,
+  messageID: MessageID,
+})
+const line = "expected a command that is not blank, has no NUL in it and at most 100,000 characters"
+const commandText = z
+  .string(line)
+  .max(100_000, line)
+  .regex(/\S/, line)
+  .regex(/^[^\0]*$/, line)
+
+export function shellInput(command: unknown, options: unknown): ShellInput {
+  const checked = checkArgument(commandText, command, { call: "session.shell", name: "command" })
+  return { command: checked, ...shellOptions(options) }
+}
 
 const noID = { id: true } as const
 

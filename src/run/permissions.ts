@@ -1,23 +1,44 @@
 import { type Grant, grantScope } from "../config/grants.ts"
 import { type PermissionReply, type PermissionRequest, StemmaError } from "../protocol/index.ts"
 import type { Store } from "../stores/store.ts"
-import { checkText, grantedOptions, replyAnswer, revokeOptions } from "./arguments.ts"
+import { checkText, grantedOptions, openOptions, replyAnswer, revokeOptions } from "./arguments.ts"
 import { checkPermissionID, checkSessionID } from "./check-argument.ts"
 import type { Coordinator } from "./coordinator.ts"
 import type { Engine } from "./engine.ts"
 
-/** The open questions of a session and of those below it, the root's first. */
-export async function openQuestions(store: Store, sessionID: string): Promise<PermissionRequest[]> {
-  return questionsOfTree(store, { rootID: sessionID, open: true })
+/** The open questions of a session and of those below it, in the order in which they were asked. */
+export async function openQuestions(store: Store, rootID: string): Promise<PermissionRequest[]> {
+  await store.session(rootID)
+  return among(await store.permissions({ open: true }), ({ sessionID }) => isWithin(store, sessionID, rootID))
 }
 
-async function questionsOfTree(
-  store: Store,
-  { rootID, ...which }: { rootID: string; open?: true },
+/** Few questions are open at a time, and many sessions may be below one: so it is looked upwards. */
+async function isWithin(store: Store, sessionID: string, rootID: string): Promise<boolean> {
+  if (sessionID === rootID) return true
+  return (await orGone(store.parents(sessionID)))?.some(({ id }) => id === rootID) ?? false
+}
+
+/** Those of the questions whose session passes; each session is looked at once. */
+async function among(
+  requests: readonly PermissionRequest[],
+  passes: (request: PermissionRequest) => Promise<boolean>,
 ): Promise<PermissionRequest[]> {
-  const sessions = await store.tree(rootID)
-  const asked = await Promise.all(sessions.map(({ id }) => store.permissions({ sessionID: id, ...which })))
-  return asked.flat()
+  const known = new Map<string, Promise<boolean>>()
+  const found = requests.map(async (request) => {
+    const { sessionID } = request
+    const passing = known.get(sessionID) ?? passes(request)
+    known.set(sessionID, passing)
+    return (await passing) ? [request] : []
+  })
+  return (await Promise.all(found)).flat()
+}
+
+/** What belongs to a session, or undefined if that was removed in between. */
+async function orGone<T>(found: Promise<T>): Promise<T | undefined> {
+  return found.catch((error: unknown) => {
+    if (StemmaError.is(error, "not_found")) return undefined
+    throw error
+  })
 }
 
 /** Questions to people and what they have allowed for good. */
@@ -37,10 +58,34 @@ export class Permissions {
     return this.#engine.listeners.add()
   }
 
-  /** The open questions of a session and of those below it. */
-  async open(sessionID: string): Promise<PermissionRequest[]> {
-    checkSessionID(sessionID, "permissions.open")
-    return openQuestions(this.#engine.store, sessionID)
+  /**
+   * The open questions of a session and of those below it or, without one, of all sessions; `directory` leaves out those of
+   * sessions that work elsewhere. In the order in which they were asked.
+   */
+  async open(sessionID?: string, options: { directory?: string } = {}): Promise<PermissionRequest[]> {
+    const { store } = this.#engine
+    if (sessionID !== undefined) checkSessionID(sessionID, "permissions.open")
+    const { directory } = openOptions(options)
+    const asked =
+      sessionID === undefined
+        ? await store.permissions({ open: true })
+        : await openQuestions(store, sessionID)
+    if (directory === undefined) return asked
+    return among(
+      asked,
+      async (request) => (await orGone(store.session(request.sessionID)))?.directory === directory,
+    )
+  }
+
+  /** A question by its id, whichever session asked it; answered ones too. */
+  async find(permissionID: string): Promise<PermissionRequest> {
+    const [request] = await this.#named(checkPermissionID(permissionID, "permissions.find"))
+    if (request) return request
+    throw new StemmaError(
+      "not_found",
+      `There is no question ${permissionID}. Check the id, or list the open questions.`,
+      { details: { permissionID } },
+    )
   }
 
   /**
@@ -56,10 +101,11 @@ export class Permissions {
     checkSessionID(rootID, "permissions.reply")
     checkPermissionID(permissionID, "permissions.reply")
     const given = replyAnswer(answer)
-    const isIt = ({ id }: PermissionRequest) => id === permissionID
-    const request =
-      (await openQuestions(store, rootID)).find(isIt) ?? (await questionsOfTree(store, { rootID })).find(isIt)
+    const [request] = await among(await this.#named(permissionID), ({ sessionID }) =>
+      isWithin(store, sessionID, rootID),
+    )
     if (!request) {
+      await store.session(rootID)
       throw new StemmaError("not_found", `Session ${rootID} has no question ${permissionID}.`)
     }
     const { sessionID } = request
@@ -91,6 +137,13 @@ export class Permissions {
     checkText(grantID, { call: "permissions.revoke", name: "grant id" })
     const { project, scope } = await this.#project(revokeOptions(options).directory)
     await project.grants.remove(scope, grantID)
+  }
+
+  /** The open ones, else those that were answered: those are looked for in more places. */
+  async #named(permissionID: string): Promise<PermissionRequest[]> {
+    const { store } = this.#engine
+    const open = await store.permissions({ permissionID, open: true })
+    return open.length > 0 ? open : store.permissions({ permissionID })
   }
 
   async #project(directory = this.#directory) {

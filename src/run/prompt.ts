@@ -64,6 +64,7 @@ export async function promptItem(options: {
   const agent = offeredAgent(setup, prompt.agent ?? session.agent)
   const id = prompt.messageID ?? engine.newID("message")
   const now = engine.clock.now()
+  const wanted = prompt.references ?? "all"
   const message: UserBody = {
     id,
     role: "user",
@@ -77,8 +78,8 @@ export async function promptItem(options: {
     ...(prompt.system !== undefined && { system: prompt.system }),
     ...(prompt.tools && { tools: prompt.tools }),
     ...(prompt.variant !== undefined && { variant: prompt.variant }),
+    ...(wanted !== "all" && { references: wanted }),
   }
-  const wanted = prompt.references ?? "all"
   const bare = options.parts.map((part): PartBody => {
     const id = part.id ?? engine.newID("part")
     // What a task refers to is resolved where it is done.

@@ -11,6 +11,7 @@ import type { Op } from "../stores/commit.ts"
 import { compactionBefore, isFailedCompaction, promptBefore, setCompacting } from "./compaction-message.ts"
 import { OpenMessage } from "./open-message.ts"
 import { Closing, type Run } from "./run.ts"
+import { isShellCommand } from "./shell-command.ts"
 import { finishStep, type Next, sealFailed } from "./step.ts"
 import { listGrants, planStep, type Step } from "./step-plan.ts"
 import type { Call } from "./tool-calls.ts"
@@ -38,6 +39,7 @@ export async function recoverRun(run: Run, options?: { mayGoOn?: boolean }): Pro
   // With nothing left to go on with, an abort is about the prompt that comes next.
   run.isInTurn = run.memo.last?.sealed === false || (mayGoOn && isUnfinishedEnd(run.memo.items))
   if (run.isInTurn) await run.handleInbox()
+  if (run.isInTurn && mayGoOn) await watchAgain(run)
   try {
     const next = await repair(run, { mayGoOn })
     if (next === "idle") run.isInTurn = false
@@ -47,12 +49,20 @@ export async function recoverRun(run: Run, options?: { mayGoOn?: boolean }): Pro
   }
 }
 
+/** What goes on counts as a run. */
+async function watchAgain({ watch, memo }: Run): Promise<void> {
+  const last = memo.items.findLast(({ message }) => message.role === "assistant")?.message
+  if (last?.role !== "assistant") return
+  const { agent, providerID, modelID } = last
+  await watch.begin({ agent, model: { providerID, modelID } })
+}
+
 /** True if a history that ends like this is in the middle of a turn. */
 export function isUnfinishedEnd(items: readonly HistoryItem[]): boolean {
   const index = lastOfTurn(items)
-  const message = items[index]?.message
-  if (message?.role !== "assistant") return compactionBefore(items, index) !== undefined
-  return isUnfinished(message)
+  const item = items[index]
+  if (item?.message.role !== "assistant") return compactionBefore(items, index) !== undefined
+  return isUnfinished(item.message) && !isShellCommand(item)
 }
 
 /** The index of the last item, not counting compactions that led to nothing. */
@@ -73,12 +83,13 @@ async function repair(run: Run, { mayGoOn }: { mayGoOn: boolean }): Promise<Next
   if (last?.message.role !== "assistant") return "idle"
   run.promptID = last.message.parentID
   if (last.sealed) {
-    if (!isUnfinished(last.message)) return "idle"
+    if (!isUnfinished(last.message) || isShellCommand(last)) return "idle"
     if (mayGoOn) return "continue"
     if (last.message.finish === "tool-calls") await sealInterrupted(run, last.message)
     return "idle"
   }
   const open = reopened(run, last)
+  if (isShellCommand(last)) return sealFailed(run, { open, error: ended(), snapshot: snapshotOf(open) })
   const user = userOf(run, open.message.parentID)
   const hasEnded = open.message.finish !== undefined
   if (mayGoOn && user && hasEnded) return resume(run, open, user)
@@ -136,6 +147,7 @@ function isUnfinished(message: AssistantBody): boolean {
 /** A step whose model had ended: the calls that had not begun, or may be repeated, are run; the others were cut off. */
 async function resume(run: Run, open: OpenMessage, user: UserBody): Promise<Next> {
   let plan: Step | undefined
+  run.watch.stepBegan()
   try {
     plan = await planStep(run, { open, user, grants: listGrants(run) })
     const now = run.engine.clock.now()

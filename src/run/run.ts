@@ -7,6 +7,7 @@ import type { HistoryMemo } from "./history-memo.ts"
 import type { LeaseKeeper } from "./lease-keeper.ts"
 import type { Project, Setup } from "./project.ts"
 import type { ReadMemory } from "./read-memory.ts"
+import { RunWatch } from "./run-watch.ts"
 import type { Team } from "./team.ts"
 import { RunWriter } from "./writer.ts"
 
@@ -31,6 +32,7 @@ export class Run {
   readonly memo: HistoryMemo
   readonly approvals: Approvals
   readonly reads: ReadMemory
+  readonly watch: RunWatch
   /** The other sessions. */
   readonly team: Team
   /** The row as it was last read; fields that this run changes are kept up to date. */
@@ -94,7 +96,8 @@ export class Run {
     this.memo = options.memo
     this.reads = options.reads
     this.team = options.team
-    this.writer = new RunWriter(engine.store, options.lease)
+    this.writer = new RunWriter(engine.store, { lease: options.lease, meter: engine.meter })
+    this.watch = new RunWatch({ engine, sessionID: options.session.id })
     this.approvals = new Approvals({
       engine,
       writer: this.writer,
@@ -173,6 +176,14 @@ export class Run {
     return this.#oneByOne(async () => {
       if (!this.isReady) return
       for (const item of await this.engine.store.inbox(this.sessionID)) await this.#handle(item)
+    })
+  }
+
+  /** The same for what is no answer to a prompt: only aborts, but for those that were there before it began. */
+  async handleAborts(before: ReadonlySet<string>): Promise<void> {
+    return this.#oneByOne(async () => {
+      const items = await this.engine.store.inbox(this.sessionID)
+      for (const item of items) if (item.type === "abort" && !before.has(item.id)) await this.#handle(item)
     })
   }
 

@@ -22,11 +22,12 @@ import { commandInput, commandPrompt } from "./command-prompt.ts"
 import { type ContextReport, contextReport } from "./context-report.ts"
 import type { Coordinator } from "./coordinator.ts"
 import type { Engine } from "./engine.ts"
-import { appendInput, promptInput, promptOptions } from "./message-arguments.ts"
+import { appendInput, promptInput, promptOptions, shellInput } from "./message-arguments.ts"
 import { openQuestions } from "./permissions.ts"
 import { type PromptOptions, type PromptPart, promptItem } from "./prompt.ts"
 import { PromptRun } from "./prompt-run.ts"
 import { type SessionUsage, sessionUsage } from "./session-usage.ts"
+import { runShellCommand, type ShellOptions } from "./shell-command.ts"
 import type { Prompt } from "./step.ts"
 import { offeredAgent } from "./step-plan.ts"
 import { findMessage } from "./waiters.ts"
@@ -119,6 +120,18 @@ export class SessionHandle {
   async append(input: AppendInput): Promise<HistoryItem> {
     const given = appendInput(input)
     return this.#coordinator.exclusive(this.id, (run) => appendMessage(run, given))
+  }
+
+  /**
+   * Runs a shell command in the session, as a person and without asking a model: the next call of the model sees it and what it
+   * printed. Gives the message with the call once the command has ended, or was aborted. `conflict` while the session is busy,
+   * `denied` for what a rule forbids.
+   */
+  async shell(command: string, options: ShellOptions = {}): Promise<HistoryItem> {
+    const given = shellInput(command, options)
+    return this.#coordinator.accept(() =>
+      this.#coordinator.exclusive(this.id, (run) => runShellCommand(run, given), { takesTime: true }),
+    )
   }
 
   /** Stops what runs in it and below it, here or in another process. Does nothing if nothing runs. */

@@ -30,6 +30,7 @@ import {
   retentionOptions,
   revertMark,
   searchQuery,
+  shareOptions,
   type UpdateOptions,
   updateOptions,
 } from "./arguments.ts"
@@ -41,6 +42,7 @@ import { modelRef } from "./prompt.ts"
 import { applyRetention, type Expired } from "./retention.ts"
 import { clearRevert, markRevert, type Reverted } from "./revert.ts"
 import { SessionHandle } from "./session-handle.ts"
+import { type ShareOptions, shareSession, unshareSession } from "./share.ts"
 import { offeredAgent } from "./step-plan.ts"
 import { findMessage } from "./waiters.ts"
 
@@ -56,11 +58,21 @@ export class Sessions {
   readonly #engine: Engine
   readonly #coordinator: Coordinator
   readonly #directory: string
+  readonly #onCreated = new Set<(session: Session) => Promise<void>>()
 
   constructor(options: { engine: Engine; coordinator: Coordinator; directory: string }) {
     this.#engine = options.engine
     this.#coordinator = options.coordinator
     this.#directory = options.directory
+  }
+
+  /**
+   * Calls back with each new session that has no parent, forks included, and waits for it before whoever asked is given the
+   * session. It must not throw. The function returned ends it.
+   */
+  onCreated(listener: (session: Session) => Promise<void>): () => void {
+    this.#onCreated.add(listener)
+    return () => this.#onCreated.delete(listener)
   }
 
   /** Makes a session. With the `id` of one that is there, gives that one. */
@@ -78,6 +90,8 @@ export class Sessions {
           ...files.map((text) => this.#fileOp(session, text)),
         ],
       })
+      this.#engine.meter.sessionCreated("new")
+      await this.#tellCreated(id)
     } catch (error) {
       // Somebody else made the same one at the same time.
       const isMine =
@@ -180,6 +194,8 @@ export class Sessions {
         },
       ],
     })
+    this.#engine.meter.sessionCreated("fork")
+    await this.#tellCreated(forkID)
     return this.#handle(forkID)
   }
 
@@ -194,6 +210,17 @@ export class Sessions {
   async unrevert(id: string): Promise<Reverted> {
     checkSessionID(id, "sessions.unrevert")
     return this.#coordinator.exclusive(id, clearRevert)
+  }
+
+  /** Lets everybody who knows the secret read it, as long as the config allows that. Sessions below it are not shared. */
+  async share(id: string, options: ShareOptions): Promise<Session> {
+    checkSessionID(id, "sessions.share")
+    return shareSession(this.#engine, id, shareOptions(options))
+  }
+
+  /** From now on nobody can read it by that secret. */
+  async unshare(id: string): Promise<Session> {
+    return unshareSession(this.#engine, checkSessionID(id, "sessions.unshare"))
   }
 
   /** Puts it away with everything below it; `archived: false` brings all of it back. */
@@ -241,6 +268,13 @@ export class Sessions {
     const handle = this.#handle(checkSessionID(id, "sessions.stats"))
     const { cost, tokens } = await handle.info()
     return { ...statistics(await handle.messages()), cost, tokens }
+  }
+
+  async #tellCreated(id: string): Promise<void> {
+    if (this.#onCreated.size === 0) return
+    const session = await this.#engine.store.session(id)
+    if (session.parentID !== undefined) return
+    for (const listener of this.#onCreated) await listener(session)
   }
 
   #handle(id: string): SessionHandle {

@@ -7,6 +7,7 @@ import { checkDirectory, eventsOptions, subscribeOptions, trustOptions } from ".
 import { checkSessionID } from "./check-argument.ts"
 import type { Coordinator } from "./coordinator.ts"
 import type { Engine } from "./engine.ts"
+import type { MetricsSnapshot } from "./meter.ts"
 import { Permissions } from "./permissions.ts"
 import type { Project } from "./project.ts"
 import { Sessions } from "./sessions.ts"
@@ -59,6 +60,11 @@ export class Stemma implements AsyncDisposable {
     return this.#engine.hub.status(checkSessionID(sessionID, "stemma.status"))
   }
 
+  /** The sessions that this process is running. */
+  statuses(): Map<string, SessionStatus> {
+    return this.#engine.hub.statuses()
+  }
+
   /**
    * What a directory's config files, agents, commands and skills would be allowed if they were trusted; undefined if there is
    * nothing to trust. Show it to a person, then give its `hash` to `trust`.
@@ -85,6 +91,11 @@ export class Stemma implements AsyncDisposable {
   /** The config, agents, models and tools of a directory. */
   async project(directory?: string): Promise<Project> {
     return this.#project(directory, "stemma.project")
+  }
+
+  /** What happened in this process since Stemma was opened, in figures. */
+  metrics(): MetricsSnapshot {
+    return this.#engine.meter.snapshot(this.#coordinator.waiting())
   }
 
   /**

@@ -97,7 +97,7 @@ export function findAgent(setup: Setup, name: string | undefined): Agent {
   throw new StemmaError("invalid", `There is no agent ${wanted}. There are: ${names.join(", ")}.`)
 }
 
-function snapshotOnce(run: Run, open: OpenMessage): Pick<Step, "snapshotBefore" | "snapshot"> {
+export function snapshotOnce(run: Run, open: OpenMessage): Pick<Step, "snapshotBefore" | "snapshot"> {
   let taken: Promise<void> | undefined
   let snapshot: string | undefined
   const take = async () => {

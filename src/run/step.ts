@@ -33,6 +33,7 @@ export type Next = "continue" | "idle"
 export async function step(run: Run, prompts: readonly Prompt[]): Promise<Next> {
   // Looked up while the commit is on its way.
   const grants = listGrants(run)
+  run.watch.stepBegan()
   const opened = await openStep(run, prompts)
   if (!opened) return "idle"
   const { open, user, calls: given } = opened
@@ -51,7 +52,10 @@ export async function step(run: Run, prompts: readonly Prompt[]): Promise<Next> 
     }
     await checkBudget(plan)
     const asked = await askWithin(plan)
-    if (!asked) return "continue"
+    if (!asked) {
+      run.watch.stepEnded({ finish: "compacted" })
+      return "continue"
+    }
     const { calls, ops } = asked
     return calls.length > 0 ? await finishStep(plan, calls) : await seal(plan, {}, ops)
   } catch (error) {
@@ -112,6 +116,7 @@ async function seal(plan: Step, fields: Partial<AssistantBody>, before: readonly
   )
   const { version } = await run.writer.commit(ops)
   run.memo.replaceLast(open.item(version))
+  run.watch.stepEnded({ finish, error: open.message.error })
   return finish === "tool-calls" ? "continue" : "idle"
 }
 
@@ -162,6 +167,7 @@ export async function sealFailed(
     const ops = open.flushOps()
     if (ops.length > 0) await run.writer.commit(ops)
     run.memo.replaceLast({ ...open.item(run.memo.last!.version), sealed: false })
+    run.watch.stepEnded({ finish: "interrupted" })
     return "idle"
   }
   const reason = run.signal.aborted ? run.signal.reason : error
@@ -187,6 +193,7 @@ export async function sealFailed(
   )
   const { version } = await run.writer.commit(ops)
   run.memo.replaceLast(open.item(version))
+  run.watch.stepEnded({ finish, error: message })
   return "idle"
 }
 

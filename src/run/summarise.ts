@@ -1,5 +1,5 @@
 import type { Agent } from "../config/agent.ts"
-import type { Model } from "../models/model.ts"
+import type { Model, ModelRequest } from "../models/model.ts"
 import { ModelError } from "../models/model-error.ts"
 import { type HistoryItem, noTokens, type Tokens } from "../protocol/index.ts"
 import {
@@ -12,6 +12,7 @@ import {
   recap,
   visibleText,
 } from "../session/index.ts"
+import type { ModelCallWatch } from "./call-watch.ts"
 import { listenFor } from "./listen.ts"
 import { retryDelayMs, waitMs } from "./retry.ts"
 import type { Run } from "./run.ts"
@@ -129,6 +130,7 @@ async function summariseText(run: Run, options: PieceOptions): Promise<string> {
       const delayMs = retryDelayMs(error, attempt, { timing, random: Math.random })
       // One that has fallen silent has been waited for long enough.
       if (delayMs === undefined || attempt >= triesMax || error.kind === "stalled") throw error
+      run.engine.meter.retried(error.kind)
       const next = Math.ceil(run.engine.clock.now() + delayMs)
       run.engine.hub.setStatus(run.sessionID, { type: "retry", attempt, message: error.message, next })
       await waitMs(delayMs, run.signal)
@@ -141,34 +143,23 @@ async function ask(run: Run, { request, before, piece, spent }: PieceOptions): P
   const { agent, model, instructions, tokensMax } = request
   const setup = await run.setup()
   const asked = question({ before, piece, instructions })
-  const heard = await listenFor({
-    model,
-    request: {
-      purpose: "compaction",
-      system: agent.prompt === undefined ? [] : [agent.prompt],
-      messages: [{ role: "user", content: [{ type: "text", text: asked }] }],
-      tools: [],
-      maxOutputTokens: model.limit.output > 0 ? Math.min(tokensMax, model.limit.output) : tokensMax,
-      ...(agent.temperature !== undefined && { temperature: agent.temperature }),
-      ...(agent.topP !== undefined && { topP: agent.topP }),
-      ...(agent.options && { options: agent.options }),
-      readFile: async () => new Uint8Array(),
-      signal: run.signal,
-      idleTimeoutMs: setup.loaded.config.idleTimeoutMs,
-    },
-    graceMs: run.engine.timing.toolGraceMs,
-    unitsMax: tokensMax * 32,
-  })
-  const estimated = () => ({
-    ...noTokens(),
-    input: estimateTokens(agent.prompt ?? "") + estimateTokens(asked),
-    output: estimateTokens(heard.text),
-  })
-  const tokens = heard.usage ?? estimated()
-  spent.tokens = addTokens(spent.tokens, tokens)
-  if (model.price) spent.cost = addCost(spent.cost, costOf(tokens, model.price))
+  const modelRequest: ModelRequest = {
+    purpose: "compaction",
+    system: agent.prompt === undefined ? [] : [agent.prompt],
+    messages: [{ role: "user", content: [{ type: "text", text: asked }] }],
+    tools: [],
+    maxOutputTokens: model.limit.output > 0 ? Math.min(tokensMax, model.limit.output) : tokensMax,
+    ...(agent.temperature !== undefined && { temperature: agent.temperature }),
+    ...(agent.topP !== undefined && { topP: agent.topP }),
+    ...(agent.options && { options: agent.options }),
+    readFile: async () => new Uint8Array(),
+    signal: run.signal,
+    idleTimeoutMs: setup.loaded.config.idleTimeoutMs,
+  }
+  const call = run.watch.modelCall({ agent: agent.name, model, request: modelRequest, redact: setup.redact })
+  const heard = await hear(run, { request, modelRequest, asked, spent, call })
   // Before and after: what is invisible may have kept a secret from being known for one.
-  const text = plainHeadings(setup.redact(visibleText(cleanText(setup.redact(heard.text))))).trim()
+  const text = plainHeadings(setup.redact(visibleText(cleanText(setup.redact(heard))))).trim()
   if (text === "") {
     const { providerID, modelID } = model.ref
     throw new ModelError("malformed", `The summary of ${providerID}/${modelID} was empty.`, {
@@ -178,6 +169,49 @@ async function ask(run: Run, { request, before, piece, spent }: PieceOptions): P
   return estimateTokens(text) > tokensMax
     ? `${cutToTokens(text, tokensMax)}\n[The summary was cut here.]`
     : text
+}
+
+/** What the model says. */
+async function hear(
+  run: Run,
+  options: {
+    request: SummaryRequest
+    modelRequest: ModelRequest
+    asked: string
+    spent: Spent
+    call: ModelCallWatch
+  },
+): Promise<string> {
+  const { request, modelRequest, asked, spent, call } = options
+  const { agent, model, tokensMax } = request
+  const { toolGraceMs: graceMs } = run.engine.timing
+  try {
+    const { text, usage } = await call.within(() =>
+      listenFor({
+        model,
+        request: modelRequest,
+        graceMs,
+        unitsMax: tokensMax * 32,
+        onBegun: () => call.began(),
+      }),
+    )
+    const estimated = () => ({
+      ...noTokens(),
+      input: estimateTokens(agent.prompt ?? "") + estimateTokens(asked),
+      output: estimateTokens(text),
+    })
+    const tokens = usage ?? estimated()
+    const cost = model.price ? costOf(tokens, model.price) : 0
+    spent.tokens = addTokens(spent.tokens, tokens)
+    spent.cost = addCost(spent.cost, cost)
+    call.done({ tokens, cost, finish: "stop" })
+    return text
+  } catch (error) {
+    call.fail(run.signal.aborted ? run.signal.reason : error)
+    throw error
+  } finally {
+    call.end()
+  }
 }
 
 function question(options: {

@@ -22,7 +22,11 @@ export class Team {
 
   /** Admits a prompt; one that was sent before, under its own name, is the same prompt. */
   async admit(prompt: Prompt, options: { isNamed: boolean }): Promise<{ isDuplicate: boolean }> {
-    return admitPrompt(this.#engine.store, prompt, options)
+    const { store, tracing } = this.#engine
+    const loading = tracing.prepare()
+    if (loading) await loading
+    tracing.keep(prompt.id)
+    return admitPrompt(store, prompt, options)
   }
 
   /** The message that ends the answer to a prompt that was admitted. `isOld`: it was there before. */

@@ -1,7 +1,10 @@
+import type { Model, ModelRequest } from "../models/model.ts"
 import { ModelError } from "../models/model-error.ts"
 import { StemmaError, type UserBody } from "../protocol/index.ts"
 import { costOf, titleFromText, visibleLine, visibleText } from "../session/index.ts"
+import type { ModelCallWatch } from "./call-watch.ts"
 import type { Run } from "./run.ts"
+import type { TraceContext } from "./tracing.ts"
 
 const titleUnitsMax = 100
 const titleTimeoutMs = 30_000
@@ -12,16 +15,15 @@ const titleTimeoutMs = 30_000
  */
 export async function writeTitle(
   run: Run,
-  options: { user: UserBody; text: string; signal: AbortSignal },
+  options: { user: UserBody; text: string; signal: AbortSignal; parent: TraceContext | undefined },
 ): Promise<void> {
   const { user, text } = options
-  const { store } = run.engine
   const setup = await run.setup()
   const agent = setup.loaded.agents.get("title")
   if (!agent) return
   const standard = `${user.model.providerID}/${user.model.modelID}`
   const model = await setup.models.get(agent.model ?? setup.loaded.config.small_model ?? standard)
-  const stream = model.stream({
+  const request: ModelRequest = {
     purpose: "title",
     system: agent.prompt === undefined ? [] : [agent.prompt],
     messages: [{ role: "user", content: [{ type: "text", text: text.slice(0, 4000) }] }],
@@ -30,18 +32,44 @@ export async function writeTitle(
     readFile: async () => new Uint8Array(),
     signal: AbortSignal.any([options.signal, AbortSignal.timeout(titleTimeoutMs)]),
     idleTimeoutMs: titleTimeoutMs,
+  }
+  const call = run.watch.modelCall({
+    agent: agent.name,
+    model,
+    request,
+    redact: setup.redact,
+    outside: { parent: options.parent },
   })
   let said = ""
-  for await (const event of stream) {
+  try {
+    said = await call.within(() => hear(run, { model, request, call }))
+  } catch (error) {
+    call.fail(error)
+    throw error
+  } finally {
+    call.end()
+  }
+  const title = firstLine(setup.redact(said))
+  if (title !== "") await replaceTitle(run, titleFromText(text), title)
+}
+
+async function hear(
+  run: Run,
+  { model, request, call }: { model: Model; request: ModelRequest; call: ModelCallWatch },
+): Promise<string> {
+  let said = ""
+  for await (const event of model.stream(request)) {
     if (event.type === "text-delta") said += event.text
     if (event.type === "finish" && event.usage) {
       const tokens = event.usage
       const cost = model.price ? costOf(tokens, model.price) : 0
-      await store.commit({ ops: [{ op: "session.patch", sessionID: run.sessionID, add: { cost, tokens } }] })
+      call.done({ tokens, cost, finish: event.reason })
+      await run.engine.store.commit({
+        ops: [{ op: "session.patch", sessionID: run.sessionID, add: { cost, tokens } }],
+      })
     }
   }
-  const title = firstLine(setup.redact(said))
-  if (title !== "") await replaceTitle(run, titleFromText(text), title)
+  return said
 }
 
 /** Only the title that we gave ourselves is replaced. */

@@ -6,6 +6,7 @@ import type { Tool, ToolResult, Wanted } from "../tools/tool.ts"
 import { PermissionRefused } from "./approvals.ts"
 import { callContext, shown } from "./call-context.ts"
 import { callInput } from "./call-input.ts"
+import type { ToolCallWatch } from "./call-watch.ts"
 import { errorText } from "./error-text.ts"
 import { withGrace } from "./grace.ts"
 import type { Judge } from "./judge.ts"
@@ -25,7 +26,9 @@ export interface Call {
 /** Runs the calls of a step at the same time and settles each exactly once. True if the run must end after it. */
 export async function runToolCalls(step: Step, calls: readonly Call[]): Promise<{ endsRun: boolean }> {
   const outcomes = await atMost(callsAtOnce, calls, (call, index) =>
-    index < callsMax ? runCall(step, call) : refuseCall(step, call),
+    watchCall(step, call, (watch) =>
+      index < callsMax ? runCall(step, { call, watch }) : refuseCall(step, { call, watch }),
+    ),
   )
   const failed = outcomes.find((outcome) => outcome.status === "rejected")
   if (failed) throw failed.reason
@@ -37,8 +40,32 @@ export async function runToolCalls(step: Step, calls: readonly Call[]): Promise<
 const callsMax = 256
 const callsAtOnce = 32
 
-async function refuseCall(step: Step, call: Call): Promise<{ endsRun: boolean }> {
+async function watchCall(
+  step: Step,
+  { partID, callID, tool }: Call,
+  work: (watch: ToolCallWatch) => Promise<{ endsRun: boolean }>,
+): Promise<{ endsRun: boolean }> {
+  const { run, open, setup } = step
+  const isKnown = step.tools.has(tool)
+  const watch = run.watch.toolCall({ partID, callID, tool, isKnown, redact: setup.redact })
+  try {
+    return await watch.within(() => work(watch))
+  } catch (error) {
+    watch.fail({ error })
+    throw error
+  } finally {
+    watch.end(open.tool(partID).state)
+  }
+}
+
+interface Watched {
+  call: Call
+  watch: ToolCallWatch
+}
+
+async function refuseCall(step: Step, { call, watch }: Watched): Promise<{ endsRun: boolean }> {
   const { run, open } = step
+  watch.fail({ type: "invalid_input" })
   const now = run.engine.clock.now()
   const error = `Only the first ${callsMax} calls of a step are run. Make fewer at once.`
   const state: ToolState = { status: "error", input: {}, error, time: { start: now, end: now } }
@@ -70,7 +97,7 @@ function settledCall(step: Step, call: Call) {
   return { tool, input: JSON.stringify(state.input), result }
 }
 
-async function runCall(step: Step, call: Call): Promise<{ endsRun: boolean }> {
+async function runCall(step: Step, { call, watch }: Watched): Promise<{ endsRun: boolean }> {
   const { run, open } = step
   const startedAt = run.engine.clock.now()
   const fail = async (message: string, input: JsonObject, metadata?: JsonObject) => {
@@ -87,6 +114,7 @@ async function runCall(step: Step, call: Call): Promise<{ endsRun: boolean }> {
   }
   const parsed = callInput(step.tools, call)
   if (!parsed.ok) {
+    watch.fail({ type: "invalid_input" })
     await fail(parsed.error, parsed.input)
     return { endsRun: false }
   }
@@ -106,6 +134,7 @@ async function runCall(step: Step, call: Call): Promise<{ endsRun: boolean }> {
     if (run.writer.signal.aborted) throw run.writer.signal.reason
     // Whoever goes on with this step goes on with the task.
     if (run.isClosing && parsed.tool.delegates) throw error
+    watch.fail({ error: run.signal.aborted ? run.signal.reason : error })
     await fail(failureText(error, run.signal), parsed.input, progress.metadata)
     return { endsRun: error instanceof PermissionRefused && error.endsRun }
   }
@@ -158,9 +187,11 @@ async function execute(step: Step, execution: Execution): Promise<ToolResult> {
   signal.throwIfAborted()
   const { context, end, running } = callContext(step, { ...execution, shared, ask: (wanted) => ask(wanted) })
   await run.writer.commit([...open.flushOps(), open.putOp(running())])
+  const startedMs = performance.now()
   try {
     return await withGrace((async () => tool.execute(value, context))(), signal, toolGraceMs)
   } finally {
+    run.engine.meter.toolRan(tool.name, performance.now() - startedMs)
     end()
   }
 }

@@ -2,6 +2,7 @@ import { StemmaError } from "../protocol/index.ts"
 import type { Op } from "../stores/commit.ts"
 import type { Committed, Store } from "../stores/store.ts"
 import type { LeaseKeeper } from "./lease-keeper.ts"
+import type { Meter } from "./meter.ts"
 
 /**
  * Writes one session's run under its fence. Commits are applied in the order in which they are handed in. After the first
@@ -10,11 +11,13 @@ import type { LeaseKeeper } from "./lease-keeper.ts"
 export class RunWriter {
   readonly #store: Store
   readonly #lease: LeaseKeeper
+  readonly #meter: Meter
   readonly #failed = new AbortController()
 
-  constructor(store: Store, lease: LeaseKeeper) {
+  constructor(store: Store, { lease, meter }: { lease: LeaseKeeper; meter: Meter }) {
     this.#store = store
     this.#lease = lease
+    this.#meter = meter
     const lost = () => this.#failed.abort(lease.signal.reason)
     if (lease.signal.aborted) lost()
     else lease.signal.addEventListener("abort", lost, { once: true })
@@ -42,10 +45,14 @@ export class RunWriter {
   async attempt(ops: Op[]): Promise<Committed> {
     this.#failed.signal.throwIfAborted()
     this.#lease.check()
+    const startedMs = performance.now()
     const done = this.#store.commit({ ops, fences: { [this.sessionID]: this.#lease.fence } })
     try {
-      return await done
+      const committed = await done
+      this.#meter.committed(performance.now() - startedMs)
+      return committed
     } catch (error) {
+      this.#meter.commitFailed()
       if (isLostFence(error)) this.#lease.lose()
       throw error
     }

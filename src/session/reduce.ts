@@ -228,6 +228,17 @@ export function reduceDelta(
   return true
 }
 
+/** Forgets live text that no row has confirmed: the session is idle, so nobody says it. True if that changed anything. */
+export function endDeltas(view: SessionView): boolean {
+  const slot = view.internal.slots.get(viewCount(view) - 1)
+  const live = slot?.entries.filter((entry) => entry !== undefined && entry.live !== "") ?? []
+  if (!slot || live.length === 0) return false
+  for (const entry of live) endLive(entry!)
+  slot.item = undefined
+  view.revision++
+  return true
+}
+
 function checkSession(view: SessionView, sessionID: string): void {
   view.internal.sessionID ??= sessionID
   if (view.internal.sessionID === sessionID) return

@@ -29,7 +29,16 @@ import {
 } from "./plain/index.ts"
 import { prepareCommit, prepareItem } from "./prepare.ts"
 import { noBlob, storeClosed } from "./refusals.ts"
-import type { BlobStore, Capabilities, CollectOptions, Holder, Lease, Store, Watched } from "./store.ts"
+import type {
+  BlobStore,
+  Capabilities,
+  CollectOptions,
+  Holder,
+  Lease,
+  PermissionQuery,
+  Store,
+  Watched,
+} from "./store.ts"
 import { Watchers } from "./watchers.ts"
 
 export interface MemoryStoreOptions {
@@ -102,7 +111,7 @@ class MemoryStore implements Store {
     return readTodos(this.#open(), sessionID)
   }
 
-  async permissions(query: { sessionID: string; open?: boolean }) {
+  async permissions(query: PermissionQuery) {
     return readPermissions(this.#open(), query)
   }
 

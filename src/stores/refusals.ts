@@ -64,6 +64,19 @@ export function keyTaken(key: string, sessionID: string): StemmaError {
   )
 }
 
+export function shareTaken(sessionID: string): StemmaError {
+  return refusal("conflict", `Session ${sessionID} is shared under this secret. Make a new one.`, {
+    sessionID,
+  })
+}
+
+export function noPermissionQuery(): StemmaError {
+  return refusal(
+    "invalid",
+    "Say which permission requests: those of a session, the one with an id, or all that are open.",
+  )
+}
+
 export function messageTaken(sessionID: string, messageID: string): StemmaError {
   return refusal(
     "conflict",

@@ -44,8 +44,11 @@ export interface Store extends AsyncDisposable {
   /** A page of messages in order of position, whichever end it is taken from. Includes what a revert mark hides. */
   history(sessionID: string, query?: HistoryQuery): Promise<HistoryPage>
   todos(sessionID: string): Promise<Todo[]>
-  /** Permission requests in the order in which they were asked; `open` leaves out the answered ones. */
-  permissions(query: { sessionID: string; open?: boolean }): Promise<PermissionRequest[]>
+  /**
+   * Permission requests in the order in which they were asked: of one session, or of all that are not being imported.
+   * `invalid` for a query that names no session, no request and not the open ones: all there ever were are too many.
+   */
+  permissions(query: PermissionQuery): Promise<PermissionRequest[]>
 
   /**
    * The newest version of every row in scope that changed after `since`, in the order of its last change; from the
@@ -135,6 +138,8 @@ export interface SessionQuery {
   parentID?: string | null
   agent?: string
   key?: string
+  /** The secret under which it is shared; no two sessions have the same. */
+  share?: string
   /** true: only archived ones, false: only others. */
   archived?: boolean
   /** Bounds on `time.updated`: from (inclusive) and to (exclusive). */
@@ -145,6 +150,15 @@ export interface SessionQuery {
   /** 1 to 1,000; 50 if absent. */
   limit?: number
   cursor?: string
+}
+
+export interface PermissionQuery {
+  /** `not_found` as for `session`. */
+  sessionID?: string
+  /** Only requests with this id: one, but for copies that an import has made. */
+  permissionID?: string
+  /** true: only those that nobody has answered. */
+  open?: boolean
 }
 
 export interface HistoryQuery {

@@ -1,3 +1,4 @@
+import type { Row } from "../protocol/index.ts"
 import type { Store } from "../stores/store.ts"
 import { readExtras } from "./extras.ts"
 import { SessionFeed } from "./feed.ts"
@@ -40,13 +41,9 @@ export class CatchUp {
   readonly next = async (): Promise<void> => {
     const since = this.#since
     const page = await this.#store.changes(this.#subscriber.scope!, since, { limit: pageLimit })
-    const frames: Frame[] = []
-    for (const [sessionID, rows] of Map.groupBy(page.rows, (row) => row.sessionID)) {
-      const feed = this.#feedOf(sessionID)
-      const extras = await readExtras(this.#store, feed, rows)
-      for (const { event } of feed.tell(rows, extras).events) frames.push({ event, cursor: since })
-      feed.trim()
-    }
+    const frames = this.#subscriber.takesRows
+      ? page.rows.map((row): Frame => ({ row, cursor: since }))
+      : await this.#eventFrames(page.rows, since)
     const last = frames.at(-1)
     if (last) last.cursor = page.cursor
     for (const frame of frames) this.#subscriber.keep(frame)
@@ -57,6 +54,17 @@ export class CatchUp {
       this.#subscriber.endPast()
       this.#isOver = true
     })
+  }
+
+  async #eventFrames(rows: readonly Row[], cursor: string): Promise<Frame[]> {
+    const frames: Frame[] = []
+    for (const [sessionID, own] of Map.groupBy(rows, (row) => row.sessionID)) {
+      const feed = this.#feedOf(sessionID)
+      const extras = await readExtras(this.#store, feed, own)
+      for (const { event } of feed.tell(own, extras).events) frames.push({ event, cursor })
+      feed.trim()
+    }
+    return frames
   }
 
   #feedOf(sessionID: string): SessionFeed<never> {

@@ -1,13 +1,14 @@
-import type { GrowingField, StemmaEvent } from "../protocol/index.ts"
+import type { GrowingField, Row, StemmaEvent } from "../protocol/index.ts"
 import type { Scope } from "../stores/store.ts"
 
 /**
- * What a subscriber is given. A cursor is one from which `since` continues without loss; live text and statuses have
+ * What a subscriber is given: events, or the rows that they are derived from. A cursor is one from which `since` continues without loss; live text and statuses have
  * none. `synced`: what came before is the past, what follows is new. `lagged`: the subscriber was too slow and is closed;
  * subscribe again with `since` set to that cursor.
  */
 export type Frame =
   | { event: StemmaEvent; cursor?: string }
+  | { row: Row; cursor?: string }
   | { synced: true; cursor: string }
   | { lagged: true; cursor: string }
 
@@ -31,6 +32,11 @@ export interface SubscribeOptions {
   signal?: AbortSignal
   /** How many frames may wait before the subscriber counts as too slow; 10,000 if absent. */
   bufferMax?: number
+  /**
+   * `rows` gives what changed as it is stored, for a replica, instead of events; live text and statuses are events either
+   * way. `events` if absent.
+   */
+  as?: "events" | "rows"
   /** With the scope of one session: also the questions of sessions below it that run in this process, as they are asked. */
   questions?: boolean
 }
@@ -49,3 +55,6 @@ export interface Subscription extends AsyncIterable<Frame>, Disposable {
 }
 
 export const bufferMaxStandard = 10_000
+
+/** However few they are, frames that wait may not hold more text than about this, in UTF-16 units. */
+export const bufferUnitsMax = 16 * 1024 * 1024

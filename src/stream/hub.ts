@@ -75,6 +75,7 @@ class StoreHub implements Hub {
     const abort = () => subscriber.close()
     const subscriber: Subscriber = new Subscriber({
       scope,
+      takesRows: options.as === "rows",
       bufferMax,
       waker: this.#waker,
       onClose: () => {

@@ -15,6 +15,13 @@ export interface Batch {
   extras: Extras | undefined
 }
 
+/** Of a round: where it began, what follows this session, and where it ends. */
+interface Cursors {
+  before: string
+  after: string
+  end: string
+}
+
 /** A session that somebody listens to: its feed, its listeners, and live text that came too early. */
 export class LiveSession {
   readonly feed: SessionFeed<Subscriber>
@@ -34,6 +41,8 @@ export class LiveSession {
   add(subscriber: Subscriber): void {
     if (this.subscribers.has(subscriber)) return
     this.subscribers.add(subscriber)
+    // Rows tell it by themselves, and live text that does not fit is left to them.
+    if (subscriber.takesRows) return
     for (const growth of this.feed.growing.values()) {
       growth.strangers ??= new Set()
       growth.strangers.add(subscriber)
@@ -55,7 +64,7 @@ export class LiveSession {
   }
 
   /** Tells the listeners what the rows mean. The frame of the last event has the cursor `after`. */
-  tell({ rows, extras }: Batch, cursors: { before: string; after: string }): void {
+  tell({ rows, extras }: Batch, cursors: Cursors): void {
     const told = this.feed.tell(rows, extras)
     const introduced = this.#introduce(told, cursors.before)
     for (const [index, { event, version }] of told.events.entries()) {
@@ -64,12 +73,30 @@ export class LiveSession {
       const without =
         event.type === "message.part.delta" ? introduced?.get(event.properties.partID) : undefined
       for (const subscriber of this.subscribers) {
-        if (subscriber.from < version && !without?.has(subscriber)) subscriber.push(frame)
+        if (subscriber.takesRows || subscriber.from >= version || without?.has(subscriber)) continue
+        subscriber.push(frame)
       }
     }
+    this.#tellRows(rows, cursors)
     this.feed.trim()
     this.touchedMs = performance.now()
     this.#retry(told.ended)
+  }
+
+  /** A new cursor says that an answer is whole: to those of this session alone that is so when its own rows are told. */
+  #tellRows(rows: readonly Row[], cursors: Cursors): void {
+    const takers = [...this.subscribers].filter(({ takesRows }) => takesRows)
+    if (takers.length === 0) return
+    const last = rows.at(-1)
+    for (const row of rows) {
+      const frame = { row, cursor: row === last ? cursors.after : cursors.before }
+      const own = row === last && cursors.end !== cursors.after ? { row, cursor: cursors.end } : frame
+      for (const subscriber of takers) {
+        if (subscriber.from >= row.version) continue
+        const { scope } = subscriber
+        subscriber.push(scope && "sessionID" in scope ? own : frame)
+      }
+    }
   }
 
   /** Gives the parts that were touched to those who do not know them yet. They need none of the deltas. */
@@ -97,7 +124,7 @@ export class LiveSession {
 
   /** Listeners that are not given rows of that version, since they began later. */
   #subscribersAhead(version: number): Set<Subscriber> | undefined {
-    const ahead = [...this.subscribers].filter(({ from }) => from >= version)
+    const ahead = [...this.subscribers].filter(({ takesRows, from }) => !takesRows && from >= version)
     return ahead.length === 0 ? undefined : new Set(ahead)
   }
 
@@ -112,6 +139,7 @@ export class LiveSession {
     const whole = strangers || added === "replaced" ? partFrame(grownPart(growth)) : undefined
     const frame = added === "replaced" ? whole! : { event: deltaEvent(delta, offset, added.delta) }
     for (const subscriber of this.subscribers) {
+      if (subscriber.takesRows && added === "replaced") continue
       subscriber.push(strangers?.has(subscriber) ? whole! : frame)
     }
     return true

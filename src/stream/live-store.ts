@@ -228,7 +228,7 @@ export class LiveStore {
     const before = this.#cursor
     for (const [index, { session, batch }] of read.entries()) {
       const after = index === read.length - 1 ? cursor : before
-      session.tell(batch, { before, after })
+      session.tell(batch, { before, after, end: cursor })
     }
   }
 

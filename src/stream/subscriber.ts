@@ -1,5 +1,6 @@
 import type { Scope } from "../stores/store.ts"
-import type { Frame, Subscription } from "./frame.ts"
+import { bufferUnitsMax, type Frame, type Subscription } from "./frame.ts"
+import { frameUnits } from "./frame-units.ts"
 
 /** Hands the next frames of the past to `keep`. */
 export type Past = () => Promise<void>
@@ -22,6 +23,7 @@ export class Waker {
 
 export interface SubscriberParts {
   scope: Scope | undefined
+  takesRows: boolean
   bufferMax: number
   waker: Waker
   onClose(subscriber: Subscriber): void
@@ -30,6 +32,7 @@ export interface SubscriberParts {
 /** One listener: the frames that wait for it, and how it takes them. */
 export class Subscriber implements Subscription {
   readonly scope: Scope | undefined
+  readonly takesRows: boolean
   readonly ready: Promise<void>
   /** Rows up to this version were given, or are not wanted. */
   from = 0
@@ -37,6 +40,7 @@ export class Subscriber implements Subscription {
   readonly #ready = Promise.withResolvers<void>()
   #frames: Frame[] = []
   #framesMax: number
+  #units = 0
   /** The cursor of the newest frame that was taken, and of the newest that waits. */
   #taken = ""
   #waiting = ""
@@ -48,6 +52,7 @@ export class Subscriber implements Subscription {
   constructor(parts: SubscriberParts) {
     this.#parts = parts
     this.scope = parts.scope
+    this.takesRows = parts.takesRows
     this.#framesMax = parts.bufferMax
     this.ready = this.#ready.promise
     // Whoever does not ask for `ready` hears of the error while iterating.
@@ -86,10 +91,11 @@ export class Subscriber implements Subscription {
 
   push(frame: Frame): void {
     if (this.#state !== "open") return
-    if (this.#frames.length >= this.#framesMax) {
+    if (this.#frames.length >= this.#framesMax || this.#units > bufferUnitsMax) {
       this.#lag()
       return
     }
+    this.#units += frameUnits(frame)
     if (frame.cursor !== undefined) this.#waiting = frame.cursor
     this.#frames.push(frame)
     if (this.#resume !== undefined) this.#wake()
@@ -151,6 +157,7 @@ export class Subscriber implements Subscription {
   #takeWaiting(): Frame[] {
     const frames = this.#frames
     this.#frames = []
+    this.#units = 0
     this.#framesMax = this.#parts.bufferMax
     this.#taken = this.#waiting
     return frames

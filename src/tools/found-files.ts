@@ -21,6 +21,9 @@ export const skippedDirectories = [
   ".mypy_cache",
 ]
 
+/** What a search needs to know: who searches is told by what it may read. */
+export type SearchContext = Pick<ToolContext, "workspace" | "decide" | "signal" | "environment">
+
 export interface FoundFile {
   /** Absolute and real. */
   path: string
@@ -45,7 +48,7 @@ export interface FoundFiles {
  */
 export async function findFiles(
   place: Place,
-  { context, matches }: { context: ToolContext; matches: (path: string) => boolean },
+  { context, matches }: { context: SearchContext; matches: (path: string) => boolean },
 ): Promise<FoundFiles> {
   const skipped = skippedDirectories.map((name) => `--glob=!${name}`)
   const { stdout, cut } = await ripgrep({
@@ -90,7 +93,7 @@ class Pace {
   }
 }
 
-function foundFile(place: Place, { below, context }: { below: string; context: ToolContext }): FoundFile {
+function foundFile(place: Place, { below, context }: { below: string; context: SearchContext }): FoundFile {
   const path = `${place.path === "/" ? "" : place.path}/${below}`
   return { path, relative: below, name: nameOf(path, context) }
 }

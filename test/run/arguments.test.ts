@@ -72,6 +72,8 @@ const notObject: [string, unknown][] = [
 ]
 const notRequiredObject: [string, unknown][] = [...notObject, ["nothing", undefined], ["{}", {}]]
 
+const goodShare = { url: "https://example.org/share/a", secret: "a".repeat(22) }
+
 /** The call, what its message must name, and the values that it refuses. */
 type Row = [name: string, named: string, wrong: [string, unknown][], call: (at: Place) => Call]
 
@@ -183,6 +185,25 @@ const rows: Row[] = [
     },
   ),
   ["sessions.unrevert", "session id", notRequiredID, (at) => (x) => at.sessions.unrevert(x)],
+  ["sessions.share", "session id", notRequiredID, (at) => (x) => at.sessions.share(x, goodShare)],
+  ["sessions.share", "sessions.share", notRequiredObject, (at) => (x) => at.sessions.share(at.id, x)],
+  ...fields("sessions.share", (at, options) => at.sessions.share(at.id, { ...goodShare, ...options }), {
+    url: [...notName, ["nothing", undefined], ["a path", "/share"], ["a script", "javascript:alert(1)"]],
+    secret: [
+      ...notName,
+      ["nothing", undefined],
+      ["a short one", "a".repeat(19)],
+      ["a path", "../".repeat(9)],
+    ],
+    include: [
+      ["null", null],
+      ["a text", "tools"],
+      ["a list", []],
+      ["an unknown name", { system: true }],
+      ["odd", { tools: "yes" }],
+    ],
+  }),
+  ["sessions.unshare", "session id", notRequiredID, (at) => (x) => at.sessions.unshare(x)],
   ["sessions.archive", "session id", notRequiredID, (at) => (x) => at.sessions.archive(x)],
   ["sessions.archive", "sessions.archive", notObject, (at) => (x) => at.sessions.archive(at.id, x)],
   ...fields("sessions.archive", (at, options) => at.sessions.archive(at.id, options), { archived: notFlag }),
@@ -200,6 +221,24 @@ const rows: Row[] = [
     kinds: [...notList, ["an odd kind", ["nonsense"]]],
     sessionID: notID,
     order: [["an odd text", "oldest"]],
+  }),
+  [
+    "session.shell",
+    "command",
+    [
+      ...notText,
+      ["nothing", undefined],
+      ["a blank one", " \n"],
+      ["a NUL", "a\0b"],
+      ["x", "x".repeat(100_001)],
+    ],
+    (at) => (x) => at.session.shell(x),
+  ],
+  ["session.shell", "session.shell", notObject, (at) => (x) => at.session.shell("true", x)],
+  ...fields("session.shell", (at, options) => at.session.shell("true", options), {
+    agent: notName,
+    model: [...notName, ["no slash", "gpt"]],
+    messageID: notID,
   }),
   ["session.append", "session.append", notRequiredObject, (at) => (x) => at.session.append(x)],
   ...fields("session.append", (at, message) => at.session.append({ role: "user", text: "a", ...message }), {
@@ -254,7 +293,12 @@ const rows: Row[] = [
   ["stemma.untrust", "directory", notName, (at) => (x) => at.stemma.untrust(x)],
   ["stemma.notices", "directory", notName, (at) => (x) => at.stemma.notices(x)],
   ["stemma.project", "directory", notName, (at) => (x) => at.stemma.project(x)],
-  ["permissions.open", "session id", notRequiredID, (at) => (x) => at.permissions.open(x)],
+  ["permissions.open", "session id", notID, (at) => (x) => at.permissions.open(x)],
+  ["permissions.open", "permissions.open", notObject, (at) => (x) => at.permissions.open(at.id, x)],
+  ...fields("permissions.open", (at, options) => at.permissions.open(undefined, options), {
+    directory: notName,
+  }),
+  ["permissions.find", "permission id", notRequiredID, (at) => (x) => at.permissions.find(x)],
   [
     "permissions.reply",
     "session id",

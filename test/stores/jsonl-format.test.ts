@@ -358,3 +358,15 @@ describe("a main file", () => {
     }
   })
 })
+
+it("says nothing of a share in the file that is handed on, not even when it is written anew", async () => {
+  await using scene = await JsonlScene.begin()
+  const store = await scene.open()
+  const share = { url: "https://example.org/share", secret: "s".repeat(24) }
+  await store.commit({ ops: [createOp(sessionID, { share })] })
+  const commit = await claimed(store)
+  await commit(sayOp("one", "to be redacted"))
+  await store.redact({ sessionID })
+  expect(scene.text(scene.main())).not.toContain(share.secret)
+  expect((await store.session(sessionID)).share).toEqual(share)
+})

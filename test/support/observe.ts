@@ -1,7 +1,7 @@
 import type { HistoryItem, Row, Session } from "../../src/protocol/index.ts"
 import type { Scope, SearchHit, SearchQuery, SessionQuery, Store } from "../../src/stores/store.ts"
 import { answerOf } from "./answers.ts"
-import { sampleQueries } from "./samples.ts"
+import { sampleQueries, sampleSecrets } from "./samples.ts"
 
 export interface ObserveOptions {
   /** Every session there ever was. */
@@ -19,6 +19,7 @@ export async function observe(store: Store, options: ObserveOptions) {
   for (const hash of options.blobs) blobs[hash] = await answerOf(() => store.blobs.size(hash))
   return {
     sessions,
+    questions: await answerOf(() => store.permissions({ open: true })),
     listings: await observeListings(store, options),
     searches: await observeSearches(store, options.queries ?? sampleQueries),
     blobs,
@@ -85,6 +86,7 @@ async function observeListings(store: Store, { sessionIDs, nowMs }: ObserveOptio
     { title: "ALPHA" },
     { title: "配置", projectID: "one" },
     { title: "%" },
+    ...sampleSecrets.map((share) => ({ share })),
   ]
   const listings: unknown[] = []
   for (const query of queries) listings.push([query, idsOf(await allSessions(store, query))])

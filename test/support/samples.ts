@@ -32,6 +32,9 @@ const words = [
   "Alpha BETA",
 ]
 
+/** Two sessions may ask for the same one. */
+export const sampleSecrets = ["secret-".repeat(4), "geheim-".repeat(4)]
+
 /** Searches of the words above: single, several, quoted, by prefix, of two Chinese characters, and of nothing. */
 export const sampleQueries = [
   "alpha",
@@ -92,7 +95,7 @@ export function sampleAssistant(id: string, parentID: string, nowMs: number): As
 
 /** The last fields of a message, as a run gives them when it seals. */
 export function sampleFinished(message: MessageBody, draw: Draw, nowMs: number): MessageBody {
-  if (message.role === "user") return { ...message, variant: "high" }
+  if (message.role === "user") return { ...message, variant: "high", references: "none" }
   const done = { ...message, time: { ...message.time, completed: nowMs } }
   if (draw.chance(20))
     return { ...done, error: { name: "MessageAbortedError", data: { message: "stopped" } } }

@@ -45,6 +45,12 @@ export const importCases = [
     assert.deepEqual((await store.sessions()).items, [])
     assert.deepEqual((await store.search({ text: "walrus" })).hits, [])
     assert.deepEqual(await scene.rows({ directory: "/work" }, cursor), [])
+    await store.commit({ ops: [{ op: "permission.put", request: make.permission(sessionID) }] })
+    const share = { url: "https://example.org", secret: "s".repeat(24) }
+    await store.commit({ ops: [{ op: "session.patch", sessionID, set: { share } }] })
+    assert.deepEqual(await store.permissions({ open: true }), [])
+    assert.deepEqual((await store.sessions({ share: share.secret })).items, [])
+    await failsWith("not_found", store.permissions({ sessionID }))
     await failsWith("conflict", scene.session({ key: "imported walrus" }))
   }),
 

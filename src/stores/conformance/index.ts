@@ -12,11 +12,13 @@ import { inboxCases } from "./inbox.ts"
 import { leaseCases } from "./lease.ts"
 import { noteCases } from "./notes.ts"
 import { openMessageCases } from "./open-message.ts"
+import { permissionsCases } from "./permissions.ts"
 import { redactCases } from "./redact.ts"
 import { removeCases } from "./remove.ts"
 import { revertCases } from "./revert.ts"
 import { searchCases } from "./search.ts"
 import { sessionsCases } from "./sessions.ts"
+import { shareCases } from "./share.ts"
 import { textCases } from "./text.ts"
 import { treeCases } from "./tree.ts"
 import { turnCases } from "./turn.ts"
@@ -49,6 +51,8 @@ export const conformanceCases: readonly ConformanceCase[] = [
   ...blobCases,
   ...searchCases,
   ...sessionsCases,
+  ...permissionsCases,
+  ...shareCases,
   ...treeCases,
   ...collectCases,
   ...watchCases,

@@ -123,6 +123,7 @@ export const sessionsCases = [
       await failsWith("not_found", call)
     }
     await failsWith("not_found", scene.store.permissions({ sessionID: id }))
+    await failsWith("not_found", scene.store.permissions({ sessionID: id, open: true }))
   }),
 
   promised("todos are replaced as a whole", async (scene) => {
@@ -136,30 +137,6 @@ export const sessionsCases = [
     await put(todo("c"))
     assert.deepEqual(await scene.store.todos(run.id), [todo("c")])
   }),
-
-  promised(
-    "permission requests stay in the order asked, and the answered ones can be left out",
-    async (scene) => {
-      const { store, make } = scene
-      const run = await scene.session()
-      const sessionID = run.id
-      const [first, second] = [
-        make.permission(sessionID),
-        make.permission(sessionID, { metadata: { a: [1] } }),
-      ]
-      for (const request of [first, second]) await store.commit({ ops: [{ op: "permission.put", request }] })
-      assert.deepEqual(await store.permissions({ sessionID }), [first, second])
-      const answered = {
-        ...first,
-        reply: "reject" as const,
-        feedback: "no",
-        time: { created: 1, replied: 2 },
-      }
-      await store.commit({ ops: [{ op: "permission.put", request: answered }] })
-      assert.deepEqual(await store.permissions({ sessionID }), [answered, second])
-      assert.deepEqual(await store.permissions({ sessionID, open: true }), [second])
-    },
-  ),
 
   promised("session ids and message ids of other programs are kept as they are", async (scene) => {
     const run = await scene.session({ id: "ses-1708300000000" })

@@ -16,7 +16,7 @@ import type { Append, Batch, SessionChange } from "./journal.ts"
 import { formatLines } from "./lines.ts"
 import { rewriteFiles } from "./rewrite.ts"
 import type { Adoption } from "./state-line.ts"
-import { estimateSession, messageTokens, sessionBlobs } from "./summary.ts"
+import { estimateSession, messageTokens, questionsOf, sessionBlobs } from "./summary.ts"
 
 /** A new file this long is written before the journal, which then only names it. */
 const draftBytesMin = 64 * 1024
@@ -281,9 +281,9 @@ export class BatchDraft {
     const known = this.#sessions.get(entry.id)
     if (known) known.summary ||= summary
     else {
-      const { main, state, tokens, blobs, family } = entry
+      const { main, state, tokens, blobs, questions, family } = entry
       this.#sessions.set(entry.id, { entry, summary })
-      this.#before.set(entry, { main, state, tokens, blobs, family })
+      this.#before.set(entry, { main, state, tokens, blobs, questions, family })
     }
     core.stale(entry)
   }
@@ -297,6 +297,7 @@ export class BatchDraft {
   #count(entry: Entry, session: PlainSession): void {
     entry.tokens = estimateSession(session)
     entry.blobs = sessionBlobs(session)
+    entry.questions = questionsOf(session)
   }
 
   #recount(entry: Entry, touched: Touched): void {
@@ -307,6 +308,11 @@ export class BatchDraft {
       const same = blobs.size === entry.blobs.size && blobs.isSubsetOf(entry.blobs)
       entry.blobs = blobs
       if (!same) this.#mark(entry, { summary: true })
+    }
+    if (touched.permissions.size > 0) {
+      const before = entry.questions
+      entry.questions = questionsOf(session)
+      if (entry.questions !== before) this.#mark(entry, { summary: true })
     }
     const sealed = [...touched.sealed].map((position) => session.messages[position])
     const simple = sealed.every((message) => message?.parts.every((part) => part.body.type !== "compaction"))

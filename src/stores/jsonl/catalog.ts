@@ -9,7 +9,7 @@ import { type LoadedSession, loadSession, loadState } from "./load.ts"
 import { asStemmaError, install } from "./loader.ts"
 import { noteLost } from "./lost.ts"
 import { type FoundFiles, scanFiles, sessionFolders } from "./scan.ts"
-import { summarize } from "./summary.ts"
+import { questionsOf, summarize } from "./summary.ts"
 import { readTombstones } from "./tombstones.ts"
 
 /** What could not be settled by looking alone. */
@@ -163,7 +163,12 @@ async function putWhatIsKnown(core: Core, entry: Entry): Promise<void> {
     const file = core.stateFile(entry)
     const { lines } = await parseLines(await core.files.readLater(file), { file })
     const { session, snapshot, chain } = loadState(lines, file)
-    const summary = summarize(session, { family: snapshot.family, tokens: 0, blobs: [] })
+    const summary = summarize(session, {
+      family: snapshot.family,
+      tokens: 0,
+      blobs: [],
+      questions: questionsOf(session),
+    })
     core.putShell(entry, { ...summary, chain: chain.map((link) => ({ ...link, count: 0 })) })
   } catch {
     // Neither file can be read: the session is known by its problem only.

@@ -1,7 +1,7 @@
 import type { Clock } from "../../protocol/index.ts"
 import { StemmaError } from "../../protocol/index.ts"
 import { encodeCursor } from "../cursor.ts"
-import { createState, keyName, type PlainSession, type PlainState, type Tombstone } from "../plain/index.ts"
+import { createState, namesOf, type PlainSession, type PlainState, type Tombstone } from "../plain/index.ts"
 import type { Holder } from "../store.ts"
 import { Watchers } from "../watchers.ts"
 import type { Book } from "./book.ts"
@@ -9,7 +9,7 @@ import type { Unsettled } from "./catalog.ts"
 import type { Files } from "./files.ts"
 import { mainName, stateName } from "./header.ts"
 import { Journal } from "./journal.ts"
-import { type Summary, shellOf, summarize } from "./summary.ts"
+import { type Questions, type Summary, shellOf, summarize } from "./summary.ts"
 
 /** Where the ids of removed sessions are kept. */
 export const removedName = "removed.jsonl"
@@ -26,6 +26,8 @@ export interface Entry {
   family: string
   tokens: number
   blobs: Set<string>
+  /** Undefined if only its files tell. */
+  questions: Questions | undefined
   /** There while the session's messages are in memory. */
   book: Book | undefined
   loading: Promise<void> | undefined
@@ -102,11 +104,11 @@ export class Core {
   /** Knows from now on what the other one knows, and tells the watchers of every session that differs. */
   become(other: Core): void {
     const before = new Map([...this.state.sessions].map(([id, { newest }]) => [id, newest]))
-    const { sessions, tombstones, keys, segments } = other.state
+    const { sessions, tombstones, names, segments } = other.state
     this.journal.close()
     this.journal = other.journal
     this.state.version = other.state.version
-    Object.assign(this.state, { sessions, tombstones, keys })
+    Object.assign(this.state, { sessions, tombstones, names })
     for (const segment of segments) this.state.segments.add(segment)
     replaceAll(this.entries, other.entries)
     for (const folder of other.staleIndexes) this.staleIndexes.add(folder)
@@ -150,6 +152,7 @@ export class Core {
       family: place.id,
       tokens: 0,
       blobs: new Set(),
+      questions: undefined,
       book: undefined,
       loading: undefined,
       usedAt: 0,
@@ -167,6 +170,7 @@ export class Core {
     entry.family = summary.family
     entry.tokens = summary.tokens
     entry.blobs = new Set(summary.blobs)
+    entry.questions = summary.questions
     entry.book = undefined
     this.putSession(shellOf(summary))
     for (const { segment } of summary.chain) this.state.segments.add(segment)
@@ -175,9 +179,8 @@ export class Core {
   /** Puts a session into the state, in place of the one that is there. */
   putSession(session: PlainSession): void {
     const { id } = session.info
-    this.#dropKey(id)
-    const key = keyName(session.info)
-    if (key !== undefined) this.state.keys.set(key, id)
+    this.#dropNames(id)
+    for (const name of namesOf(session.info)) this.state.names.set(name, id)
     this.state.sessions.set(id, session)
     this.state.version = Math.max(this.state.version, session.newest)
   }
@@ -201,7 +204,7 @@ export class Core {
   /** Forgets a session that is gone. */
   drop(id: string): void {
     const entry = this.entries.get(id)
-    this.#dropKey(id)
+    this.#dropNames(id)
     this.state.sessions.delete(id)
     this.entries.delete(id)
     if (entry) this.staleIndexes.add(entry.folder)
@@ -214,19 +217,19 @@ export class Core {
     }
   }
 
-  /** The session's row changed in place: its key may be another one now. */
-  rekey(session: PlainSession, before: string | undefined): void {
-    const after = keyName(session.info)
-    if (before === after) return
-    if (before !== undefined && this.state.keys.get(before) === session.info.id)
-      this.state.keys.delete(before)
-    if (after !== undefined) this.state.keys.set(after, session.info.id)
+  /** The session's row changed in place: its names may be others now. */
+  rename(session: PlainSession, before: readonly string[]): void {
+    this.#forgetNames(session.info.id, before)
+    for (const name of namesOf(session.info)) this.state.names.set(name, session.info.id)
   }
 
-  #dropKey(id: string): void {
+  #dropNames(id: string): void {
     const known = this.state.sessions.get(id)
-    const key = known && keyName(known.info)
-    if (key !== undefined && this.state.keys.get(key) === id) this.state.keys.delete(key)
+    if (known) this.#forgetNames(id, namesOf(known.info))
+  }
+
+  #forgetNames(id: string, names: readonly string[]): void {
+    for (const name of names) if (this.state.names.get(name) === id) this.state.names.delete(name)
   }
 }
 

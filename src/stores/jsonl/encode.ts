@@ -142,8 +142,9 @@ function noteFields({ session, notes }: Touched): Partial<CommitLine> {
 }
 
 function permissionFields({ session, permissions }: Touched): Partial<CommitLine> {
-  const requests = session.permissions.map(({ request }) => request).filter(({ id }) => permissions.has(id))
-  return requests.length > 0 ? { permissions: requests } : {}
+  const put = session.permissions.filter(({ request }) => permissions.has(request.id))
+  if (put.length === 0) return {}
+  return { permissions: put.map(({ request }) => request), asked: put.map(({ serial }) => serial) }
 }
 
 function inboxFields(session: PlainSession, book: Book): Partial<CommitLine> {

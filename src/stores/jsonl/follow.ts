@@ -1,5 +1,5 @@
 import { encodeCursor } from "../cursor.ts"
-import { keyName, type PlainSession } from "../plain/index.ts"
+import { namesOf, type PlainSession } from "../plain/index.ts"
 import { type Book, freeID } from "./book.ts"
 import { type Core, type Entry, removedName } from "./core.ts"
 import { decodeMessage, entryID, groupMessages } from "./decode.ts"
@@ -52,6 +52,7 @@ function takeChange(
   if (grown && summary) {
     entry.tokens = summary.tokens
     entry.blobs = new Set(summary.blobs)
+    entry.questions = summary.questions
   }
   if (grown) return
   if (summary) core.putShell(entry, summary)
@@ -76,14 +77,14 @@ function grownBy(core: Core, entry: Entry, batch: Batch): boolean {
     if (append.at !== entry[kind]) return false
     text[kind] = append.text
   }
-  const key = keyName(session.info)
+  const names = namesOf(session.info)
   try {
     return growSession(session, book, { files, ...text })
   } catch {
     // Reading it again from its files tells what is wrong with them.
     return false
   } finally {
-    core.rekey(session, key)
+    core.rename(session, names)
   }
 }
 

@@ -67,6 +67,8 @@ export function headerLine(
     tokens: _tokens,
     revert: _revert,
     summary: _summary,
+    // Who is given the file is not given the key to what comes after it.
+    share: _share,
     ...rest
   } = info
   return {

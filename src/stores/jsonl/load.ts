@@ -127,7 +127,10 @@ function startSession(snapshot: SnapshotLine): PlainSession {
     moves: [...snapshot.moves],
     todos: snapshot.todos,
     todosVersion: snapshot.todosVersion,
-    permissions: [...snapshot.permissions],
+    permissions: snapshot.permissions.map((permission, index) => ({
+      ...permission,
+      serial: permission.serial ?? index,
+    })),
     inbox: [...snapshot.inbox],
     inboxVersion: snapshot.inboxVersion,
     taken: new Map(snapshot.taken),

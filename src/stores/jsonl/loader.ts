@@ -3,7 +3,7 @@ import { type Core, damaged, type Entry } from "./core.ts"
 import { follow } from "./follow.ts"
 import { parseLines } from "./lines.ts"
 import { type LoadedSession, loadSession } from "./load.ts"
-import { estimateSession, sessionBlobs } from "./summary.ts"
+import { estimateSession, questionsOf, sessionBlobs } from "./summary.ts"
 
 const retriesMax = 5
 const loadedMax = 64
@@ -95,6 +95,7 @@ export function install(core: Core, entry: Entry, { session, book }: LoadedSessi
   entry.family = book.family
   entry.tokens = estimateSession(session)
   entry.blobs = sessionBlobs(session)
+  entry.questions = questionsOf(session)
   core.putSession(session)
 }
 

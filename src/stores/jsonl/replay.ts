@@ -104,10 +104,13 @@ export class Replay {
       session.todos = line.todos
       session.todosVersion = v
     }
-    for (const request of line.permissions ?? []) {
+    for (const [index, request] of (line.permissions ?? []).entries()) {
       const known = session.permissions.find((permission) => permission.request.id === request.id)
       if (known) Object.assign(known, { request, version: v })
-      else session.permissions.push({ request, version: v })
+      else {
+        const serial = line.asked?.[index] ?? session.permissions.length
+        session.permissions.push({ request, version: v, serial })
+      }
     }
     if (line.admitted || line.taken) session.inboxVersion = v
     for (const item of line.admitted ?? []) session.inbox.push(item)

@@ -1,5 +1,5 @@
 import { ancestors, type PlainSession } from "../plain/index.ts"
-import type { Scope, SearchQuery } from "../store.ts"
+import type { PermissionQuery, Scope, SearchQuery } from "../store.ts"
 import type { Core, Entry } from "./core.ts"
 
 /** True if the main file is not as long as what is accounted for, and nobody has looked at it since it is so. */
@@ -18,6 +18,15 @@ export function isNear(core: Core, session: PlainSession, scope: Scope): boolean
   if ("sessionID" in scope) return id === scope.sessionID
   if ("directory" in scope) return directory === scope.directory
   return id === scope.treeID || ancestors(core.state, session).includes(scope.treeID)
+}
+
+/** The sessions that a look for permission requests must read. */
+export function asked(core: Core, { open }: PermissionQuery): string[] {
+  return [...core.entries.values()]
+    .filter(
+      ({ problem, questions }) => !problem && questions !== "none" && !(open && questions === "answered"),
+    )
+    .map(({ id }) => id)
 }
 
 /** The sessions that a search must read: those that it names, and all that may share messages with them. */

@@ -63,7 +63,8 @@ export interface SnapshotLine {
   open?: OpenMessage
   todos: Todo[]
   todosVersion: number
-  permissions: PlainPermission[]
+  /** Files of earlier versions have no serial. */
+  permissions: (Omit<PlainPermission, "serial"> & { serial?: number })[]
   inbox: InboxItem[]
   inboxVersion: number
   taken: [id: string, item: TakenItem][]
@@ -90,6 +91,8 @@ export interface CommitLine {
   notes?: (Omit<PlainNote, "version" | "writer"> & { chain: number })[]
   todos?: Todo[]
   permissions?: PermissionRequest[]
+  /** The serial of each of them; files of earlier versions have none. */
+  asked?: number[]
   admitted?: InboxItem[]
   taken?: [id: string, item: TakenItem][]
   adopt?: Omit<Adoption, "version">

@@ -15,12 +15,14 @@ import {
   searchSessions,
 } from "../plain/index.ts"
 import { prepareCommit, prepareItem } from "../prepare.ts"
+import { noPermissionQuery } from "../refusals.ts"
 import type {
   BlobStore,
   Capabilities,
   CollectOptions,
   HistoryQuery,
   Lease,
+  PermissionQuery,
   Scope,
   SearchQuery,
   SessionQuery,
@@ -37,7 +39,7 @@ import { follow } from "./follow.ts"
 import { dropIdle, MissedError, withLoaded } from "./loader.ts"
 import type { StoreLock } from "./lock.ts"
 import { adoptFound, lookAround, reread } from "./open.ts"
-import { hasGrown, isNear, searched } from "./selection.ts"
+import { asked, hasGrown, isNear, searched } from "./selection.ts"
 import {
   admitWork,
   claimWork,
@@ -133,8 +135,16 @@ export class JsonlStore implements Store {
     return this.#read([sessionID], (core) => readTodos(core.state, sessionID))
   }
 
-  async permissions(query: { sessionID: string; open?: boolean }) {
-    return this.#read([query.sessionID], (core) => readPermissions(core.state, query))
+  async permissions(query: PermissionQuery) {
+    const { sessionID, permissionID, open } = query
+    const use = () => readPermissions(this.#core.state, query)
+    if (sessionID !== undefined) return this.#read([sessionID], use)
+    await this.#freshen([])
+    if (permissionID === undefined && !open) throw noPermissionQuery()
+    await this.#look()
+    const found = await this.#withLoaded(() => asked(this.#core, query), use)
+    dropIdle(this.#core)
+    return found
   }
 
   async changes(scope: Scope, since?: string, options: { limit?: number } = {}) {

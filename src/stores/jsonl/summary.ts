@@ -28,11 +28,16 @@ export interface Summary {
   blobs: string[]
   /** What a model would be shown of it, roughly. */
   tokens: number
+  /** Whether it has permission requests; an index of an earlier version does not say. */
+  questions?: Questions
 }
+
+/** None were asked, all are answered, or some are open. */
+export type Questions = "none" | "answered" | "open"
 
 export function summarize(
   session: PlainSession,
-  known: { family: string; tokens: number; blobs: Iterable<string> },
+  known: { family: string; tokens: number; blobs: Iterable<string>; questions: Questions | undefined },
 ): Summary {
   const { info, version, newest, seq, serial, begun, importing, epoch, base } = session
   return {
@@ -49,6 +54,7 @@ export function summarize(
     family: known.family,
     blobs: [...known.blobs],
     tokens: known.tokens,
+    ...(known.questions !== undefined && { questions: known.questions }),
   }
 }
 
@@ -108,6 +114,12 @@ export function sessionBlobs(session: PlainSession): Set<string> {
     for (const hash of item.parts.flatMap(blobRefs)) blobs.add(hash)
   }
   return blobs
+}
+
+/** How the questions of a loaded session stand. */
+export function questionsOf({ permissions }: PlainSession): Questions {
+  if (permissions.length === 0) return "none"
+  return permissions.some(({ request }) => request.reply === undefined) ? "open" : "answered"
 }
 
 /** Roughly what a model would be shown: everything from the last compaction on, and what that one kept. */

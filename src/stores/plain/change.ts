@@ -53,7 +53,7 @@ export class Change {
     return this.state.version
   }
 
-  /** Grows from commit to commit and within one: the order in which sessions and parts were made. */
+  /** Grows from commit to commit and within one: the order in which sessions, parts and requests were made. */
   nextSerial(): number {
     return this.version * 2 ** 20 + this.#made++
   }

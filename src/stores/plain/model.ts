@@ -66,6 +66,8 @@ export interface PlainTail {
 export interface PlainPermission {
   request: PermissionRequest
   version: number
+  /** Grows in the order in which requests were first put into the store. */
+  serial: number
 }
 
 /** What is remembered of an inbox item after it was taken. */
@@ -140,8 +142,8 @@ export interface PlainState {
   version: number
   sessions: Map<string, PlainSession>
   tombstones: Map<string, Tombstone>
-  /** Which session has an agent's key. */
-  keys: Map<string, string>
+  /** Which session has a name: an agent's key, or the secret of a share. */
+  names: Map<string, string>
   /** Every segment id that was used. */
   segments: Set<string>
 }
@@ -152,14 +154,27 @@ export function createState(storeID: string): PlainState {
     version: 0,
     sessions: new Map(),
     tombstones: new Map(),
-    keys: new Map(),
+    names: new Map(),
     segments: new Set(),
   }
 }
 
+type NamedFields = Pick<SessionFields, "agent" | "key" | "share">
+
 /** The name under which a session's key is unique, if it has one. */
-export function keyName(fields: { agent?: string; key?: string }): string | undefined {
-  return fields.key === undefined ? undefined : JSON.stringify([fields.agent ?? "", fields.key])
+export function keyName({ agent = "", key }: NamedFields): string | undefined {
+  return key === undefined ? undefined : JSON.stringify(["key", agent, key])
+}
+
+export function shareName(secret: string): string {
+  return JSON.stringify(["share", secret])
+}
+
+/** All names by which a session is found, each of them its own. */
+export function namesOf(fields: NamedFields): string[] {
+  const key = keyName(fields)
+  const secret = fields.share?.secret
+  return [...(key === undefined ? [] : [key]), ...(secret === undefined ? [] : [shareName(secret)])]
 }
 
 /** The session as callers see it; nested values are still the store's own. */

@@ -1,8 +1,8 @@
 import type { HistoryItem, InboxItem, Part, PermissionRequest, Session, Todo } from "../../protocol/index.ts"
 import { checkLimit, checkPosition, checkTime, decodePage, encodePage } from "../cursor.ts"
 import { pageLimit } from "../limits.ts"
-import { noMessage } from "../refusals.ts"
-import type { HistoryPage, HistoryQuery, Page, SessionQuery } from "../store.ts"
+import { noMessage, noPermissionQuery } from "../refusals.ts"
+import type { HistoryPage, HistoryQuery, Page, PermissionQuery, SessionQuery } from "../store.ts"
 import { findTail, findVisible } from "./find.ts"
 import { copyJson } from "./json.ts"
 import {
@@ -13,6 +13,7 @@ import {
   type PlainSession,
   type PlainState,
   sessionInfo,
+  shareName,
 } from "./model.ts"
 import { notesOf } from "./note.ts"
 
@@ -24,12 +25,19 @@ export function readTodos(state: PlainState, sessionID: string): Todo[] {
   return copyJson(findVisible(state, sessionID).todos)
 }
 
-export function readPermissions(
-  state: PlainState,
-  query: { sessionID: string; open?: boolean },
-): PermissionRequest[] {
-  const requests = findVisible(state, query.sessionID).permissions.map((permission) => permission.request)
-  return copyJson(query.open ? requests.filter((request) => request.reply === undefined) : requests)
+export function readPermissions(state: PlainState, query: PermissionQuery): PermissionRequest[] {
+  const { sessionID, permissionID, open = false } = query
+  if (sessionID === undefined && permissionID === undefined && !open) throw noPermissionQuery()
+  const sessions =
+    sessionID === undefined
+      ? [...state.sessions.values()].filter(({ importing }) => !importing)
+      : [findVisible(state, sessionID)]
+  const found = sessions
+    .flatMap(({ permissions }) => permissions)
+    .filter(({ request }) => permissionID === undefined || request.id === permissionID)
+    .filter(({ request }) => !open || request.reply === undefined)
+    .sort((a, b) => a.serial - b.serial)
+  return copyJson(found.map(({ request }) => request))
 }
 
 export function readInbox(state: PlainState, sessionID: string): InboxItem[] {
@@ -44,7 +52,7 @@ export function readSessions(state: PlainState, query: SessionQuery = {}): Page<
   const place = (session: PlainSession): [number, number] => [session.info.time[order], session.serial]
   const comesAfter = (a: number[], b: number[]) => b[0]! - a[0]! || b[1]! - a[1]!
 
-  let matching = [...state.sessions.values()].filter((session) => matches(session, query))
+  let matching = candidates(state, query).filter((session) => matches(session, query))
   if (query.cursor !== undefined) {
     const last = decodePage(kind, query.cursor) as number[]
     matching = matching.filter((session) => comesAfter(place(session), last) > 0)
@@ -53,6 +61,13 @@ export function readSessions(state: PlainState, query: SessionQuery = {}): Page<
   const items = matching.slice(0, limit)
   const next = matching.length > limit ? encodePage(kind, place(items.at(-1)!)) : undefined
   return copyJson({ items: items.map(sessionInfo), next })
+}
+
+/** Whoever has the secret of a share is found without looking at all the others. */
+function candidates({ sessions, names }: PlainState, { share }: SessionQuery): PlainSession[] {
+  if (share === undefined) return [...sessions.values()]
+  const session = sessions.get(names.get(shareName(share)) ?? "")
+  return session ? [session] : []
 }
 
 function matches({ info, importing }: PlainSession, query: SessionQuery): boolean {

@@ -4,7 +4,7 @@ import { keptSessionsMax } from "../limits.ts"
 import type { Removal } from "../store.ts"
 import { type Applied, applyChange, type Change } from "./change.ts"
 import { ancestors, findSession, inOrder } from "./find.ts"
-import { keyName, type PlainMessage, type PlainSession, type PlainState, reachedLists } from "./model.ts"
+import { namesOf, type PlainMessage, type PlainSession, type PlainState, reachedLists } from "./model.ts"
 import { withDescendants } from "./tree.ts"
 
 /** A removal that was made, and the blobs that nothing refers to any more. */
@@ -68,8 +68,7 @@ function takeAway(change: Change, session: PlainSession, options: { nowMs: numbe
       time: options.nowMs,
     })
   }
-  const key = keyName(session.info)
-  if (key !== undefined) undo.mapDelete(state.keys, key)
+  for (const name of namesOf(session.info)) undo.mapDelete(state.names, name)
   undo.mapDelete(state.sessions, id)
   change.removed.push(id)
 }

@@ -2,17 +2,19 @@ import { noTokens } from "../../protocol/index.ts"
 import { addCost } from "../../session/cost.ts"
 import { addTokens } from "../../session/tokens.ts"
 import type { OpOf } from "../commit.ts"
-import { keyTaken, noPart, notImporting, segmentTaken, sessionTaken } from "../refusals.ts"
+import { keyTaken, noPart, notImporting, segmentTaken, sessionTaken, shareTaken } from "../refusals.ts"
 import type { Change } from "./change.ts"
 import { findPosition, findSession, findVisible } from "./find.ts"
 import { copyJson } from "./json.ts"
 import {
   keyName,
+  namesOf,
   type PlainMessage,
   type PlainNote,
   type PlainSession,
   type PlainState,
   type SessionFields,
+  shareName,
 } from "./model.ts"
 
 export function createSession(change: Change, op: OpOf<"session.create">, options: { nowMs: number }): void {
@@ -64,8 +66,7 @@ export function addSession(change: Change, start: SessionStart): PlainSession {
     fence: 0,
     lease: undefined,
   }
-  const key = keyName(session.info)
-  if (key !== undefined) change.undo.mapSet(state.keys, key, session.info.id)
+  for (const name of namesOf(session.info)) change.undo.mapSet(state.names, name, session.info.id)
   change.undo.setAdd(state.segments, start.segment)
   change.undo.mapSet(state.sessions, session.info.id, session)
   const touched = change.touch(session)
@@ -77,7 +78,7 @@ export function addSession(change: Change, start: SessionStart): PlainSession {
 function checkNew(state: PlainState, start: SessionStart): void {
   const { id, parentID } = start.info
   if (state.sessions.has(id) || state.tombstones.has(id)) throw sessionTaken(id)
-  checkKey(state, start.info)
+  checkNames(state, start.info)
   checkSegment(state, start.segment)
   if (parentID !== undefined) findVisible(state, parentID)
 }
@@ -87,11 +88,13 @@ export function checkSegment(state: PlainState, segment: string): void {
   throw segmentTaken(segment)
 }
 
-function checkKey(state: PlainState, info: SessionFields): void {
+function checkNames(state: PlainState, info: SessionFields): void {
   const key = keyName(info)
-  const owner = key === undefined ? undefined : state.keys.get(key)
-  if (owner === undefined || owner === info.id) return
-  throw keyTaken(info.key!, owner)
+  const secret = info.share?.secret
+  const keyOwner = key === undefined ? undefined : state.names.get(key)
+  if (keyOwner !== undefined && keyOwner !== info.id) throw keyTaken(info.key!, keyOwner)
+  const shareOwner = secret === undefined ? undefined : state.names.get(shareName(secret))
+  if (shareOwner !== undefined && shareOwner !== info.id) throw shareTaken(shareOwner)
 }
 
 export function publishSession(change: Change, op: OpOf<"session.publish">): void {
@@ -120,8 +123,8 @@ export function patchSession(change: Change, op: OpOf<"session.patch">): void {
   if (op.add?.cost !== undefined) info.cost = addCost(info.cost, op.add.cost)
   if (op.add?.tokens) info.tokens = addTokens(info.tokens, op.add.tokens)
   if (fields.revert) checkMark(session, fields.revert)
-  checkKey(change.state, info)
-  moveKey(change, session, info)
+  checkNames(change.state, info)
+  moveNames(change, session, info)
   change.changeInfo(session)
   change.undo.set(session, "info", info)
 }
@@ -142,12 +145,11 @@ function checkMark(session: PlainSession, mark: { messageID: string; partID?: st
   throw noPart(mark.messageID, mark.partID)
 }
 
-function moveKey(change: Change, session: PlainSession, info: SessionFields): void {
-  const before = keyName(session.info)
-  const after = keyName(info)
-  if (before === after) return
-  if (before !== undefined) change.undo.mapDelete(change.state.keys, before)
-  if (after !== undefined) change.undo.mapSet(change.state.keys, after, info.id)
+function moveNames({ state, undo }: Change, session: PlainSession, info: SessionFields): void {
+  const before = namesOf(session.info)
+  const after = namesOf(info)
+  for (const name of before) if (!after.includes(name)) undo.mapDelete(state.names, name)
+  for (const name of after) if (!before.includes(name)) undo.mapSet(state.names, name, info.id)
 }
 
 export function putTodos(change: Change, op: OpOf<"todos.put">): void {
@@ -162,7 +164,8 @@ export function putPermission(change: Change, { request }: OpOf<"permission.put"
   change.touch(session).permissions.add(request.id)
   const known = session.permissions.find((permission) => permission.request.id === request.id)
   if (!known) {
-    change.undo.push(session.permissions, { request, version: change.version })
+    const serial = change.nextSerial()
+    change.undo.push(session.permissions, { request, version: change.version, serial })
     return
   }
   change.undo.set(known, "request", request)

@@ -11,6 +11,7 @@ import {
   notImporting,
   segmentTaken,
   sessionTaken,
+  shareTaken,
 } from "../refusals.ts"
 import { appendTo } from "./apply-message.ts"
 import { packTokens, parseStored, unpackTokens } from "./codec.ts"
@@ -24,6 +25,7 @@ import {
   patchData,
   readSessionData,
   type SessionData,
+  shareKey,
   writeSessionData,
 } from "./session-rows.ts"
 import type { Tail } from "./tail.ts"
@@ -47,6 +49,7 @@ function makeSession(write: Write, making: Making): Tail {
   const { session } = making
   refuseTaken(write, session.id, making.segment)
   refuseTakenKey(write, session.agent, session.key)
+  refuseTakenShare(write, session.share)
   const parent = session.parentID === undefined ? null : published(write.tails.get(session.parentID)).key
   const key = insertSession(db, names, {
     session,
@@ -126,6 +129,12 @@ function refuseTakenKey(
   throw keyTaken(key, decodeID("session", row[1]))
 }
 
+function refuseTakenShare(write: Write, share: Session["share"] | null, own?: number): void {
+  const hash = shareKey(share)
+  const row = hash && write.db.get("SELECT key, id FROM sessions WHERE share = ?", hash)
+  if (row && row[0] !== own) throw shareTaken(decodeID("session", row[1]))
+}
+
 export function publishSession(write: Write, op: OpOf<"session.publish">): void {
   const tail = touch(write, op.sessionID)
   if (!tail.importing) throw notImporting(tail.id)
@@ -148,6 +157,7 @@ export function patchSession(write: Write, op: OpOf<"session.patch">): void {
   if (set.revert) checkMark(write, tail, set.revert)
   const columns: [string, Value][] = patchColumns(set, names)
   if (set.agent !== undefined || set.key !== undefined) checkKeyAfter(write, tail, set)
+  if (set.share) refuseTakenShare(write, set.share, tail.key)
   if (op.add) columns.push(...addUsage(write, tail, op.add))
   columns.push(["version", write.version])
   if (set.title !== undefined && !tail.importing) queueTitle(write, tail.key)

@@ -6,7 +6,7 @@ import type { Page, SessionQuery } from "../store.ts"
 import type { Tuple, Value } from "./database.ts"
 import { encodeID } from "./id-codec.ts"
 import type { Reader } from "./read-messages.ts"
-import { decodeSession, sessionSelect } from "./session-rows.ts"
+import { decodeSession, sessionSelect, shareKey } from "./session-rows.ts"
 
 export function readSession(reader: Reader, id: string): Session {
   const row = reader.db.get(`${sessionSelect} WHERE s.id = ? AND s.importing = 0`, encodeID(id))
@@ -89,6 +89,7 @@ function conditions(reader: Reader, query: SessionQuery): Condition[] | undefine
     where.push(["s.parent = ?", parent[0] as number])
   }
   if (query.key !== undefined) where.push(["s.name = ?", query.key])
+  if (query.share !== undefined) where.push(["s.share = ?", shareKey({ url: "", secret: query.share })])
   if (query.archived !== undefined) where.push([`s.archived IS ${query.archived ? "NOT NULL" : "NULL"}`])
   if (query.updated?.from !== undefined)
     where.push(["s.updated >= ?", Math.ceil(checkTime(query.updated.from))])
@@ -102,6 +103,7 @@ function conditions(reader: Reader, query: SessionQuery): Condition[] | undefine
  * sessions cover every filter, so that a scan of them reads no rows.
  */
 function indexFor(query: SessionQuery, order: "updated" | "created"): string {
+  if (query.share !== undefined) return "INDEXED BY sessions_share"
   if (query.key !== undefined) return "INDEXED BY sessions_name"
   if (typeof query.parentID === "string") return "INDEXED BY sessions_parent"
   if (order === "created") return "INDEXED BY sessions_created"

@@ -185,6 +185,14 @@ export const migrations: readonly string[] = [
   INSERT INTO title_index (title_index, rank)
     VALUES ('secure-delete', 1), ('automerge', 0), ('crisismerge', 1000), ('usermerge', 8), ('pgsz', 950);
   `,
+  `
+  -- Of all that was ever asked only a little is open, and of all sessions only a few are shared.
+  CREATE INDEX permissions_open ON permissions (session, key) WHERE open = 1;
+  CREATE INDEX permissions_named ON permissions (id);
+  -- The SHA-256 of the secret.
+  ALTER TABLE sessions ADD COLUMN share BLOB;
+  CREATE UNIQUE INDEX sessions_share ON sessions (share) WHERE share IS NOT NULL;
+  `,
 ]
 
 /** Marks a file as a store of ours. */

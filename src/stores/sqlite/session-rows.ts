@@ -1,7 +1,8 @@
+import { createHash } from "node:crypto"
 import type { LeftTail, NewSession, Session, SessionPatch } from "../../protocol/index.ts"
 import { fromPico } from "../../session/cost.ts"
 import { parseStored, unpackTokens } from "./codec.ts"
-import type { Database, Tuple } from "./database.ts"
+import type { Database, Tuple, Value } from "./database.ts"
 import { decodeID, encodeID } from "./id-codec.ts"
 import type { Names } from "./names.ts"
 
@@ -97,8 +98,8 @@ export function insertSession(db: Database, names: Names, input: InsertSession):
   const { session } = input
   const key = db.insert(
     `INSERT INTO sessions (id, version, importing, project, directory, parent, agent, name, archived, created, updated,
-                           title, folded, segment, count, open, marked, epoch, cost, tokens)
-     VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, 0, 0, 0, 0, ?, '0', '[0,0]')`,
+                           title, folded, segment, count, open, marked, epoch, cost, tokens, share)
+     VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, 0, 0, 0, 0, ?, '0', '[0,0]', ?)`,
     encodeID(session.id),
     input.version,
     input.importing ? 1 : 0,
@@ -113,6 +114,7 @@ export function insertSession(db: Database, names: Names, input: InsertSession):
     session.title,
     session.title.toLowerCase(),
     input.epoch,
+    shareKey(session.share),
   )
   const data: SessionData = {
     version: session.version,
@@ -131,7 +133,13 @@ export function insertSession(db: Database, names: Names, input: InsertSession):
   return key
 }
 
-type Column = [sql: string, value: string | number | null]
+/** What a shared session is found by. Of a hash, how long a look takes tells nothing about the secret. */
+export function shareKey(share: Session["share"] | null): Buffer | null {
+  const secret = share?.secret
+  return secret === undefined ? null : createHash("sha256").update(secret).digest()
+}
+
+type Column = [sql: string, value: Value]
 
 /** The columns of `sessions` that a patch sets. */
 export function patchColumns(patch: SessionPatch, names: Names): Column[] {
@@ -142,6 +150,7 @@ export function patchColumns(patch: SessionPatch, names: Names): Column[] {
   if (patch.agent !== undefined)
     columns.push(["agent", patch.agent === null ? null : names.intern(patch.agent)])
   if (patch.key !== undefined) columns.push(["name", patch.key])
+  if (patch.share !== undefined) columns.push(["share", shareKey(patch.share)])
   if (patch.revert !== undefined) columns.push(["marked", patch.revert === null ? 0 : 1])
   if (patch.time?.updated !== undefined) columns.push(["updated", patch.time.updated])
   if (patch.time?.archived !== undefined) columns.push(["archived", patch.time.archived])

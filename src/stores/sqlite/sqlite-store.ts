@@ -15,6 +15,7 @@ import type {
   Holder,
   Lease,
   Page,
+  PermissionQuery,
   Redaction,
   RedactionTarget,
   Removal,
@@ -38,6 +39,7 @@ import { claimLease, releaseLease, renewLease } from "./lease.ts"
 import { Names } from "./names.ts"
 import { type OpenOptions, retryBusy } from "./open.ts"
 import { readHistory, sessionHead } from "./read-history.ts"
+import { readPermissions } from "./read-permissions.ts"
 import { readParents, readSession, readSessions, readTree } from "./read-sessions.ts"
 import { Segments } from "./segments.ts"
 import { Tails } from "./tail.ts"
@@ -157,17 +159,8 @@ export class SqliteStore implements Store {
     })
   }
 
-  permissions(query: { sessionID: string; open?: boolean }): Promise<PermissionRequest[]> {
-    const { sessionID } = query
-    return this.#read(() => {
-      const { key } = sessionHead(this.#applier, sessionID)
-      const only = query.open ? "AND open = 1" : ""
-      const rows = this.#db.all(`SELECT data FROM permissions WHERE session = ? ${only} ORDER BY key`, key)
-      return rows.map(([data]) => {
-        const request = parseStored(data, `A permission request of session ${sessionID}`)
-        return { ...(request as PermissionRequest), sessionID }
-      })
-    })
+  permissions(query: PermissionQuery): Promise<PermissionRequest[]> {
+    return this.#read(() => readPermissions(this.#applier, query))
   }
 
   changes(scope: Scope, since?: string, options?: { limit?: number }): Promise<Changes> {

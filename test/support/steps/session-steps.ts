@@ -8,6 +8,7 @@ import {
   sampleAssistant,
   samplePart,
   samplePartTypes,
+  sampleSecrets,
   sampleSession,
   sampleText,
   sampleUser,
@@ -59,6 +60,7 @@ function samplePatch(world: World, draw: Draw): OpOf<"session.patch">["set"] {
     { model: null, budget: null, maxHistory: null, permission: null },
     { summary: { additions: 1, deletions: 2, files: 1 }, share: { url: "https://example.org/s" } },
     { summary: null, share: null },
+    { share: { url: "https://example.org/1", secret: draw.one(sampleSecrets) } },
     { caller: draw.one([{ messageID: "msg-other", agent: "plan" }, null]) },
     { maxHistory: 4, permission: [{ permission: "bash", pattern: "git *", action: "allow" as const }] },
   ])

@@ -1,0 +1,50 @@
+/** A Stemma of the built package behind its server. */
+import { setImmediate } from "node:timers/promises"
+import type { StemmaOptions } from "../../../src/index.ts"
+import { answerParent } from "../child.ts"
+
+const [directory, token, given] = process.argv.slice(2) as [string, string, string]
+const { openStemma }: typeof import("../../../src/index.ts") = await import(`${directory}/dist/index.js`)
+const { createServer }: typeof import("../../../src/server/index.ts") = await import(
+  `${directory}/dist/server/index.js`
+)
+
+const onWarning = (error: unknown) => {
+  throw error
+}
+const stemma = await openStemma({ ...(JSON.parse(given) as StemmaOptions), onWarning })
+const server = createServer(stemma, { token, onWarning })
+const { url } = await server.listen({ port: 0 })
+
+let peakBytes = 0
+setInterval(() => {
+  peakBytes = Math.max(peakBytes, process.memoryUsage.rss())
+}, 20)
+
+const putOffTurns = 3
+
+const handlers = {
+  url: () => url,
+  async createSession(options: { maxHistory?: number } = {}): Promise<string> {
+    return (await stemma.sessions.create(options)).id
+  },
+  /** Waits until nothing runs, nor is left to do: it must not be counted to what is timed next. */
+  async calm(sessionID: string): Promise<void> {
+    while (stemma.status(sessionID).type !== "idle") await setImmediate()
+    for (let i = 0; i < putOffTurns; i++) await setImmediate()
+  },
+  /** As little memory as there can be; the peak is counted from here. */
+  collect(): number {
+    globalThis.gc!()
+    globalThis.gc!()
+    peakBytes = process.memoryUsage.rss()
+    return peakBytes / 1e6
+  },
+  peakMB: (): number => Math.max(peakBytes, process.memoryUsage.rss()) / 1e6,
+  cpuMs(): number {
+    const { user, system } = process.cpuUsage()
+    return (user + system) / 1000
+  },
+}
+export type StemmaHandlers = typeof handlers
+answerParent(handlers)

@@ -1,0 +1,90 @@
+import type { Bench } from "../../bench.ts"
+import { median } from "../../measure.ts"
+import type { BuiltPackage } from "../built-package.ts"
+import { openStage, readSession, type SessionRead, type Stage } from "../stage.ts"
+
+const processes = 3
+const memoryMB = 400
+
+/** One session with many who read it, beside the same with one. */
+export async function benchCrowd(bench: Bench, built: BuiltPackage): Promise<void> {
+  const crowd = bench.quick ? 50 : 500
+  await using stage = await openStage(built, { readers: processes })
+  const startMB = await stage.stemma.ask("collect")
+  await benchPace(bench, stage, {
+    name: "1,000 deltas a second",
+    crowd,
+    answer: { marks: bench.quick ? 1000 : 5000, perSecond: 1000 },
+    rounds: bench.quick ? 1 : 3,
+    deliveryMs: 40,
+  })
+  await benchPace(bench, stage, {
+    name: "full speed",
+    crowd,
+    answer: { marks: bench.quick ? 10_000 : 50_000 },
+    rounds: bench.quick ? 1 : 5,
+  })
+  bench.add({
+    name: `memory of the server with ${crowd} readers`,
+    value: await stage.stemma.ask("peakMB"),
+    first: startMB,
+    unit: "MB",
+    target: { under: memoryMB },
+  })
+}
+
+interface Pace {
+  name: string
+  crowd: number
+  answer: { marks: number; perSecond?: number }
+  rounds: number
+  /** Judged where the model does not run ahead of everybody. */
+  deliveryMs?: number
+}
+
+async function benchPace(bench: Bench, stage: Stage, pace: Pace): Promise<void> {
+  const { name, crowd, answer, rounds, deliveryMs } = pace
+  const one: SessionRead[] = []
+  const many: SessionRead[] = []
+  let serverCpuMs = 0
+  for (let round = 0; round <= rounds; round++) {
+    const single = await readSession(stage, answer, { kind: "rows" })
+    const before = await stage.stemma.ask("cpuMs")
+    const all = await readSession(stage, answer, { kind: "rows", readers: crowd })
+    // The first round warms up.
+    if (round === 0) continue
+    serverCpuMs += (await stage.stemma.ask("cpuMs")) - before
+    one.push(single)
+    many.push(all)
+    bench.progress(
+      `${name}: ${Math.round(single.runMs)} ms with one, ${Math.round(all.runMs)} ms with ${crowd}`,
+    )
+  }
+  const runMs = (reads: SessionRead[]) => median(reads.map((read) => read.runMs))
+  // Each process has about as many readers: the slowest counts.
+  const slowest = (reads: SessionRead[], field: "medianMs" | "p90Ms" | "p99Ms") =>
+    median(reads.map(({ results }) => Math.max(...results.map((result) => result[field]))))
+  bench.add({
+    name: `run at ${name} with ${crowd} readers, beside one`,
+    value: runMs(many),
+    raw: runMs(one),
+    unit: "ms",
+    target: { timesRawAtMost: 1.1 },
+  })
+  bench.add({
+    name: `delivery at ${name} with ${crowd} readers`,
+    value: slowest(many, "medianMs"),
+    p90: slowest(many, "p90Ms"),
+    raw: slowest(one, "medianMs"),
+    unit: "ms",
+    ...(deliveryMs !== undefined && { target: { under: deliveryMs } }),
+  })
+  const readerCpuMs = median(many.map(({ results }) => results.reduce((sum, { cpuMs }) => sum + cpuMs, 0)))
+  const value = serverCpuMs / rounds
+  bench.add({
+    name: `CPU of the server at ${name}, beside that of the readers`,
+    value,
+    raw: readerCpuMs,
+    unit: "ms",
+  })
+}

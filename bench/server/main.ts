@@ -1,0 +1,24 @@
+import { runBenchmark } from "../run-groups.ts"
+import { builtPackage } from "./built-package.ts"
+import { benchCrowd } from "./groups/crowd.ts"
+import { benchDelay } from "./groups/delay.ts"
+import { benchStalled } from "./groups/stalled.ts"
+import { benchStart } from "./groups/start.ts"
+import { benchStream } from "./groups/stream.ts"
+import { benchTurn } from "./groups/turn.ts"
+
+await using built = builtPackage()
+await runBenchmark({
+  about:
+    "Times the server beside a plain node:http server that only relays the model's stream, and prints a table.",
+  script: "bench:server",
+  groups: {
+    delay: (bench) => benchDelay(bench, built),
+    stream: (bench) => benchStream(bench, built),
+    crowd: (bench) => benchCrowd(bench, built),
+    turn: (bench) => benchTurn(bench, built),
+    start: (bench) => benchStart(bench, built),
+    stalled: (bench) => benchStalled(bench, built),
+  },
+  isStrict: true,
+})

@@ -1,0 +1,126 @@
+import type { SessionClient } from "../client/index.ts"
+import { createID, type Message, type Part, type PermissionRequest, StemmaError } from "../protocol/index.ts"
+import type { Printer } from "./printer.ts"
+import type { Questions } from "./questions.ts"
+
+export interface PromptInput {
+  text: string
+  agent?: string
+  model?: string
+}
+
+interface Reply {
+  message: Message
+  parts: Part[]
+}
+
+/** How long the last events may come after the reply. */
+const lastEventsMs = 2000
+/** How long a server that is gone may take to come back. */
+const returnMs = 60_000
+const retryMs = 500
+
+/** One prompt and everything until its answer is whole: shown as it comes, with the questions that it asks. */
+export class Conversation {
+  readonly #session: SessionClient
+  readonly #printer: Printer
+  /** Undefined if nobody is there to be asked. */
+  readonly #questions: Questions | undefined
+  readonly #over = new AbortController()
+  readonly #sealed = new Set<string>()
+  #awaited: { id: string; resolve: () => void } | undefined
+
+  constructor(session: SessionClient, parts: { printer: Printer; questions: Questions | undefined }) {
+    this.#session = session
+    this.#printer = parts.printer
+    this.#questions = parts.questions
+  }
+
+  /** The message that ends the answer. */
+  async prompt(input: PromptInput): Promise<Message> {
+    const events = this.#session.events({ signal: this.#over.signal })
+    await events.ready
+    const watching = this.#watch(events)
+    try {
+      await this.#askOpenQuestions()
+      const reply = await Promise.race([this.#ask(input), failure(watching)])
+      await this.#lastEvents(reply.message.id, watching)
+      await this.#printer.end(reply.parts)
+      return reply.message
+    } finally {
+      this.#over.abort()
+      this.#questions?.close()
+      await watching.catch(() => {})
+    }
+  }
+
+  async #watch(events: ReturnType<SessionClient["events"]>): Promise<void> {
+    for await (const event of events) {
+      const { type, properties } = event
+      if (type === "permission.asked") this.#answer(properties.request)
+      if (type === "permission.replied") this.#questions?.drop(properties.permissionID)
+      await this.#printer.event(event)
+      if (type !== "message.updated" || properties.info.role !== "assistant") continue
+      if (properties.info.time.completed !== undefined) this.#seal(properties.info.id)
+    }
+  }
+
+  /** The same message id is the same prompt, so asking again after a lost connection asks for the same answer. */
+  async #ask(input: PromptInput): Promise<Reply> {
+    const messageID = createID("message", Date.now())
+    let lostAt: number | undefined
+    for (;;) {
+      try {
+        return await this.#session.ask({ ...input, messageID }, { signal: this.#over.signal })
+      } catch (error) {
+        if (!StemmaError.is(error, "unavailable")) throw error
+        lostAt ??= performance.now()
+        if (performance.now() - lostAt > returnMs) throw error
+        await new Promise((resolve) => setTimeout(resolve, retryMs))
+      }
+    }
+  }
+
+  #seal(messageID: string): void {
+    this.#sealed.add(messageID)
+    if (this.#awaited?.id === messageID) this.#awaited.resolve()
+  }
+
+  async #lastEvents(id: string, watching: Promise<void>): Promise<void> {
+    if (this.#sealed.has(id)) return
+    const { promise, resolve } = Promise.withResolvers<void>()
+    this.#awaited = { id, resolve }
+    const timer = setTimeout(resolve, lastEventsMs)
+    await Promise.race([promise, watching])
+    clearTimeout(timer)
+  }
+
+  async #askOpenQuestions(): Promise<void> {
+    if (!this.#questions) return
+    for (const request of await this.#session.questions()) this.#answer(request)
+  }
+
+  #answer(request: PermissionRequest): void {
+    this.#answered(request).catch((error: unknown) => {
+      // Somebody else was faster, or the question is gone with its run.
+      if (StemmaError.is(error, "conflict") || StemmaError.is(error, "not_found")) return
+      this.#printer.note(
+        `The answer was not taken: ${error instanceof Error ? error.message : String(error)}`,
+      )
+    })
+  }
+
+  async #answered(request: PermissionRequest): Promise<void> {
+    const answer = this.#questions
+      ? await this.#questions.ask(request)
+      : { reply: "reject" as const, feedback: "Nobody is there to ask: this prompt came without a terminal." }
+    if (answer) await this.#session.reply({ permissionID: request.id, ...answer })
+  }
+}
+
+/** A stream that ends by itself has failed. */
+function failure(watching: Promise<void>): Promise<never> {
+  return watching.then(() => {
+    throw new StemmaError("unavailable", "The stream of the session ended.")
+  })
+}

@@ -1,0 +1,174 @@
+import { resolve } from "node:path"
+import { configDirectory, dataDirectory } from "../config/paths.ts"
+import { readServerConfig } from "../config/server-config.ts"
+import { openToken, type Token, tokenVariable } from "../config/token.ts"
+import { version } from "../protocol/index.ts"
+import type { Stemma } from "../run/stemma.ts"
+import type { ServerOptions, StemmaServer } from "../server/index.ts"
+import { command, helpOf, type OptionValues, parseCommand, wholeNumber } from "./arguments.ts"
+import type { Command, Program } from "./program.ts"
+import { shownLine } from "./terminal.ts"
+
+const spec = command({
+  name: "serve",
+  about: "Serves sessions over HTTP, and goes on with what a process before it left.",
+  options: {
+    port: { type: "string", value: "PORT", help: "4096 if absent; 0 takes any that is free" },
+    host: { type: "string", value: "HOST", help: "the address to listen on; 127.0.0.1 if absent" },
+    "no-auth": { type: "boolean", help: "asks for no token; only on loopback" },
+    directory: { type: "string", value: "DIR", help: "where new sessions work unless they say otherwise" },
+    "public-url": {
+      type: "string",
+      value: "URL",
+      help: "the address that people outside use, for shared sessions",
+    },
+    quiet: { type: "boolean", help: "prints the address and nothing else, not even the token" },
+  },
+  more: `The token is ${tokenVariable} of the environment, else the file "token" in the data directory, which is made on first use.
+Ctrl-C or SIGTERM ends it: what runs gets a few seconds; a second one cuts it off, and the next start goes on with it.`,
+})
+
+type Values = OptionValues<typeof spec.options>
+
+/** `stemma serve`: ready means ready; a signal drains. */
+export const serve: Command = async (args, program) => {
+  const parsed = parseCommand(spec, args)
+  const { terminal } = program
+  if (!parsed) {
+    terminal.output.write(helpOf(spec))
+    return 0
+  }
+  const { values } = parsed
+  const port = wholeNumber(values.port, { option: "port", min: 0, max: 65_535 }) ?? 4096
+  const host = values.host ?? "127.0.0.1"
+  const isOver = Promise.withResolvers<void>()
+  const signals = new Signals(() => isOver.resolve())
+  // Whoever stops it while it starts does not wait for it to have started.
+  signals.onCut = () => process.exit(1)
+  using _ = signals
+
+  const { server, stemma, token } = await start(values, program)
+  try {
+    const { url } = await server.listen({ port, host })
+    terminal.output.write(values.quiet ? `${url}\n` : greeting({ url, token, program }))
+    keepCompiledCode()
+    await isOver.promise
+  } finally {
+    await drain({ server, stemma, signals })
+  }
+  return 0
+}
+
+async function start(
+  values: Values,
+  { terminal, directory, openStemma }: Program,
+): Promise<{ server: StemmaServer; stemma: Stemma; token: Token | undefined }> {
+  const { env } = terminal
+  const data = dataDirectory(env)
+  const [{ createServer }, config, token] = await Promise.all([
+    import("../server/index.ts"),
+    readServerConfig({ configDirectory: configDirectory(env), env }),
+    values["no-auth"] ? undefined : openToken({ env, dataDirectory: data }),
+  ])
+  for (const notice of config.notices) terminal.error.write(`${shownLine(notice, 1000)}\n`)
+  const onWarning = (error: unknown) => {
+    const text = error instanceof Error ? error.message : String(error)
+    terminal.error.write(`${shownLine(redacted(text, token), 1000)}\n`)
+  }
+  const publicUrl = values["public-url"] ?? config.server.publicUrl
+  const options: ServerOptions = {
+    ...(token ? { token: token.value } : { auth: false }),
+    ...(config.server.hosts && { hosts: config.server.hosts }),
+    ...(config.server.origins && { origins: config.server.origins }),
+    ...(publicUrl !== undefined && { publicUrl }),
+    onWarning,
+  }
+  const stemma = await openStemma({
+    directory: resolve(directory, values.directory ?? "."),
+    recover: true,
+    // With the token among them, it is a secret like a key: tools do not get it, and texts are shown without it.
+    env: { ...env, ...(token && { [tokenVariable]: token.value }) },
+    onWarning,
+  })
+  try {
+    return { server: createServer(stemma, options), stemma, token }
+  } catch (error) {
+    await stemma.close()
+    throw error
+  }
+}
+
+/** The first signal ends the work in order, the second cuts off what runs, the third ends the process. */
+class Signals implements Disposable {
+  onCut: () => void = () => {}
+  readonly #end: () => void
+  #count = 0
+  readonly #take = () => {
+    this.#count++
+    if (this.#count === 1) this.#end()
+    else if (this.#count === 2) this.onCut()
+    else process.exit(1)
+  }
+
+  constructor(end: () => void) {
+    this.#end = end
+    process.on("SIGINT", this.#take).on("SIGTERM", this.#take)
+  }
+
+  [Symbol.dispose](): void {
+    process.off("SIGINT", this.#take).off("SIGTERM", this.#take)
+  }
+}
+
+async function drain(parts: { server: StemmaServer; stemma: Stemma; signals: Signals }): Promise<void> {
+  const { server, stemma, signals } = parts
+  const cut = () => {
+    // The second call of close is the one that does not wait.
+    void stemma.close().catch(() => {})
+    void stemma.close().catch(() => {})
+  }
+  signals.onCut = cut
+  await server.close()
+  cut()
+  await stemma.close()
+}
+
+function greeting({
+  url,
+  token,
+  program,
+}: {
+  url: string
+  token: Token | undefined
+  program: Program
+}): string {
+  const { env } = program.terminal
+  // In a checkout the program has no name in the PATH.
+  const stemma = env.npm_lifecycle_event === "start" ? "npm run -s stemma --" : "stemma"
+  const secret = token?.path ? `$(cat ${quoted(token.path)})` : `$${tokenVariable}`
+  const header = token ? ` -H "Authorization: Bearer ${secret}"` : ""
+  const fragment = token ? `/#token=${encodeURIComponent(token.value)}` : "/"
+  return `Stemma ${version} serves at ${url}${fragment}
+
+Try it in another terminal:
+  curl${header} ${url}/sessions
+  ${stemma} run --server ${url} "list files"
+
+What it can do: ${url}/docs. Ctrl-C ends it.
+`
+}
+
+function quoted(path: string): string {
+  return /^[\w./-]+$/.test(path) ? path : `'${path.replaceAll("'", "'\\''")}'`
+}
+
+function redacted(text: string, token: Token | undefined): string {
+  return token ? text.replaceAll(token.value, "[secret]") : text
+}
+
+/** A server is often killed; what Node has compiled is kept for its next start all the same. */
+function keepCompiledCode(): void {
+  setTimeout(() => {
+    import("node:module").then(({ flushCompileCache }) => flushCompileCache()).catch(() => {})
+  }, 1000).unref()
+}

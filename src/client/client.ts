@@ -1,0 +1,60 @@
+import type { placeRoutes } from "../protocol/routes/index.ts"
+import {
+  routes,
+  type serverRoutes,
+  type sessionRoutes,
+  type sessionsRoutes,
+} from "../protocol/routes/index.ts"
+import { type ClientOptions, Connection } from "./connection.ts"
+import { EventStream, type EventsOptions } from "./event-stream.ts"
+import { Replica, type ReplicaOptions } from "./replica.ts"
+import { type RouteCalls, routeCalls } from "./route-call.ts"
+
+/** A server's routes as functions, and its streams. Failures are StemmaErrors, as the server told them. */
+export interface Client {
+  readonly sessions: RouteCalls<typeof sessionsRoutes>
+  readonly place: RouteCalls<typeof placeRoutes>
+  readonly server: RouteCalls<typeof serverRoutes>
+  /** One session. Asks the server for nothing yet. */
+  session(id: string): SessionClient
+  /** What happens in all sessions of a directory. */
+  events(options?: EventsOptions & { directory?: string }): EventStream
+}
+
+/** What can be done with one session. */
+export interface SessionClient extends RouteCalls<typeof sessionRoutes, "id"> {
+  readonly id: string
+  /** What happens in it, with `tree` also in all below it. */
+  events(options?: EventsOptions & { tree?: boolean }): EventStream
+  /** A live copy of it. */
+  replica(options?: ReplicaOptions): Replica
+}
+
+/** Making it connects to nothing. */
+export function createClient(options: ClientOptions): Client {
+  const connection = new Connection(options)
+  return {
+    sessions: routeCalls(connection, routes.sessions),
+    place: routeCalls(connection, routes.place),
+    server: routeCalls(connection, routes.server),
+    session: (id) => sessionClient(connection, id),
+    events({ directory = connection.directory, since, signal } = {}) {
+      const query = { format: "events", ...(directory !== undefined && { directory }) }
+      return new EventStream(connection, { path: "/event", query, since, ...(signal && { signal }) })
+    },
+  }
+}
+
+function sessionClient(connection: Connection, id: string): SessionClient {
+  const calls = routeCalls<typeof sessionRoutes, "id">(connection, routes.session, { id })
+  return {
+    ...calls,
+    id,
+    events({ tree, since, signal } = {}) {
+      const query: Record<string, string> = { format: "events", ...(tree && { tree: "true" }) }
+      const path = `/sessions/${encodeURIComponent(id)}/event`
+      return new EventStream(connection, { path, query, since, ...(signal && { signal }) })
+    },
+    replica: (options) => new Replica(connection, calls, { ...options, sessionID: id }),
+  }
+}

@@ -1,0 +1,20 @@
+import { ConfigFiles } from "./config-files.ts"
+import { gatherLayer, readLayer } from "./layer.ts"
+import type { Environment } from "./paths.ts"
+import type { ServerConfig } from "./schema.ts"
+
+/** How the user wants the server to be reached. Reads the user's own config only; throws `invalid` if that is wrong. */
+export async function readServerConfig(options: {
+  configDirectory: string
+  env: Environment
+}): Promise<{ server: ServerConfig; notices: readonly string[] }> {
+  const { configDirectory: directory, env } = options
+  const files = new ConfigFiles()
+  const found = await gatherLayer(files, {
+    directory,
+    inner: directory,
+    read: (path) => files.readOwn(path),
+  })
+  const layer = await readLayer(found, { origin: "user", trusted: true, env, watch: async () => {} })
+  return { server: layer.config.server ?? {}, notices: layer.notices }
+}

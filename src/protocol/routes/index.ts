@@ -1,0 +1,16 @@
+export * from "./place.ts"
+export * from "./route.ts"
+export * from "./session.ts"
+export * from "./sessions.ts"
+
+import { placeRoutes, serverRoutes } from "./place.ts"
+import { sessionRoutes } from "./session.ts"
+import { sessionsRoutes } from "./sessions.ts"
+
+/** Every route of Stemma's own, by what it is about and its name. Those of other clients are in server/. */
+export const routes = {
+  sessions: sessionsRoutes,
+  session: sessionRoutes,
+  place: placeRoutes,
+  server: serverRoutes,
+}

@@ -1,0 +1,115 @@
+import type { IncomingMessage } from "node:http"
+import { HttpError } from "./errors.ts"
+
+export interface BodyLimits {
+  bytesMax: number
+  timeoutMs: number
+}
+
+/** Deeper than anything that means something; a stack has its limits. */
+const depthMax = 200
+
+/** The body of a request as JSON; undefined if there is none. */
+export async function readJson(
+  request: { raw: Request; incoming: IncomingMessage | undefined },
+  limits: BodyLimits,
+): Promise<unknown> {
+  const { raw, incoming } = request
+  const declared = Number(raw.headers.get("content-length") ?? 0)
+  if (declared > limits.bytesMax) throw tooLarge(limits)
+  const bytes = incoming ? await readIncoming(incoming, limits) : await readStream(raw.body, limits)
+  if (bytes.length === 0) return undefined
+  const type = raw.headers.get("content-type") ?? ""
+  if (!/^application\/(?:[\w.+-]+\+)?json\s*(?:;|$)/i.test(type)) {
+    throw new HttpError(415, "Send JSON, with the header `Content-Type: application/json`.")
+  }
+  return parse(bytes)
+}
+
+function parse(bytes: Buffer): unknown {
+  let value: unknown
+  try {
+    value = JSON.parse(new TextDecoder("utf-8", { fatal: true }).decode(bytes))
+  } catch (error) {
+    throw new HttpError(400, `The body is no JSON: ${(error as Error).message.slice(0, 200)}`)
+  }
+  if (isTooDeep(value)) {
+    throw new HttpError(400, `The body is nested deeper than ${depthMax} levels. Send something flatter.`)
+  }
+  return value
+}
+
+function isTooDeep(value: unknown): boolean {
+  let level = isNested(value) ? [value] : []
+  for (let depth = 0; level.length > 0; depth++) {
+    if (depth >= depthMax) return true
+    level = level.flatMap((one) => Object.values(one).filter(isNested))
+  }
+  return false
+}
+
+function isNested(value: unknown): value is object {
+  return typeof value === "object" && value !== null
+}
+
+function readIncoming(incoming: IncomingMessage, limits: BodyLimits): Promise<Buffer> {
+  return new Promise((resolve, reject) => {
+    const chunks: Buffer[] = []
+    let size = 0
+    const settle = (result: () => void) => {
+      clearTimeout(timer)
+      incoming.off("data", take).off("end", end).off("error", fail).off("close", cut)
+      result()
+    }
+    const take = (chunk: Buffer) => {
+      size += chunk.length
+      if (size > limits.bytesMax) settle(() => reject(tooLarge(limits)))
+      else chunks.push(chunk)
+    }
+    const end = () => settle(() => resolve(Buffer.concat(chunks)))
+    const fail = () => settle(() => reject(cutOff()))
+    const cut = () => settle(() => reject(cutOff()))
+    const timer = setTimeout(() => settle(() => reject(tooSlow(limits))), limits.timeoutMs)
+    incoming.on("data", take).on("end", end).on("error", fail).on("close", cut)
+  })
+}
+
+async function readStream(body: ReadableStream<Uint8Array> | null, limits: BodyLimits): Promise<Buffer> {
+  if (!body) return Buffer.alloc(0)
+  const reader = body.getReader()
+  const chunks: Uint8Array[] = []
+  let size = 0
+  const late = Promise.withResolvers<never>()
+  const timer = setTimeout(() => late.reject(tooSlow(limits)), limits.timeoutMs)
+  try {
+    for (;;) {
+      const { done, value } = await Promise.race([reader.read(), late.promise])
+      if (done) return Buffer.concat(chunks)
+      size += value.length
+      if (size > limits.bytesMax) throw tooLarge(limits)
+      chunks.push(value)
+    }
+  } finally {
+    clearTimeout(timer)
+    late.promise.catch(() => {})
+    reader.cancel().catch(() => {})
+  }
+}
+
+/** What is left of such a request is not read: the connection ends with the answer. */
+const closing = { connection: "close" }
+
+function tooLarge({ bytesMax }: BodyLimits): HttpError {
+  const limit = `${Math.floor(bytesMax / 1024 / 1024)} MiB`
+  return new HttpError(413, `The body is larger than ${limit}. Send less.`, { headers: closing })
+}
+
+function tooSlow({ timeoutMs }: BodyLimits): HttpError {
+  return new HttpError(408, `The body did not arrive within ${timeoutMs / 1000} s. Send it again.`, {
+    headers: closing,
+  })
+}
+
+function cutOff(): HttpError {
+  return new HttpError(400, "The request ended before its body did.", { headers: closing })
+}

@@ -1,0 +1,31 @@
+const contentSecurity = [
+  "default-src 'none'",
+  "script-src 'self'",
+  "style-src 'self'",
+  "img-src 'self' data:",
+  "connect-src 'self'",
+  "base-uri 'none'",
+  "form-action 'none'",
+  "frame-ancestors 'none'",
+].join("; ")
+
+/** What every answer says. */
+export const commonHeaders: Record<string, string> = {
+  "content-security-policy": contentSecurity,
+  "x-content-type-options": "nosniff",
+  "referrer-policy": "no-referrer",
+  "cross-origin-resource-policy": "same-origin",
+}
+
+/** The answer to a browser that asks whether a page of a known origin may call. */
+export function preflight(headers: Record<string, string>): Response {
+  return new Response(null, {
+    status: 204,
+    headers: {
+      ...headers,
+      "access-control-allow-methods": "GET, POST, PUT, PATCH, DELETE",
+      "access-control-allow-headers": "authorization, content-type, last-event-id, x-opencode-directory",
+      "access-control-max-age": "600",
+    },
+  })
+}

@@ -1,0 +1,39 @@
+import type { SessionStatus } from "../../protocol/index.ts"
+import type { Call, ServerContext } from "../call.ts"
+import { Format, ownText } from "../streams/format.ts"
+
+const format = new Format(ownText)
+
+/** Where a reader wants to go on from. */
+export function sinceOf(call: Call, query: { since?: string | undefined }): string | undefined {
+  return query.since ?? call.request.headers.get("last-event-id") ?? undefined
+}
+
+/** The stream of one session, or of its tree. */
+export async function serveSession(
+  { stemma, presence, streams }: ServerContext,
+  call: Call,
+  query: {
+    id: string
+    since?: string | undefined
+    tree?: boolean | undefined
+    format?: "events" | "rows" | undefined
+  },
+): Promise<Response> {
+  const { id } = query
+  await stemma.store.session(id)
+  const ids = query.tree ? (await stemma.store.tree(id)).map((one) => one.id) : [id]
+  const since = sinceOf(call, query)
+  const subscription = stemma.subscribe({
+    scope: query.tree ? { treeID: id } : { sessionID: id },
+    as: query.format ?? "events",
+    questions: true,
+    ...(since !== undefined && { since }),
+  })
+  const person = presence.enter()
+  return streams.serve(call, subscription, {
+    format,
+    statuses: () => ids.map((one): [string, SessionStatus] => [one, stemma.status(one)]),
+    onClose: () => person[Symbol.dispose](),
+  })
+}

@@ -1,0 +1,182 @@
+import { StemmaError, UserSummary } from "../../protocol/index.ts"
+import type { sessionRoutes } from "../../protocol/routes/index.ts"
+import type { AppendInput } from "../../run/append.ts"
+import type { PromptOptions, PromptPart } from "../../run/prompt.ts"
+import type { PromptRun } from "../../run/prompt-run.ts"
+import type { ServerContext } from "../call.ts"
+import type { Handlers } from "../mount.ts"
+import { serveSession } from "./session-stream.ts"
+import { readSnapshot } from "./snapshot.ts"
+
+type SessionHandlers = Handlers<typeof sessionRoutes>
+
+export function sessionHandlers(context: ServerContext): SessionHandlers {
+  return { ...reading(context), ...talking(context), ...changing(context) }
+}
+
+type Reading =
+  | "info"
+  | "status"
+  | "history"
+  | "snapshot"
+  | "changes"
+  | "event"
+  | "tree"
+  | "parents"
+  | "children"
+  | "todos"
+  | "questions"
+  | "context"
+  | "usage"
+  | "budget"
+  | "statistics"
+  | "diff"
+  | "transcript"
+
+function reading(server: ServerContext): Pick<SessionHandlers, Reading> {
+  const { stemma, presence } = server
+  const { sessions, store } = stemma
+  return {
+    info: ({ params }) => store.session(params.id),
+    async status({ params }) {
+      await store.session(params.id)
+      return stemma.status(params.id)
+    },
+    history: ({ params, query }) => store.history(params.id, query),
+    snapshot: ({ params, query }) => readSnapshot(store, params.id, query.last ?? 100),
+    changes({ params, query: { since, limit, tree } }) {
+      const scope = tree ? { treeID: params.id } : { sessionID: params.id }
+      return store.changes(scope, since, limit === undefined ? {} : { limit })
+    },
+    event: ({ params, query }, call) => serveSession(server, call, { ...query, id: params.id }),
+    tree: ({ params }) => sessions.tree(params.id),
+    parents: ({ params }) => sessions.parents(params.id),
+    async children({ params, query }) {
+      await store.session(params.id)
+      return sessions.children(params.id, query)
+    },
+    todos: async ({ params }) => (await sessions.get(params.id)).todos(),
+    async questions({ params }) {
+      presence.show()
+      return (await sessions.get(params.id)).questions()
+    },
+    context: async ({ params }) => (await sessions.get(params.id)).context(),
+    usage: async ({ params }) => (await sessions.get(params.id)).usage(),
+    budget: ({ params }) => budgetOf(server, params.id),
+    statistics: ({ params }) => sessions.stats(params.id),
+    diff: ({ params, query }) => diffOf(server, params.id, query.messageID),
+    transcript: async ({ params, query }) => (await sessions.get(params.id)).transcript(query),
+  }
+}
+
+type Talking = "prompt" | "ask" | "command" | "shell" | "append" | "abort" | "compact" | "reply"
+
+function talking(server: ServerContext): Pick<SessionHandlers, Talking> {
+  const { sessions, permissions } = server.stemma
+  const send = async (id: string, body: { text?: string; parts?: PromptPart[] } & PromptOptions) => {
+    server.checkOpen()
+    const { text, parts, ...options } = body
+    if ((text === undefined) === (parts === undefined)) {
+      throw new StemmaError("invalid", "Send either `text` or `parts`.")
+    }
+    const run = (await sessions.get(id)).prompt((text ?? parts)!, options)
+    await run.admitted
+    // A prompt is a promise of its reply, which nobody waits for here.
+    return { run }
+  }
+  return {
+    async prompt({ params, body }) {
+      const { run } = await send(params.id, body as PromptOptions)
+      return accepted(run)
+    },
+    async ask({ params, body }) {
+      const { run } = await send(params.id, body as PromptOptions)
+      return { answer: run.then(({ message, parts, text }) => ({ message, parts, text })) }
+    },
+    async command({ params, body }) {
+      server.checkOpen()
+      const { name, args = "", ...options } = body
+      return accepted((await sessions.get(params.id)).command(name, args, options as PromptOptions))
+    },
+    async shell({ params, body: { command, ...options } }) {
+      server.checkOpen()
+      const session = await sessions.get(params.id)
+      return { answer: session.shell(command, options) }
+    },
+    async append({ params, body }) {
+      server.checkOpen()
+      return (await sessions.get(params.id)).append(body as AppendInput)
+    },
+    async abort({ params, body }) {
+      await (await sessions.get(params.id)).abort(body?.reason)
+      return undefined
+    },
+    async compact({ params, body }) {
+      server.checkOpen()
+      const session = await sessions.get(params.id)
+      return { answer: session.compact(body?.instructions) }
+    },
+    async reply({ params, body }) {
+      await permissions.reply(params.id, params.permissionID, body)
+      return undefined
+    },
+  }
+}
+
+type Changing =
+  | "update"
+  | "setBudget"
+  | "remove"
+  | "fork"
+  | "revert"
+  | "unrevert"
+  | "archive"
+  | "redact"
+  | "share"
+  | "unshare"
+
+function changing(server: ServerContext): Pick<SessionHandlers, Changing> {
+  const { sessions, store } = server.stemma
+  return {
+    update: ({ params, body }) => sessions.update(params.id, body),
+    async setBudget({ params, body }) {
+      await sessions.update(params.id, body)
+      return budgetOf(server, params.id)
+    },
+    remove: ({ params }) => sessions.remove(params.id),
+    fork: async ({ params, body = {} }) => (await sessions.fork(params.id, body)).info(),
+    revert: ({ params, body }) => sessions.revert(params.id, body),
+    unrevert: ({ params }) => sessions.unrevert(params.id),
+    archive: ({ params, body = {} }) => sessions.archive(params.id, body),
+    async redact({ params, body: { all, ...target } }) {
+      if (target.messageID === undefined && !all) {
+        throw new StemmaError("invalid", "Name a messageID, or say `all: true` for the whole session.")
+      }
+      return store.redact({ sessionID: params.id, ...target })
+    },
+    share: ({ params, body = {} }) => server.share(params.id, body),
+    unshare: ({ params }) => sessions.unshare(params.id),
+  }
+}
+
+async function accepted(run: PromptRun): Promise<{ messageID: string }> {
+  await run.admitted
+  return { messageID: await run.messageID }
+}
+
+async function budgetOf({ stemma }: ServerContext, id: string) {
+  const { budget: own, directory } = await stemma.store.session(id)
+  const { loaded } = await (await stemma.project(directory)).setup()
+  const budget = own ?? loaded.config.budget ?? null
+  const { tree } = await (await stemma.sessions.get(id)).usage()
+  return { budget, spent: tree.cost, left: budget === null ? null : Math.max(0, budget - tree.cost) }
+}
+
+async function diffOf({ stemma }: ServerContext, id: string, messageID: string | undefined) {
+  const session = await stemma.store.session(id)
+  if (messageID === undefined) return session.summary?.diffs ?? []
+  const { items } = await stemma.store.history(id, { messageID })
+  if (!items[0]) throw new StemmaError("not_found", `Session ${id} has no message ${messageID}.`)
+  const summary = UserSummary.safeParse(items[0].notes?.summary)
+  return summary.success ? summary.data.diffs : []
+}

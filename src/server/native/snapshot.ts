@@ -1,0 +1,27 @@
+import type { Row } from "../../protocol/index.ts"
+import type { HistoryPage, Store } from "../../stores/store.ts"
+import { versionOf } from "../../stream/position.ts"
+
+/** All that a replica begins with. What changes while it is read comes again after the cursor. */
+export async function readSnapshot(
+  store: Store,
+  sessionID: string,
+  last: number,
+): Promise<{ cursor: string; rows: Row[]; page: HistoryPage }> {
+  const cursor = await store.cursor()
+  const [session, todos, items, questions, page] = await Promise.all([
+    store.session(sessionID),
+    store.todos(sessionID),
+    store.inbox(sessionID),
+    store.permissions({ sessionID, open: true }),
+    store.history(sessionID, { take: "end", limit: last }),
+  ])
+  const common = { version: versionOf(cursor), sessionID }
+  const rows: Row[] = [
+    { type: "session", ...common, session },
+    { type: "todos", ...common, todos },
+    { type: "inbox", ...common, items },
+    ...questions.map((request): Row => ({ type: "permission", ...common, request })),
+  ]
+  return { cursor, rows, page }
+}

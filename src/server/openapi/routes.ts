@@ -1,0 +1,66 @@
+import { readFile } from "node:fs/promises"
+import { route } from "../../protocol/routes/index.ts"
+import type { Call } from "../call.ts"
+import type { Handlers } from "../mount.ts"
+import type { OpenApiDocument } from "./openapi.ts"
+
+/** The document of the server, and a page that shows it. */
+export const documentRoutes = {
+  openapi: route({
+    method: "GET",
+    path: "/openapi.json",
+    summary: "This document.",
+    kind: "bytes",
+    media: "application/json",
+    isPublic: true,
+  }),
+  page: route({
+    method: "GET",
+    path: "/docs",
+    summary: "This document as a page.",
+    kind: "bytes",
+    media: "text/html",
+    isPublic: true,
+  }),
+  style: route({
+    method: "GET",
+    path: "/docs/style.css",
+    summary: "How the page looks.",
+    kind: "bytes",
+    media: "text/css",
+    isPublic: true,
+  }),
+}
+
+/** Kept beside the code, in the source tree as in the package, so that nothing is made when the server starts. */
+const file = new URL("../../../schema/openapi.json", import.meta.url)
+
+export function documentHandlers(): Handlers<typeof documentRoutes> {
+  let text: Promise<string> | undefined
+  let html: Promise<string> | undefined
+  const read = () => {
+    text ??= readFile(file, "utf8")
+    return text
+  }
+  const write = async () => {
+    const { pageOf } = await import("./page.ts")
+    return pageOf(JSON.parse(await read()) as OpenApiDocument)
+  }
+  return {
+    openapi: async (_, call) => send(call, { body: await read(), type: "application/json" }),
+    page: async (_, call) => {
+      html ??= write()
+      return send(call, { body: await html, type: "text/html; charset=utf-8" })
+    },
+    style: async (_, call) => {
+      const { style } = await import("./style.ts")
+      return send(call, { body: style, type: "text/css; charset=utf-8" })
+    },
+  }
+}
+
+function send(call: Call, { body, type }: { body: string; type: string }): Response {
+  return new Response(body, {
+    headers: { ...call.headers, "content-type": type, "cache-control": "no-cache" },
+  })
+}

@@ -1,0 +1,64 @@
+import type { SessionStatus } from "../../protocol/index.ts"
+import type { Project } from "../../run/project.ts"
+import type { Call, ServerContext } from "../call.ts"
+import type { Handlers } from "../mount.ts"
+import { sinceOf } from "../native/session-stream.ts"
+import { Format, ownText } from "../streams/format.ts"
+import { blobAddress } from "./file-urls.ts"
+import type { eventRoutes } from "./place-routes.ts"
+import { projectOf } from "./request-project.ts"
+import { runningIn } from "./session-handlers.ts"
+import { connectedText, toWireText } from "./to-wire-event.ts"
+
+const ownFormat = new Format(ownText)
+
+export function eventHandlers(server: ServerContext): Handlers<typeof eventRoutes> {
+  /** Readers of one directory are given the same bytes. */
+  const formats = new WeakMap<Project, Format>()
+  const formatOf = async (project: Project): Promise<Format> => {
+    const known = formats.get(project)
+    if (known) return known
+    const { loaded } = await project.setup()
+    const url = blobAddress(server.publicUrl())
+    const made = new Format((frame) => toWireText(frame, { projectID: loaded.project.id, url }))
+    formats.set(project, made)
+    return made
+  }
+  return {
+    async subscribe({ query }, call) {
+      const project = await projectOf(server, call, query)
+      const format = query.format === undefined ? await formatOf(project) : ownFormat
+      return serveDirectory(server, call, { ...query, directory: project.directory, bytes: format })
+    },
+  }
+}
+
+async function serveDirectory(
+  server: ServerContext,
+  call: Call,
+  query: {
+    directory: string
+    bytes: Format
+    since?: string | undefined
+    format?: "events" | "rows" | undefined
+  },
+): Promise<Response> {
+  const { stemma, presence, streams } = server
+  const { directory, bytes, format } = query
+  const since = sinceOf(call, query)
+  const subscription = stemma.subscribe({
+    scope: { directory },
+    as: format ?? "events",
+    ...(since !== undefined && { since }),
+  })
+  // From then on everything is heard, so what begins to run later need not be looked for.
+  await subscription.ready.catch(() => {})
+  const running = (await runningIn(server, directory)).map(([id]) => id)
+  const person = presence.enter()
+  return streams.serve(call, subscription, {
+    format: bytes,
+    ...(format === undefined && { first: `data: ${connectedText()}\n\n` }),
+    statuses: () => running.map((id): [string, SessionStatus] => [id, stemma.status(id)]),
+    onClose: () => person[Symbol.dispose](),
+  })
+}

@@ -1,0 +1,104 @@
+import { setTimeout as wait } from "node:timers/promises"
+import { createID, type HistoryItem, type PartBody } from "../../protocol/index.ts"
+import { storedFile } from "../../run/prompt-files.ts"
+import type { PromptRun } from "../../run/prompt-run.ts"
+import { offeredAgent } from "../../run/step-plan.ts"
+import type { ServerContext } from "../call.ts"
+import type { Handlers, Later } from "../mount.ts"
+import { orBusy } from "./errors.ts"
+import { wireItems } from "./history.ts"
+import { modelText, type PromptBody, promptOptions } from "./prompt-bodies.ts"
+import { readRules } from "./read-rules.ts"
+import type { sessionRoutes } from "./session-routes.ts"
+import type { WireItem, WireReply } from "./wire-message.ts"
+
+export type Talking = "prompt" | "promptAsync" | "command" | "shell" | "abort" | "summarize"
+
+/** What is refused is mostly refused at once; then the status of the answer can still say so. */
+const refusalMs = 100
+
+export function talkHandlers(server: ServerContext): Pick<Handlers<typeof sessionRoutes>, Talking> {
+  const { sessions } = server.stemma
+  return {
+    async prompt({ params: { sessionID }, body }) {
+      server.checkOpen()
+      if (body.noReply) return { answer: Promise.resolve(await add(server, sessionID, body)) }
+      const { run } = await send(server, sessionID, body)
+      return { answer: reply(server, run) }
+    },
+    async promptAsync({ params: { sessionID }, body }) {
+      server.checkOpen()
+      if (body.noReply) await add(server, sessionID, body)
+      else await send(server, sessionID, body)
+      return undefined
+    },
+    async command({ params: { sessionID }, body }) {
+      server.checkOpen()
+      const { command, arguments: args, parts: _, ...options } = body
+      const run = (await sessions.get(sessionID)).command(command, args, options)
+      await run.admitted
+      return { answer: reply(server, run) }
+    },
+    async shell({ params: { sessionID }, body: { command, model, ...options } }) {
+      server.checkOpen()
+      const session = await sessions.get(sessionID)
+      const done = session.shell(command, { ...options, ...(model && { model: modelText(model) }) })
+      return later(orBusy(sessionID, done).then((item) => wireItem(server, item)))
+    },
+    async abort({ params }) {
+      await (await sessions.get(params.sessionID)).abort()
+      return true
+    },
+    async summarize({ params: { sessionID } }) {
+      server.checkOpen()
+      return later((await sessions.get(sessionID)).compact().then(() => true))
+    },
+  }
+}
+
+/** Admits a prompt. A run is a promise of its reply, which nobody waits for here. */
+async function send(
+  { stemma }: ServerContext,
+  sessionID: string,
+  body: PromptBody,
+): Promise<{ run: PromptRun }> {
+  const run = (await stemma.sessions.get(sessionID)).prompt(body.parts, promptOptions(body))
+  await run.admitted
+  return { run }
+}
+
+function reply(server: ServerContext, run: PromptRun): Promise<WireReply> {
+  return run.then(async ({ message, parts }) => {
+    const item = { message, parts, position: 0, version: 0, sealed: true }
+    return (await wireItem(server, item)) as WireReply
+  })
+}
+
+/** Adds a message that nobody answers. */
+async function add(server: ServerContext, sessionID: string, body: PromptBody): Promise<WireItem> {
+  const { stemma } = server
+  const session = await stemma.sessions.get(sessionID)
+  const project = await stemma.project((await session.info()).directory)
+  if (body.agent !== undefined) offeredAgent(await project.setup(), body.agent)
+  const access = {
+    workspace: project.workspace,
+    decide: await readRules(project),
+    store: stemma.store,
+  }
+  const parts: PartBody[] = []
+  for (const part of body.parts) {
+    parts.push(await storedFile({ ...part, id: part.id ?? createID("part", Date.now()) }, access))
+  }
+  const { messageID: id } = body
+  const added = session.append({ role: "user", parts, ...(id !== undefined && { id }) })
+  return wireItem(server, await orBusy(sessionID, added))
+}
+
+async function wireItem(server: ServerContext, item: HistoryItem): Promise<WireItem> {
+  return (await wireItems(server, item.message.sessionID, [item]))[0]!
+}
+
+async function later<T>(answer: Promise<T>): Promise<Later<T>> {
+  await Promise.race([answer, wait(refusalMs)])
+  return { answer }
+}

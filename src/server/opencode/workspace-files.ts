@@ -1,0 +1,103 @@
+import { opendir } from "node:fs/promises"
+import { StemmaError } from "../../protocol/index.ts"
+import type { Project } from "../../run/project.ts"
+import {
+  isShowable,
+  mayRead,
+  nameOf,
+  type SearchContext,
+  skippedDirectories,
+} from "../../tools/found-files.ts"
+import { looksLikeText, mediaType } from "../../tools/media-type.ts"
+import { openFile, statOf } from "../../tools/open-file.ts"
+import { ripgrep } from "../../tools/ripgrep.ts"
+import type { Place } from "../../workspace/workspace.ts"
+import { shownPlace } from "./read-rules.ts"
+import type { WireFileContent, WireFileNode } from "./wire-place.ts"
+
+const fileBytesMax = 5 * 1024 * 1024
+const entriesMax = 5000
+const headBytes = 8 * 1024
+const listBytesMax = 8 * 1024 * 1024
+
+/** A file as an agent would be shown it, whole. */
+export async function readShown(project: Project, path: string): Promise<WireFileContent> {
+  const place = await shownPlace(project, path)
+  const { redact } = await project.setup()
+  const opened = await openFile(place).catch((error: unknown) => {
+    throw new StemmaError("invalid", (error as Error).message)
+  })
+  if (!opened) throw new StemmaError("not_found", `There is no file ${place.name}.`)
+  await using handle = opened.handle
+  if (opened.stats.size > fileBytesMax) {
+    throw new StemmaError("invalid", `${place.name} is larger than 5 MiB, which is too much to be sent.`)
+  }
+  const room = Buffer.alloc(fileBytesMax)
+  const { bytesRead } = await handle.read(room, 0, room.length, 0)
+  const bytes = room.subarray(0, bytesRead)
+  const type = mediaType(bytes)
+  if (type === undefined && looksLikeText(bytes.subarray(0, headBytes))) {
+    return { type: "text", content: redact(bytes.toString()) }
+  }
+  return {
+    type: "binary",
+    content: bytes.toString("base64"),
+    encoding: "base64",
+    mimeType: type ?? "application/octet-stream",
+  }
+}
+
+/** What is in a directory and may be shown; directories first. */
+export async function listDirectory(
+  project: Project,
+  { path, context }: { path: string; context: SearchContext },
+): Promise<WireFileNode[]> {
+  const place = await shownPlace(project, path === "" ? "." : path)
+  const found = await statOf(place.path)
+  if (!found) throw new StemmaError("not_found", `There is no directory ${place.name}.`)
+  if (!found.isDirectory()) throw new StemmaError("invalid", `${place.name} is no directory.`)
+  const [entries, kept] = await Promise.all([entriesOf(place, context), keptNames(place, context)])
+  return entries.map(({ name, type, absolute }) => ({
+    name,
+    path: nameOf(absolute, context),
+    absolute,
+    type,
+    ignored: skippedDirectories.includes(name) || (kept !== undefined && !kept.has(name)),
+  }))
+}
+
+interface Entry {
+  name: string
+  absolute: string
+  type: "file" | "directory"
+}
+
+/** A link is left out: where it leads is asked for by its own name. */
+async function entriesOf(place: Place, context: SearchContext): Promise<Entry[]> {
+  const entries: Entry[] = []
+  for await (const found of await opendir(place.path)) {
+    if (entries.length === entriesMax) break
+    if (found.name === ".git" || !(found.isDirectory() || found.isFile())) continue
+    const absolute = `${place.path === "/" ? "" : place.path}/${found.name}`
+    const type = found.isDirectory() ? "directory" : "file"
+    if (type === "file" && !mayRead(nameOf(absolute, context), context)) continue
+    if (await isShowable(absolute, context)) entries.push({ name: found.name, absolute, type })
+  }
+  return entries.sort((a, b) =>
+    a.type === b.type ? (a.name < b.name ? -1 : 1) : a.type === "directory" ? -1 : 1,
+  )
+}
+
+/** The entries that no ignore file names, as far as there are files in them; undefined if that cannot be found out. */
+async function keptNames(place: Place, context: SearchContext): Promise<Set<string> | undefined> {
+  const skipped = skippedDirectories.map((name) => `--glob=!${name}`)
+  const listed = await ripgrep({
+    args: ["--files", "--null", "--hidden", "--no-messages", ...skipped, "--", "./"],
+    directory: place.path,
+    outputBytesMax: listBytesMax,
+    context,
+  }).catch(() => undefined)
+  if (!listed || listed.cut) return undefined
+  const paths = listed.stdout.toString().split("\0").slice(0, -1)
+  return new Set(paths.map((path) => path.replace(/^\.\//, "").split("/", 1)[0]!))
+}

@@ -1,0 +1,179 @@
+import { type Session, StemmaError } from "../../protocol/index.ts"
+import type { SessionHandle } from "../../run/session-handle.ts"
+import type { Store } from "../../stores/store.ts"
+import type { Call, ServerContext } from "../call.ts"
+import type { Handlers } from "../mount.ts"
+import { Format } from "../streams/format.ts"
+import { type ChatFrame, ChatSource, type ChatSourceOptions } from "./chat-source.ts"
+import { imageParts } from "./images.ts"
+import { metaOf, TokenEstimates } from "./meta.ts"
+import type { panelRoutes } from "./routes.ts"
+import { panelMessages } from "./transcript.ts"
+
+const historyLimit = 1000
+/** A turn of more messages than this is joined from its last ones. */
+const turnMax = 200
+
+const format = new Format<ChatFrame>(({ chat }) => JSON.stringify(chat))
+
+export function panelHandlers(context: ServerContext): Handlers<typeof panelRoutes> {
+  const { stemma } = context
+  const { sessions, store } = stemma
+  const estimates = new TokenEstimates(stemma)
+  return {
+    async chat({ params, body }, call) {
+      context.checkOpen()
+      await checkAgent(context, params.id)
+      const { message, context: system, images = [] } = body
+      const parts = imageParts(images)
+      if (message.trim() === "" && parts.length === 0) throw new StemmaError("invalid", "Send a message.")
+      const session = await sessionFor(context, params.id, body)
+      const subscription = stemma.subscribe({ scope: { sessionID: session.id } })
+      await subscription.ready
+      try {
+        const text = message.trim() === "" ? [] : [{ type: "text" as const, text: message }]
+        // Whoever writes through a channel is not at this machine: nothing in the text is looked up or run.
+        const options = {
+          agent: params.id,
+          references: "none" as const,
+          ...(system !== undefined && { system }),
+        }
+        const run = session.prompt([...text, ...parts], options)
+        await run.admitted
+        const promptID = await run.messageID
+        const refused = run.then(() => undefined)
+        return await serveChat(context, call, {
+          stemma,
+          sessionID: session.id,
+          promptID,
+          subscription,
+          refused,
+        })
+      } catch (error) {
+        subscription.close()
+        throw error
+      }
+    },
+    async join({ params, query }, call) {
+      const session = await findOwn(context, params.id, query)
+      const subscription = stemma.subscribe({ scope: { sessionID: session.id } })
+      await subscription.ready
+      const turn = await lastTurn(store, session.id)
+      if (!turn) {
+        subscription.close()
+        throw new StemmaError("not_found", `Nothing was said in session ${session.id} yet.`)
+      }
+      return serveChat(context, call, { stemma, sessionID: session.id, subscription, ...turn })
+    },
+    async list({ params, query }) {
+      await checkAgent(context, params.id)
+      const { archived = false, ...page } = query
+      const found = await sessions.list({ agent: params.id, parentID: null, archived, ...page })
+      const metas = await Promise.all(found.items.map((session) => metaOf(session, estimates)))
+      return { sessions: metas, ...(found.next !== undefined && { next: found.next }) }
+    },
+    async history({ params, query: { limit = historyLimit, before } }) {
+      const session = await own(context, params)
+      const page = await store.history(session.id, {
+        take: "end",
+        limit,
+        ...(before !== undefined && { to: before }),
+      })
+      const first = page.items[0]
+      return {
+        session: await metaOf(session, estimates),
+        messages: page.items.flatMap(panelMessages),
+        ...(page.more && first && { before: first.position }),
+      }
+    },
+    async update({ params, body: { title, archived } }) {
+      const { id } = await own(context, params)
+      if (title !== undefined) await sessions.update(id, { title })
+      if (archived !== undefined) await sessions.archive(id, { archived })
+      return metaOf(await store.session(id), estimates)
+    },
+    async remove({ params }) {
+      const { id } = await own(context, params)
+      await sessions.remove(id)
+      return undefined
+    },
+  }
+}
+
+/** The newest prompt and what was answered so far. */
+async function lastTurn(
+  store: Store,
+  sessionID: string,
+): Promise<Pick<ChatSourceOptions, "promptID" | "past"> | undefined> {
+  const waiting = (await store.inbox(sessionID)).findLast(({ type }) => type === "prompt")
+  if (waiting) return { promptID: waiting.id }
+  const { items } = await store.history(sessionID, { take: "end", limit: turnMax })
+  const prompt = items.findLast(({ message }) => message.role === "user")
+  if (!prompt) return undefined
+  return { promptID: prompt.message.id, past: items.filter(({ position }) => position >= prompt.position) }
+}
+
+function serveChat(context: ServerContext, call: Call, options: ChatSourceOptions): Promise<Response> {
+  const headers = { ...call.headers, "x-session-id": options.sessionID, "x-message-id": options.promptID }
+  return context.streams.serve({ ...call, headers }, new ChatSource(options), {
+    format,
+    isLast: ({ chat }) => chat.type === "done",
+  })
+}
+
+/** The agent that a session must belong to: another one's is not there. */
+async function own({ stemma }: ServerContext, { id, sid }: { id: string; sid: string }): Promise<Session> {
+  const session = await stemma.store.session(sid)
+  if (session.agent === id && session.parentID === undefined) return session
+  throw new StemmaError("not_found", `The agent ${id} has no session ${sid}.`)
+}
+
+async function findOwn(
+  context: ServerContext,
+  agent: string,
+  { sessionId, sessionKey }: { sessionId?: string | undefined; sessionKey?: string | undefined },
+): Promise<Session> {
+  if (sessionId !== undefined) return own(context, { id: agent, sid: sessionId })
+  if (sessionKey === undefined) throw new StemmaError("invalid", "Name a sessionId or a sessionKey.")
+  const found = await byKey(context, agent, sessionKey)
+  if (found) return found
+  throw new StemmaError("not_found", `The agent ${agent} has no session with that key.`)
+}
+
+async function sessionFor(
+  context: ServerContext,
+  agent: string,
+  { sessionId, sessionKey }: { sessionId?: string | undefined; sessionKey?: string | undefined },
+): Promise<SessionHandle> {
+  const { sessions } = context.stemma
+  if (sessionId !== undefined) {
+    const session = await own(context, { id: agent, sid: sessionId })
+    if (sessionKey !== undefined && session.key !== sessionKey) {
+      throw new StemmaError("invalid", "sessionId and sessionKey name different sessions. Send one of them.")
+    }
+    return sessions.get(session.id)
+  }
+  if (sessionKey === undefined) return sessions.create({ agent })
+  for (let attempt = 0; ; attempt++) {
+    const found = await byKey(context, agent, sessionKey)
+    if (found) return sessions.get(found.id)
+    try {
+      return await sessions.create({ agent, key: sessionKey })
+    } catch (error) {
+      // Somebody else was faster.
+      if (!StemmaError.is(error, "conflict") || attempt > 2) throw error
+    }
+  }
+}
+
+async function byKey({ stemma }: ServerContext, agent: string, key: string): Promise<Session | undefined> {
+  return (await stemma.sessions.list({ key, agent, limit: 1 })).items[0]
+}
+
+async function checkAgent({ stemma }: ServerContext, name: string): Promise<void> {
+  const { loaded } = await (await stemma.project()).setup()
+  const agent = loaded.agents.get(name)
+  if (agent && !agent.hidden) return
+  const names = [...loaded.agents.values()].filter(({ hidden }) => !hidden).map((one) => one.name)
+  throw new StemmaError("not_found", `There is no agent ${name}. There are: ${names.join(", ")}.`)
+}

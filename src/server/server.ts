@@ -1,0 +1,185 @@
+import { StemmaError } from "../protocol/index.ts"
+import { type Route, routes } from "../protocol/routes/index.ts"
+import type { Stemma } from "../run/stemma.ts"
+import type { ServerContext } from "./call.ts"
+import { HttpError } from "./errors.ts"
+import { Guard } from "./guard.ts"
+import { commonHeaders, preflight } from "./headers.ts"
+import { type Listening, listen } from "./listen.ts"
+import { prometheusText } from "./metrics.ts"
+import { type App, type Bindings, callOf, createApp, mount, refuse } from "./mount.ts"
+import { placeHandlers, serverHandlers } from "./native/place.ts"
+import { sessionHandlers } from "./native/session.ts"
+import { sessionsHandlers } from "./native/sessions.ts"
+import { documentHandlers, documentRoutes } from "./openapi/routes.ts"
+import { mountOpencode, opencodeRoutes } from "./opencode/index.ts"
+import { type ResolvedOptions, resolveOptions, type ServerOptions } from "./options.ts"
+import { mountPanel, panelRoutes } from "./panel/index.ts"
+import { Presence } from "./presence.ts"
+import { ProcessMeter } from "./process-figures.ts"
+import { allowedMethods, singularPath } from "./route-paths.ts"
+import { mountShare, Shares, shareRoutes } from "./share/index.ts"
+import { Streams } from "./streams/streams.ts"
+
+export interface ListenOptions {
+  /** 4096 if absent; 0 takes any that is free. */
+  port?: number
+  /** 127.0.0.1 if absent. */
+  host?: string
+}
+
+/** Serves a Stemma over HTTP. Making it opens nothing. */
+export function createServer(stemma: Stemma, options: ServerOptions = {}): StemmaServer {
+  return new StemmaServer(stemma, resolveOptions(options))
+}
+
+export class StemmaServer implements AsyncDisposable {
+  /**
+   * For callers in this process, such as `createClient({ fetch: server.app.fetch })`: it asks for no token. Do not serve it on
+   * a network; `fetch` is for that.
+   */
+  readonly app: { fetch(request: Request): Promise<Response> }
+  readonly #stemma: Stemma
+  readonly #options: ResolvedOptions
+  readonly #guard: Guard
+  readonly #app: App
+  readonly #context: ServerContext
+  readonly #shares: Shares
+  #listening: Listening | undefined
+  readonly #processMeter = new ProcessMeter()
+  #isDraining = false
+  #closing: Promise<void> | undefined
+
+  constructor(stemma: Stemma, options: ResolvedOptions) {
+    this.#stemma = stemma
+    this.#options = options
+    this.#guard = new Guard(options)
+    this.#context = this.#createContext()
+    this.#shares = new Shares({
+      stemma,
+      token: options.token,
+      publicUrl: this.#context.publicUrl,
+      isReachable: () => options.publicUrl !== undefined || this.#listening !== undefined,
+      onWarning: options.onWarning,
+    })
+    this.#app = buildApp(this.#context, this.#shares)
+    this.app = { fetch: async (request) => this.#app.fetch(request, { headers: commonHeaders }) }
+  }
+
+  /** Answers a request from a network: the Host, the Origin and the token are checked. */
+  readonly fetch = async (request: Request, env: Bindings = {}): Promise<Response> => {
+    const guard = this.#guard
+    const allowed = guard.allowedOrigin(request.headers)
+    const headers = allowed === undefined ? commonHeaders : { ...commonHeaders, ...corsHeaders(allowed) }
+    try {
+      guard.checkSource(request.headers)
+    } catch (error) {
+      const { status, message, code } = error as HttpError
+      return Response.json({ code, message }, { status, headers })
+    }
+    if (request.method === "OPTIONS" && allowed !== undefined) return preflight(headers)
+    return this.#app.fetch(request, { ...env, headers, guard })
+  }
+
+  /** Listens; what comes in from then on is answered. */
+  async listen({
+    port = 4096,
+    host = "127.0.0.1",
+  }: ListenOptions = {}): Promise<{ url: string; port: number; host: string }> {
+    if (this.#listening) throw new StemmaError("conflict", "This server listens already.")
+    if (this.#closing) throw new StemmaError("unavailable", "This server is closed.")
+    this.#listening = await listen(this.fetch, { port, host, options: this.#options, guard: this.#guard })
+    return { url: this.#listening.url, port: this.#listening.port, host }
+  }
+
+  /**
+   * Takes no more prompts, gives running ones a few seconds in which all else is answered, and ends every stream and
+   * connection. What still runs then is left: whoever closes the Stemma after it cuts it off, and the next process goes on with it.
+   */
+  async close(): Promise<void> {
+    this.#closing ??= this.#close()
+    return this.#closing
+  }
+
+  async [Symbol.asyncDispose](): Promise<void> {
+    return this.close()
+  }
+
+  async #close(): Promise<void> {
+    this.#isDraining = true
+    const endMs = performance.now() + this.#options.drainMs
+    while (this.#stemma.statuses().size > 0 && performance.now() < endMs) {
+      await new Promise((resolve) => setTimeout(resolve, 20))
+    }
+    this.#shares.close()
+    this.#context.streams.close()
+    this.#context.presence.close()
+    this.#processMeter.close()
+    await this.#listening?.close()
+  }
+
+  #createContext(): ServerContext {
+    const options = this.#options
+    return {
+      stemma: this.#stemma,
+      options,
+      presence: new Presence(this.#stemma, options.interactive),
+      streams: new Streams(options),
+      isDraining: () => this.#isDraining,
+      checkOpen: () => {
+        if (!this.#isDraining) return
+        throw new StemmaError(
+          "unavailable",
+          "The server is closing and takes no more prompts. Try again soon.",
+        )
+      },
+      metrics: () =>
+        prometheusText(this.#stemma.metrics(), {
+          subscribers: this.#context.streams.count,
+          process: this.#processMeter.read(),
+        }),
+      share: (sessionID, include) => this.#shares.share(sessionID, include),
+      publicUrl: () => options.publicUrl ?? this.#listening?.url ?? "http://localhost",
+    }
+  }
+}
+
+function buildApp(context: ServerContext, shares: Shares): App {
+  const app = createApp()
+  const all: Route[] = []
+  mount(app, context, { routes: routes.server, handlers: serverHandlers(context) })
+  mount(app, context, { routes: routes.sessions, handlers: sessionsHandlers(context) })
+  mountOpencode(app, context)
+  mount(app, context, {
+    routes: routes.session,
+    handlers: sessionHandlers(context),
+    aliases: (path) => singularPath(path),
+  })
+  mount(app, context, { routes: routes.place, handlers: placeHandlers(context) })
+  mount(app, context, { routes: documentRoutes, handlers: documentHandlers() })
+  mountPanel(app, context)
+  mountShare(app, context, shares)
+  const others = [documentRoutes, panelRoutes, shareRoutes, ...Object.values(opencodeRoutes)]
+  for (const group of [...Object.values(routes), ...others]) all.push(...Object.values<Route>(group))
+  app.notFound((c) => {
+    const call = callOf(c)
+    try {
+      call.authorize()
+      const allow = allowedMethods(all, new URL(c.req.url).pathname)
+      if (allow.length > 0)
+        throw new HttpError(405, `Use ${allow.join(" or ")} here.`, { headers: { allow: allow.join(", ") } })
+      throw new StemmaError(
+        "not_found",
+        "There is nothing at this address. /openapi.json lists what there is.",
+      )
+    } catch (error) {
+      return refuse(error, { call, context })
+    }
+  })
+  app.onError((error, c) => refuse(error, { call: callOf(c), context }))
+  return app
+}
+
+function corsHeaders(origin: string): Record<string, string> {
+  return { "access-control-allow-origin": origin, vary: "Origin" }
+}

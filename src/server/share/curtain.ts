@@ -1,0 +1,104 @@
+import { homedir } from "node:os"
+import type { HistoryItem, Session } from "../../protocol/index.ts"
+import type { Setup } from "../../run/project.ts"
+import type { Stemma } from "../../run/stemma.ts"
+import { createSharedRedactor, type SharedRedactor } from "./redact-shared.ts"
+import { environmentSecrets } from "./secret-values.ts"
+import type { SharedHeader, SharedMessage } from "./shapes.ts"
+import { type Include, shownHeader, shownMessage } from "./shown.ts"
+
+/** How much text is kept that was looked through already. */
+const keptUnitsMax = 4 * 1024 * 1024
+
+/** What stands between the sessions of a directory and everybody. */
+export class Curtain {
+  readonly #stemma: Stemma
+  readonly #redact: SharedRedactor
+  readonly #kept = new Map<string, { message: SharedMessage | undefined; units: number }>()
+  #keptUnits = 0
+
+  constructor(stemma: Stemma, redact: SharedRedactor) {
+    this.#stemma = stemma
+    this.#redact = redact
+  }
+
+  header(session: Session, include: Include): SharedHeader {
+    return shownHeader(session, { include, redact: this.#redact })
+  }
+
+  /** A sealed message; undefined if nothing of it is to be seen. */
+  async message(item: HistoryItem, include: Include): Promise<SharedMessage | undefined> {
+    const { message, position, version, parts } = item
+    const key = JSON.stringify([message.sessionID, message.id, position, version, parts.length, include])
+    const kept = this.#kept.get(key)
+    if (kept) return kept.message
+    const shown = await shownMessage(item, {
+      include,
+      redact: this.#redact,
+      sizeOf: (hash) => this.#stemma.store.blobs.size(hash).catch(() => undefined),
+    })
+    this.#keep(key, shown)
+    return shown
+  }
+
+  #keep(key: string, message: SharedMessage | undefined): void {
+    const units = key.length + JSON.stringify(message ?? "").length
+    this.#kept.set(key, { message, units })
+    this.#keptUnits += units
+    for (const [oldest, { units }] of this.#kept) {
+      if (this.#keptUnits <= keptUnitsMax) return
+      this.#kept.delete(oldest)
+      this.#keptUnits -= units
+    }
+  }
+}
+
+/** The curtains that are in use, each made once for a config as it is. */
+export class Curtains {
+  readonly #stemma: Stemma
+  readonly #token: string | undefined
+  readonly #made = new WeakMap<Setup, Map<string, Curtain>>()
+
+  constructor(stemma: Stemma, token: string | undefined) {
+    this.#stemma = stemma
+    this.#token = token
+  }
+
+  /** Undefined if the config forbids sharing by now. */
+  async of({ directory }: Session): Promise<Curtain | undefined> {
+    const setup = await this.#setup(directory)
+    if (setup.loaded.config.share === "disabled") return undefined
+    const made = this.#made.get(setup) ?? new Map<string, Curtain>()
+    this.#made.set(setup, made)
+    const curtain = made.get(directory) ?? this.#create(setup, directory)
+    made.set(directory, curtain)
+    return curtain
+  }
+
+  /** A directory may be gone; what was said in it can still be read. */
+  async #setup(directory: string): Promise<Setup> {
+    const project = await this.#stemma.project(directory).catch(() => this.#stemma.project())
+    return project.setup()
+  }
+
+  #create({ loaded, models, environment }: Setup, directory: string): Curtain {
+    const { project, secrets } = loaded
+    const homes = [homedir(), environment.HOME, process.env.HOME].filter((home) => home !== undefined)
+    return new Curtain(
+      this.#stemma,
+      createSharedRedactor({
+        values: [
+          ...secrets,
+          ...models.secrets(),
+          ...environmentSecrets(environment),
+          ...environmentSecrets(process.env),
+          ...(this.#token === undefined ? [] : [this.#token]),
+        ],
+        paths: [
+          ...[directory, project.directory, project.root].map((path) => ({ path, text: "." })),
+          ...homes.map((path) => ({ path, text: "~" })),
+        ],
+      }),
+    )
+  }
+}

@@ -1,0 +1,116 @@
+import { StemmaError } from "../../protocol/index.ts"
+import type { Call, ServerContext } from "../call.ts"
+import { errorAnswer } from "../errors.ts"
+import type { Handlers } from "../mount.ts"
+import { Format } from "../streams/format.ts"
+import { assets } from "./assets.ts"
+import { errorPage, sharedPage } from "./page.ts"
+import type { SharedStretch } from "./read-shared.ts"
+import type { shareRoutes } from "./routes.ts"
+import type { SharedDocument } from "./shapes.ts"
+import { cursorOf, type SharedFrame } from "./shared-feed.ts"
+import type { Shares } from "./shares.ts"
+
+const format = new Format<SharedFrame>(({ body }) => body)
+/** How long a reader may take for what it was sent before sharing ended. */
+const lastBytesMs = 1000
+
+export function shareHandlers(context: ServerContext, shares: Shares): Handlers<typeof shareRoutes> {
+  return {
+    async page({ params, query }, call) {
+      const options = query.before === undefined ? {} : { before: query.before }
+      if (!wantsPage(call)) return json(call, documentOf(await shares.read(params.secret, options)))
+      try {
+        const document = documentOf(await shares.read(params.secret, options))
+        return html(call, sharedPage(document, { isNewest: query.before === undefined }))
+      } catch (error) {
+        const { status, body } = errorAnswer(error)
+        if (status === 500) throw error
+        return html(call, errorPage(body.message), status)
+      }
+    },
+    async data({ params, query }, call) {
+      call.headers = publicHeaders(call)
+      return documentOf(
+        await shares.read(params.secret, query.before === undefined ? {} : { before: query.before }),
+      )
+    },
+    event: ({ params, query }, call) => follow(context, call, { ...query, shares, secret: params.secret }),
+    asset({ params }, call) {
+      const asset = assets.get(params.file)
+      if (!asset) throw new StemmaError("not_found", "There is no such file.")
+      return new Response(asset.text, {
+        headers: { ...call.headers, "content-type": asset.type, "cache-control": "no-cache" },
+      })
+    },
+  }
+}
+
+async function follow(
+  context: ServerContext,
+  call: Call,
+  { shares, secret, since }: { shares: Shares; secret: string; since?: string | undefined },
+): Promise<Response> {
+  // A browser comes back to the address that it has, with the cursor that it has by then beside it.
+  const cursor = call.request.headers.get("last-event-id") ?? since
+  const { source, leave } = await shares.follow(secret, cursor)
+  source.onOver = () => endSoon(call)
+  return context.streams.serve({ ...call, headers: publicHeaders(call) }, source, {
+    format,
+    isLast: ({ isLast }) => isLast === true,
+    onClose: leave,
+  })
+}
+
+/** Whoever does not take the last bytes is not waited for. */
+function endSoon({ outgoing }: Call): void {
+  if (!outgoing || outgoing.destroyed) return
+  const timer = setTimeout(() => outgoing.destroy(), lastBytesMs).unref()
+  outgoing.once("close", () => clearTimeout(timer))
+}
+
+function documentOf({ header, messages, from, key, next }: SharedStretch): SharedDocument {
+  return {
+    session: header,
+    messages,
+    ...(from > 0 && { earlier: from }),
+    cursor: cursorOf({ key, next }),
+  }
+}
+
+/** A browser asks for HTML; whoever says nothing is given it too, unless JSON is what it asks for. */
+function wantsPage({ request }: Call): boolean {
+  const accept = request.headers.get("accept") ?? ""
+  return accept.includes("text/html") || !/\bjson\b/i.test(accept)
+}
+
+const contentSecurity = [
+  "default-src 'none'",
+  "script-src 'self'",
+  "style-src 'self'",
+  "connect-src 'self'",
+  "base-uri 'none'",
+  "form-action 'none'",
+  "frame-ancestors 'none'",
+].join("; ")
+
+function publicHeaders(call: Call): Record<string, string> {
+  return {
+    ...call.headers,
+    "content-security-policy": contentSecurity,
+    "cache-control": "no-store",
+    "x-robots-tag": "noindex, nofollow, noarchive",
+    vary: "Accept",
+  }
+}
+
+function html(call: Call, text: string, status = 200): Response {
+  return new Response(text, {
+    status,
+    headers: { ...publicHeaders(call), "content-type": "text/html; charset=utf-8" },
+  })
+}
+
+function json(call: Call, document: SharedDocument): Response {
+  return Response.json(document, { headers: publicHeaders(call) })
+}

@@ -1,0 +1,88 @@
+import type { Span } from "./mark.ts"
+
+const border = /-----(BEGIN|END) [A-Z0-9 ]{0,40}PRIVATE KEY(?: BLOCK)?-----/g
+/** Larger than any key that is in use. */
+const blockUnitsMax = 32 * 1024
+
+/**
+ * Private keys in PEM: whole blocks, also with escaped line breaks or with line numbers before the lines, and what is left of
+ * blocks that were cut at either end. Those of PuTTY too.
+ */
+export function privateKeySpans(text: string): Span[] {
+  const spans = text.includes("PRIVATE KEY") ? blockSpans(text) : []
+  return text.includes("Private-Lines:") ? [...spans, ...puttySpans(text)] : spans
+}
+
+function puttySpans(text: string): Span[] {
+  const heads = [...text.matchAll(/Private-Lines: {0,4}\d{1,4}/g)]
+  return heads.map(({ index, 0: line }, at) => {
+    const from = index + line.length
+    const limit = Math.min(heads[at + 1]?.index ?? text.length, from + blockUnitsMax)
+    return { start: index, end: keyLinesEnd(text, { from, limit }) }
+  })
+}
+
+function blockSpans(text: string): Span[] {
+  const borders = [...text.matchAll(border)].map(({ index, 0: line, 1: kind }) => ({
+    isBegin: kind === "BEGIN",
+    start: index,
+    end: index + line.length,
+  }))
+  const spans: Span[] = []
+  // No stretch is looked at for two borders, however many there are.
+  for (let at = 0; at < borders.length; at++) {
+    const { isBegin, start, end } = borders[at]!
+    const next = borders[at + 1]
+    if (!isBegin) {
+      const limit = Math.max(borders[at - 1]?.end ?? 0, start - blockUnitsMax)
+      spans.push({ start: keyLinesStart(text, { to: start, limit }), end })
+    } else if (next && !next.isBegin && next.start - end <= blockUnitsMax) {
+      spans.push({ start, end: next.end })
+      at++
+    } else {
+      const limit = Math.min(next?.start ?? text.length, end + blockUnitsMax)
+      spans.push({ start, end: keyLinesEnd(text, { from: end, limit }) })
+    }
+  }
+  return spans
+}
+
+/** Line numbers, quote marks and the like that tools and people put before a line. */
+const lead = String.raw`[\s>|+*:\d→-]{0,24}`
+const keyLine = new RegExp(`^${lead}(?:[A-Za-z0-9+/=]*|[A-Za-z-]{3,24}: .{0,100})["',;\\s]{0,8}$`)
+const keyLineBegin = new RegExp(`^${lead}[A-Za-z0-9+/=]{16,}`)
+const keyLineEnd = /[A-Za-z0-9+/=]{16,}\s{0,8}$/
+
+/** Where the lines of a key end that begin there. Of a line that was cut, its beginning belongs to them. */
+function keyLinesEnd(text: string, { from, limit }: { from: number; limit: number }): number {
+  const lines = splitLines(text.slice(from, limit))
+  let end = from
+  for (let at = 0; at < lines.length; at += 2) {
+    const line = lines[at]!
+    if (!keyLine.test(line)) return end + (keyLineBegin.exec(line)?.[0].length ?? 0)
+    end += line.length + (lines[at + 1]?.length ?? 0)
+  }
+  return end
+}
+
+/** Where the lines of a key begin that end there. Of a line that was cut, its end belongs to them. */
+function keyLinesStart(text: string, { to, limit }: { to: number; limit: number }): number {
+  const lines = splitLines(text.slice(limit, to))
+  // What stands on the same line before the border.
+  let start = to - lines.at(-1)!.length
+  for (let at = lines.length - 3; at >= 0; at -= 2) {
+    const line = lines[at]!
+    const broken = lines[at + 1]!.length
+    if (!keyLine.test(line)) {
+      const rest = keyLineEnd.exec(line.slice(-200))
+      return rest ? start - broken - rest[0].length : start
+    }
+    start -= line.length + broken
+  }
+  return start
+}
+
+/** Lines, with what parts them between. */
+function splitLines(text: string): string[] {
+  return text.split(/(\r?\n|\\r\\n|\\n)/)
+}

@@ -1,0 +1,365 @@
+import { describe, expect, test } from "vitest"
+import { createSharedRedactor } from "./redact-shared.ts"
+import { environmentSecrets } from "./secret-values.ts"
+
+/** Letters and digits that look random, without being anybody's: put together here, so that no scanner takes them for real. */
+function noise(length: number, alphabet = "aB3dE5fGh7JkL9mNpQ2rStU4vWxYz6"): string {
+  let text = ""
+  for (let state = 17; text.length < length; ) {
+    state = (state * 48_271) % 2_147_483_647
+    text += alphabet[state % alphabet.length]
+  }
+  return text
+}
+
+const hex = (length: number) => noise(length, "0a1b2c3d4e5f6789")
+const upper = (length: number) => noise(length, "A2B3C4D5E6F7GHIJKLMNOPQRSTUVWXYZ")
+const redact = createSharedRedactor({ values: [], paths: [] })
+const one = (text: string) => redact([text])[0]!
+
+const jwt = `eyJ${noise(20)}.eyJ${noise(40)}.${noise(43)}`
+const pem = (kind: string, lines = 3) =>
+  [
+    `-----BEGIN ${kind}-----`,
+    ...Array.from({ length: lines }, () => noise(64)),
+    `-----END ${kind}-----`,
+  ].join("\n")
+const dashes = "-".repeat(5)
+
+/** What is secret in a text, as [what, the text, the secret]; the secret is the whole text if absent. */
+const positives: [what: string, text: string, secret?: string][] = [
+  ["OpenAI, old", `sk-${noise(48)}`],
+  ["OpenAI, project", `sk-proj-${noise(30)}_${noise(30)}-${noise(20)}`],
+  ["OpenAI, service account", `sk-svcacct-${noise(40)}`],
+  ["Anthropic", `sk-ant-api03-${noise(60)}-${noise(20)}AA`],
+  ["OpenRouter", `sk-or-v1-${hex(64)}`],
+  ["Google", `AIza${noise(35)}`],
+  ["Google, behind an escaped line break", `\\nAIza${noise(35)}`, `AIza${noise(35)}`],
+  ["Google, access token", `ya29.${noise(60)}`],
+  ["Google, client secret", `GOCSPX-${noise(28)}`],
+  ["GitHub, personal", `ghp_${noise(36)}`],
+  ["GitHub, OAuth", `gho_${noise(36)}`],
+  ["GitHub, server", `ghs_${noise(36)}`],
+  ["GitHub, refresh", `ghr_${noise(76)}`],
+  ["GitHub, fine-grained", `github_pat_${noise(22)}_${noise(59)}`],
+  ["GitHub, in an address", `https://ghp_${noise(36)}@github.com/a/b`, `ghp_${noise(36)}`],
+  ["GitHub, behind an escaped line break", `first\\nghp_${noise(36)}`, `ghp_${noise(36)}`],
+  ["GitLab", `glpat-${noise(20)}`],
+  ["Slack, bot", `xoxb-123456789012-123456789012-${noise(24)}`],
+  ["Slack, user", `xoxp-12345678901-${noise(30)}`],
+  ["Slack, app", `xapp-1-A${upper(10)}-1234567890123-${hex(64)}`],
+  ["Slack, webhook", `https://hooks.slack.com/services/T${upper(8)}/B${upper(8)}/${noise(24)}`, noise(24)],
+  ["AWS, id", `AKIA${upper(16)}`],
+  ["AWS, temporary id", `ASIA${upper(16)}`],
+  ["AWS, secret beside its id", `AKIA${upper(16)} ${noise(20)}/${noise(19)}`, `${noise(20)}/${noise(19)}`],
+  ["AWS, secret in a file", `aws_secret_access_key = ${noise(20)}/${noise(19)}`, `${noise(20)}/${noise(19)}`],
+  ["Stripe, live", `sk_live_${noise(24)}`],
+  ["Stripe, restricted", `rk_live_${noise(24)}`],
+  ["Stripe, webhook", `whsec_${noise(32)}`],
+  ["npm", `npm_${noise(36)}`],
+  ["PyPI", `pypi-AgEIcHlwaS5vcmc${noise(60)}`],
+  ["Hugging Face", `hf_${noise(34)}`],
+  ["Telegram", `123456789:AA${noise(33)}`],
+  ["Discord, bot", `MT${noise(22)}.G${noise(5)}.${noise(38)}`],
+  ["Discord, webhook", `https://discord.com/api/webhooks/123456789012345678/${noise(68)}`, noise(68)],
+  ["SendGrid", `SG.${noise(22)}.${noise(43)}`],
+  ["Twilio", `SK${hex(32)}`],
+  ["JSON Web Token", jwt],
+  ["JSON Web Token in a cookie", `Cookie: session=${jwt}; theme=dark`, jwt],
+  ["DigitalOcean", `dop_v1_${hex(64)}`],
+  ["Shopify", `shpat_${hex(32)}`],
+  ["Databricks", `dapi${hex(32)}`],
+  ["Linear", `lin_api_${noise(40)}`],
+  ["Notion", `secret_${noise(43)}`],
+  ["Groq", `gsk_${noise(52)}`],
+  ["xAI", `xai-${noise(80)}`],
+  ["Replicate", `r8_${noise(37)}`],
+  ["Vault", `hvs.${noise(90)}`],
+  ["Mailgun", `key-${hex(32)}`],
+  ["Azure storage", `DefaultEndpointsProtocol=https;AccountName=a;AccountKey=${noise(86)}==;`, noise(86)],
+  ["Atlassian", `ATATT3${noise(180)}`],
+  ["Authorization, bearer", `Authorization: Bearer ${noise(24)}`, noise(24)],
+  ["Authorization in JSON", `{"authorization": "Bearer ${noise(24)}"}`, noise(24)],
+  ["Authorization in escaped JSON", `{\\"Authorization\\": \\"Bearer ${noise(24)}\\"}`, noise(24)],
+  ["Authorization, token", `curl -H 'Authorization: token ${hex(40)}'`, hex(40)],
+  ["Bearer alone", `send it as bearer ${noise(32)} please`, noise(32)],
+  [
+    "Basic",
+    `Basic ${Buffer.from("jane:hunter22").toString("base64")}`,
+    Buffer.from("jane:hunter22").toString("base64"),
+  ],
+  ["x-api-key", `x-api-key: ${noise(20)}`, noise(20)],
+  ["password in an address", "postgres://app:S3cret-pw@db.internal:5432/main", "S3cret-pw"],
+  ["password with @ in an address", "redis://:p@ssw0rd@cache:6379", "p@ssw0rd"],
+  ["password of letters in an address", "https://jane:correcthorse@example.org/x", "correcthorse"],
+  ["token in a query", `https://api.example.org/v1?user=3&access_token=${noise(16)}`, noise(16)],
+  ["signature in a query", `https://b.s3.amazonaws.com/o?X-Amz-Signature=${hex(64)}`, hex(64)],
+  ["private key", pem("PRIVATE KEY")],
+  ["RSA key", pem("RSA PRIVATE KEY", 25)],
+  ["OpenSSH key", pem("OPENSSH PRIVATE KEY", 6)],
+  ["EC key", pem("EC PRIVATE KEY")],
+  ["PGP key", pem("PGP PRIVATE KEY BLOCK", 10)],
+  ["private key with escaped line breaks", JSON.stringify(pem("PRIVATE KEY")).slice(1, -1)],
+  ["private key without its end", pem("RSA PRIVATE KEY", 4).split("\n").slice(0, 4).join("\n"), noise(64)],
+  ["private key without its beginning", pem("RSA PRIVATE KEY", 4).split("\n").slice(2).join("\n"), noise(64)],
+  [
+    "private key with line numbers, without its end",
+    `00001| ${dashes}BEGIN PRIVATE KEY${dashes}\n00002| ${noise(64)}\n00003| ${noise(64)}`,
+    noise(64),
+  ],
+  ["age key", `AGE-SECRET-KEY-1${upper(58)}`],
+  ["PuTTY key", `Private-Lines: 2\n${noise(64)}\n${noise(40)}\nPrivate-MAC: ${hex(40)}`, noise(64)],
+  [".env, key", `OPENWEATHER_API_KEY=${hex(32)}`, hex(32)],
+  [".env, token", "DEPLOY_TOKEN=abc-def-ghi", "abc-def-ghi"],
+  [".env, secret in quotes", 'SESSION_SECRET="keyboard cat 42"', "keyboard cat 42"],
+  [".env, password of letters", "DB_PASSWORD=correcthorse", "correcthorse"],
+  [".env, exported", "export MYSQL_ROOT_PASSWORD='s3cr3t pass'", "s3cr3t pass"],
+  [".env, behind an escaped line break", `A=1\\nAPP_SECRET_KEY=${noise(20)}`, noise(20)],
+  [".env, with a suffix", `API_TOKEN_PROD=${noise(24)}`, noise(24)],
+  ["field in JSON", `{"apiKey": "${noise(24)}"}`, noise(24)],
+  ["field in escaped JSON", `{\\"client_secret\\": \\"${noise(24)}\\"}`, noise(24)],
+  ["field in YAML", `  api_key: ${noise(32)}`, noise(32)],
+  ["password in code", 'connect({ password: "hunter2!" })', "hunter2!"],
+  ["password as an option", "mysql --password=hunter22 main", "hunter22"],
+  ["token as an option", `tool --token ${noise(16)} push`, noise(16)],
+  ["a long token", `AWS_SESSION_TOKEN=${noise(900)}`, noise(900).slice(-40)],
+  ["token with dots", "SLACK_TOKEN=abc.defghi.jkl", "abc.defghi.jkl"],
+  ["password that begins with a dollar", "DB_PASSWORD='$ecret-1'", "$ecret-1"],
+  ["cookie", "Set-Cookie: sid=s%3Aabc.def; Path=/; HttpOnly", "s%3Aabc.def"],
+]
+
+const uuid = "550e8400-e29b-41d4-a716-446655440000"
+const negatives = [
+  "An ordinary sentence about tokens, keys and passwords, and why a secret should not be shared.",
+  `commit ${hex(40)}`,
+  `sha256:${hex(64)}`,
+  `"integrity": "sha512-${noise(86)}=="`,
+  `md5 ${hex(32)}`,
+  `session ses_01jd0c7q5x3v9k2m4n6p8r0s1t and message msg_01jd0c7q5x3v9k2m4n6p8r0s1t`,
+  `id: ${uuid}`,
+  `"key": "${uuid}"`,
+  `cache key: ${hex(64)}`,
+  `image-${hex(16)}.png and ${noise(20)}.jpg`,
+  `data:image/png;base64,iVBORw0KGgo${noise(60)}`,
+  "sk-learn and scikit-learn, and a class sk-loading-spinner-container-large",
+  "The task-runner-for-everything-in-the-repository and disk-usage-analyzer-2024",
+  "ghp_short and npm_config_registry=https://registry.npmjs.org/",
+  "hf_hub_download(repo_id='a/b', filename='config.json')",
+  "const apiKey = process.env.API_KEY",
+  "const token = await getToken(user.id)",
+  "token: string",
+  "password: z.string().min(8)",
+  "type Credentials = { user: string; password: string }",
+  "API_KEY=$API_KEY npm run deploy",
+  "API_KEY=<your key here>",
+  "API_KEY=your-key-goes-here",
+  'OPENAI_API_KEY="..."',
+  "PASSWORD=***",
+  "MAX_TOKENS=4096",
+  "TOKEN=4096",
+  "SORT_KEY=created_at",
+  "PRIMARY_KEY: id",
+  'primaryKey: "user_id_2024_01_01"',
+  "SECRET_NAME=database",
+  "SSH_KEY=~/.ssh/id_ed25519",
+  "KEY_FILE=/etc/ssl/server.key",
+  "Authorization: Bearer <token>",
+  "Authorization: Bearer TOKEN",
+  "Authorization is required for all routes of version 2024.",
+  "Bearer authentication is described in RFC 6750.",
+  "Basic understanding of authentication",
+  "https://example.org:8080/path?sort=key&page=2",
+  "https://user@example.org/repo.git",
+  "git@github.com:owner/repository.git",
+  "see https://example.org/share/a?token=abc",
+  `${dashes}BEGIN CERTIFICATE${dashes}\n${noise(64)}\n${dashes}END CERTIFICATE${dashes}`,
+  `${dashes}BEGIN PUBLIC KEY${dashes}\n${noise(64)}\n${dashes}END PUBLIC KEY${dashes}`,
+  `ssh-ed25519 AAAAC3NzaC1lZDI1NTE5AAAAI${noise(43)} jane@example.org`,
+  "12:30:45 and 2024-05-05T12:30:45.123Z and 10.0.0.1:65535",
+  "version 1.2.3-alpha.4+build.567, 1.25.0-20240102150405-abcdef123456",
+  "AKIA is how ids of AWS begin",
+  "eyJ is how tokens begin",
+  "the function isSecretTokenKey(value) returns true",
+  "rgb(12, 34, 56) #a1b2c3 0xdeadbeefdeadbeefdeadbeefdeadbeef",
+  "键: 这是一个普通的句子,没有任何秘密。",
+  "SKU SK12345678, model SK-2024-XL",
+  "--token-limit 20000 --secret-name database",
+  "cookie: yes please",
+]
+
+describe("what is secret is not shown", () => {
+  test.each(positives)("%s", (_, text, secret = text) => {
+    for (const placed of [text, `before ${text} after`, `"${text}"`, `a\n${text}\nb`]) {
+      const shown = one(placed)
+      expect(shown).toContain("[redacted]")
+      expect(shown).not.toContain(secret)
+    }
+  })
+
+  test("what stands around a secret stays", () => {
+    expect(one(`use AIza${noise(35)}, then go on`)).toBe("use [redacted], then go on")
+    expect(one("DB_PASSWORD=correcthorse\nDB_HOST=localhost")).toBe(
+      "DB_PASSWORD=[redacted]\nDB_HOST=localhost",
+    )
+    expect(one(`Authorization: Bearer ${noise(24)}\nHost: a`)).toBe(
+      "Authorization: Bearer [redacted]\nHost: a",
+    )
+    expect(one("postgres://app:S3cret-pw@db/main")).toBe("postgres://app:[redacted]@db/main")
+    expect(one(`a\n${pem("PRIVATE KEY")}\nb`)).toBe("a\n[redacted]\nb")
+  })
+})
+
+describe("what is no secret stays as it is", () => {
+  test.each(negatives)("%s", (text) => {
+    expect(one(text)).toBe(text)
+  })
+})
+
+describe("a secret in pieces", () => {
+  const key = `ghp_${noise(36)}`
+
+  test("is found wherever it is cut", () => {
+    for (let at = 0; at <= key.length; at++) {
+      const shown = redact([`one ${key.slice(0, at)}`, `${key.slice(at)} two`])
+      expect(shown.join("|")).not.toContain(key.slice(-8))
+      expect(shown.join("|")).not.toContain(key.slice(4, 12))
+      expect(shown[0]).toMatch(/^one /)
+      expect(shown[1]).toMatch(/ two$/)
+    }
+  })
+
+  test("is found in three texts, and beside a text that hides where it begins", () => {
+    expect(redact([key.slice(0, 10), key.slice(10, 20), `${key.slice(20)}.`])).toEqual([
+      "[redacted]",
+      "",
+      ".",
+    ])
+    expect(redact(["word", `sk-${noise(48)}`, "word"])).toEqual(["word", "[redacted]", "word"])
+  })
+
+  test("a private key across texts is taken out of all of them", () => {
+    const text = pem("PRIVATE KEY", 6)
+    const shown = redact([text.slice(0, 100), text.slice(100, 200), text.slice(200)])
+    expect(shown).toEqual(["[redacted]", "", ""])
+  })
+})
+
+describe("known values", () => {
+  const values = environmentSecrets({
+    MY_SERVICE_KEY: "plain words with / and ä",
+    GIT_AUTHOR_NAME: "Jane Example",
+    DATABASE_URL: "mysql-host-of-ours",
+    SHORT_TOKEN: "seven77",
+    KEYBOARD_LAYOUT: "qwertz-deluxe",
+    LANG: "en_GB.UTF-8",
+    app_passwd: "lower-case-too",
+  })
+  const known = createSharedRedactor({ values, paths: [] })
+  const value = values[0]!
+
+  test("are those of variables whose names say that they are secret", () => {
+    expect(values).toEqual(["plain words with / and ä", "mysql-host-of-ours", "lower-case-too"])
+  })
+
+  test("are found as they are, in JSON, in an address and in base64", () => {
+    const forms = [
+      value,
+      JSON.stringify(`x"${value}`),
+      `https://a.example/?q=${encodeURIComponent(value)}`,
+      Buffer.from(value).toString("base64"),
+      Buffer.from(`user:${value}`).toString("base64"),
+      Buffer.from(`ab${value}cd`).toString("base64url"),
+    ]
+    for (const form of forms) {
+      const [shown] = known([`before ${form} after`])
+      expect(shown).toContain("[redacted]")
+      expect(shown).not.toContain("plain words")
+      expect(shown).not.toContain(Buffer.from(value).toString("base64").slice(8, 24))
+    }
+  })
+
+  test("are found when they are cut in two", () => {
+    expect(known([value.slice(0, 11), value.slice(11)])).toEqual(["[redacted]", ""])
+  })
+})
+
+describe("places of the machine", () => {
+  const placed = createSharedRedactor({
+    values: [],
+    paths: [
+      { path: "/home/jan/work/app", text: "." },
+      { path: "/home/jan", text: "~" },
+      { path: "/app", text: "." },
+      { path: "/", text: "." },
+    ],
+  })
+
+  test.each([
+    ["read /home/jan/work/app/src/a.ts", "read ./src/a.ts"],
+    ["in /home/jan/work/app.", "in .."],
+    ["-I/home/jan/work/app/include", "-I./include"],
+    ["file:///home/jan/notes.txt", "file://~/notes.txt"],
+    ["/home/jan/.ssh/id_rsa", "~/.ssh/id_rsa"],
+    ["/home/jane/notes", "/home/jane/notes"],
+    ["/home/jan/work/app2/x", "~/work/app2/x"],
+    [JSON.stringify({ path: "/home/jan/x" }), JSON.stringify({ path: "~/x" })],
+    ["?path=%2Fhome%2Fjan%2Fx", "?path=~%2Fx"],
+    ["cd /app && ls /app/src", "cd . && ls ./src"],
+    ["https://example.org/app/x and src/app/main.ts", "https://example.org/app/x and src/app/main.ts"],
+    ["/etc/hosts and /usr/bin", "/etc/hosts and /usr/bin"],
+  ])("%s", (text, shown) => {
+    expect(placed([text])).toEqual([shown])
+  })
+})
+
+describe("time grows with the length of a text only", () => {
+  const million = 1_000_000
+  const filled = (piece: string) => piece.repeat(Math.ceil(million / piece.length)).slice(0, million)
+  const values = Array.from({ length: 40 }, (_, at) => `${noise(20)}${at}-${noise(12)}`)
+  const slow = createSharedRedactor({ values, paths: [{ path: "/home/jan/work", text: "." }] })
+  const hostile: [string, string][] = [
+    ["a", "a"],
+    ["capitals", "A_"],
+    ["KEY", "KEY"],
+    ["KEY=", "KEY="],
+    ["KEY= with spaces", "API_KEY =   "],
+    ["token:", 'token":"'],
+    ["eyJ", "eyJ"],
+    ["eyJ with dots", "eyJaaaaaaaa."],
+    ["eyJ with dashes", "eyJ-"],
+    ["sk-", "sk-"],
+    ["sk- apart", "sk-aaaaaaaaaaaaaaaa1 "],
+    ["digits", "0123456789"],
+    ["digits and colons", "123456789:"],
+    ["addresses", "a://b:"],
+    ["addresses without an end", "://aaaaaaaa"],
+    ["at signs", "a://b:c@"],
+    ["begins of keys", "-----BEGIN PRIVATE KEY-----"],
+    ["begins of keys with lines", "-----BEGIN PRIVATE KEY-----\nMIIEvQ\n"],
+    ["ends of keys", "-----END PRIVATE KEY-----"],
+    ["ends of keys with lines", "MIIEvQIBADANBgkqhkiG9w0B\n-----END PRIVATE KEY-----\n"],
+    ["begin without an end", "-----BEGIN "],
+    ["ids of AWS", "AKIAABCDEFGHIJKLMNOP "],
+    ["bearer", "bearer "],
+    ["basic", "basic aaaaaaaa"],
+    ["authorization", "authorization: "],
+    ["cookie", "cookie: a=b "],
+    ["options", "--a-b-c-token "],
+    ["queries", "?token=a1aaaaaa&"],
+    ["Discord", "Maaaaaaaaaaaaaaaaaaaaaaa.aaaaaa."],
+    ["backslashes", "\\n\\"],
+    ["quotes", "'\""],
+    ["line breaks", "\n"],
+    ["paths", "/home/jan/work"],
+    ["Private-Lines", "Private-Lines: 1\n"],
+    ["random", noise(997)],
+  ]
+
+  // Processor time, with room for a slow machine: what is not linear takes minutes.
+  test.each(hostile)("a million units of %s are looked through quickly", (_, piece) => {
+    const before = process.cpuUsage()
+    slow([filled(piece)])
+    const { user, system } = process.cpuUsage(before)
+    expect((user + system) / 1000).toBeLessThan(4000)
+  })
+})

@@ -1,0 +1,56 @@
+import type { Frame } from "../../stream/hub.ts"
+import { joinDeltas } from "./join-deltas.ts"
+
+/** What a stream is made of. With a cursor a reader can come back to it. */
+export interface Numbered {
+  cursor?: string
+}
+
+/** A frame as text; undefined leaves it out, several are sent one after the other. */
+export type FrameText<F> = (frame: F) => string | readonly string[] | undefined
+
+/** Turns frames into bytes. Readers of one session are mostly given the same frames, which are then written once. */
+export class Format<F extends Numbered = Frame> {
+  readonly #text: FrameText<F>
+  #frames: readonly F[] = []
+  #bytes: Uint8Array = new Uint8Array()
+
+  constructor(text: FrameText<F>) {
+    this.#text = text
+  }
+
+  bytes(frames: readonly F[]): Uint8Array {
+    if (isSame(frames, this.#frames)) return this.#bytes
+    let text = ""
+    for (const frame of joinDeltas(frames)) text += this.#message(frame)
+    this.#bytes = Buffer.from(text)
+    this.#frames = frames
+    return this.#bytes
+  }
+
+  #message(frame: F): string {
+    const body = this.#text(frame)
+    if (body === undefined) return ""
+    if (typeof body === "string") {
+      return frame.cursor === undefined ? `data: ${body}\n\n` : `id: ${frame.cursor}\ndata: ${body}\n\n`
+    }
+    // The cursor stands with the last, so that whoever drops in between is given all of them again.
+    const last = body.length - 1
+    const id = frame.cursor === undefined ? "" : `id: ${frame.cursor}\n`
+    return body.map((one, at) => `${at === last ? id : ""}data: ${one}\n\n`).join("")
+  }
+}
+
+function isSame(a: readonly unknown[], b: readonly unknown[]): boolean {
+  if (a.length !== b.length) return false
+  for (let at = 0; at < a.length; at++) if (a[at] !== b[at]) return false
+  return true
+}
+
+/** Stemma's own frames: events, rows and live text as they are, each with its `type`. */
+export function ownText(frame: Frame): string {
+  if ("event" in frame) return JSON.stringify(frame.event)
+  if ("row" in frame) return JSON.stringify(frame.row)
+  const type = "synced" in frame ? "synced" : "lagged"
+  return JSON.stringify({ type, properties: { cursor: frame.cursor } })
+}

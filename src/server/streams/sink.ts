@@ -1,0 +1,138 @@
+import type { ServerResponse } from "node:http"
+
+/** Where the bytes of a stream go. */
+export interface Sink {
+  readonly isClosed: boolean
+  /** Hands bytes on. False if the reader is behind: await `drained` before the next. */
+  write(bytes: Uint8Array): boolean
+  /** Resolves when the reader has caught up or is gone. */
+  drained(): Promise<void>
+  /** Ends it as somebody expects who has read all there is. */
+  end(): void
+  /** Ends it, once what was written is on its way, so that the reader knows that there would be more. */
+  cut(): void
+  /** Called once, when nobody reads any more. */
+  onClose(listener: () => void): void
+}
+
+/** How long a reader may take for the last bytes before the connection goes. */
+const lastBytesMs = 2000
+
+export class NodeSink implements Sink {
+  readonly #response: ServerResponse
+
+  constructor(response: ServerResponse, head: { status: number; headers: Record<string, string> }) {
+    this.#response = response
+    // Nothing is gained by waiting for company: frames come in batches.
+    response.socket?.setNoDelay(true)
+    response.writeHead(head.status, head.headers)
+    response.flushHeaders()
+    response.on("error", () => {})
+  }
+
+  get isClosed(): boolean {
+    return this.#response.destroyed || this.#response.writableEnded
+  }
+
+  write(bytes: Uint8Array): boolean {
+    return this.isClosed || this.#response.write(bytes)
+  }
+
+  drained(): Promise<void> {
+    const response = this.#response
+    if (this.isClosed || !response.writableNeedDrain) return Promise.resolve()
+    return new Promise((resolve) => {
+      const settle = () => {
+        response.off("drain", settle).off("close", settle)
+        resolve()
+      }
+      response.on("drain", settle).on("close", settle)
+    })
+  }
+
+  end(): void {
+    if (!this.isClosed) this.#response.end()
+  }
+
+  cut(): void {
+    if (this.isClosed) return
+    const response = this.#response
+    const destroy = () => response.destroy()
+    const timer = setTimeout(destroy, lastBytesMs)
+    response.once("close", () => clearTimeout(timer))
+    // Without the last chunk a reader takes it for a connection that broke, and comes back.
+    response.write("\n", () => setImmediate(destroy))
+  }
+
+  onClose(listener: () => void): void {
+    if (this.#response.destroyed) queueMicrotask(listener)
+    else this.#response.once("close", listener)
+  }
+}
+
+/** As much as may lie in a web stream. */
+const webBytesMax = 64 * 1024
+
+export class WebSink implements Sink {
+  readonly stream: ReadableStream<Uint8Array>
+  #controller: ReadableStreamDefaultController<Uint8Array> | undefined
+  readonly #listeners: (() => void)[] = []
+  #pulled: (() => void) | undefined
+
+  constructor() {
+    this.stream = new ReadableStream<Uint8Array>(
+      {
+        start: (controller) => {
+          this.#controller = controller
+        },
+        pull: () => this.#wake(),
+        cancel: () => this.#close(),
+      },
+      new ByteLengthQueuingStrategy({ highWaterMark: webBytesMax }),
+    )
+  }
+
+  get isClosed(): boolean {
+    return this.#controller === undefined
+  }
+
+  write(bytes: Uint8Array): boolean {
+    if (!this.#controller) return true
+    this.#controller.enqueue(bytes)
+    return (this.#controller.desiredSize ?? 0) > 0
+  }
+
+  drained(): Promise<void> {
+    if (!this.#controller || (this.#controller.desiredSize ?? 0) > 0) return Promise.resolve()
+    return new Promise((resolve) => {
+      this.#pulled = resolve
+    })
+  }
+
+  end(): void {
+    this.#controller?.close()
+    this.#close()
+  }
+
+  cut(): void {
+    // An error would drop what was not read yet; who reads in this process is told by the last frame.
+    this.end()
+  }
+
+  onClose(listener: () => void): void {
+    if (this.isClosed) queueMicrotask(listener)
+    else this.#listeners.push(listener)
+  }
+
+  #wake(): void {
+    const resolve = this.#pulled
+    this.#pulled = undefined
+    resolve?.()
+  }
+
+  #close(): void {
+    this.#controller = undefined
+    this.#wake()
+    for (const listener of this.#listeners.splice(0)) listener()
+  }
+}

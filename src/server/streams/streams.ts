@@ -1,0 +1,165 @@
+import type { SessionStatus } from "../../protocol/index.ts"
+import type { Frame } from "../../stream/hub.ts"
+import type { Call } from "../call.ts"
+import { errorAnswer } from "../errors.ts"
+import type { Format, Numbered } from "./format.ts"
+import { Pacer } from "./pacer.ts"
+import { NodeSink, type Sink, WebSink } from "./sink.ts"
+
+const headers = {
+  "content-type": "text/event-stream; charset=utf-8",
+  "cache-control": "no-store",
+  "x-accel-buffering": "no",
+}
+
+const heartbeat = Buffer.from(":\n\n")
+/** Also how long a browser waits before it comes back. */
+const greeting = Buffer.from("retry: 1000\n\n")
+
+/** Where frames come from: a subscription of the hub, or something made of one. */
+export interface Source<F> {
+  readonly ready: Promise<void>
+  batches(): AsyncIterable<F[]>
+  close(): void
+}
+
+export interface StreamOptions<F extends Numbered> {
+  format: Format<F>
+  /** What is told right after `synced`, as it is then: no row says what a session is doing. */
+  statuses?: () => Iterable<[sessionID: string, status: SessionStatus]>
+  /** Sent before everything else. */
+  first?: string
+  /** Ends the stream after the frames for which it is true. */
+  isLast?: (frame: F) => boolean
+  onClose?: () => void
+}
+
+interface Open {
+  sink: Sink
+  subscription: { close(): void }
+  wroteMs: number
+}
+
+/** The streams that are open. Nobody who writes a session waits for them. */
+export class Streams {
+  readonly #open = new Set<Open>()
+  readonly #pacer = new Pacer()
+  readonly #options: { heartbeatMs: number; stallMs: number; onWarning: (error: unknown) => void }
+  #timer: NodeJS.Timeout | undefined
+
+  constructor(options: { heartbeatMs: number; stallMs: number; onWarning: (error: unknown) => void }) {
+    this.#options = options
+  }
+
+  get count(): number {
+    return this.#open.size
+  }
+
+  /**
+   * Answers with the frames of a subscription. An error of its beginning, such as a cursor of another store, is thrown before
+   * anything is sent.
+   */
+  async serve<F extends Numbered = Frame>(
+    call: Call,
+    subscription: Source<F>,
+    options: StreamOptions<F>,
+  ): Promise<Response> {
+    try {
+      await subscription.ready
+    } catch (error) {
+      subscription.close()
+      options.onClose?.()
+      throw error
+    }
+    const { sink, response } = this.#begin(call)
+    const open: Open = { sink, subscription, wroteMs: performance.now() }
+    this.#open.add(open)
+    this.#timer ??= setInterval(() => this.#beat(), this.#options.heartbeatMs).unref()
+    sink.onClose(() => subscription.close())
+    sink.write(greeting)
+    if (options.first !== undefined) sink.write(Buffer.from(options.first))
+    this.#pump(open, subscription, options)
+      .catch((error) => this.#options.onWarning(error))
+      .finally(() => {
+        this.#open.delete(open)
+        if (this.#open.size === 0) {
+          clearInterval(this.#timer)
+          this.#timer = undefined
+        }
+        options.onClose?.()
+      })
+    return response
+  }
+
+  /** Ends all of them; readers come back elsewhere. */
+  close(): void {
+    for (const { subscription } of this.#open) subscription.close()
+  }
+
+  #begin(call: Call): { sink: Sink; response: Response } {
+    const all = { ...call.headers, ...headers }
+    if (call.outgoing)
+      return { sink: new NodeSink(call.outgoing, { status: 200, headers: all }), response: call.sent() }
+    const sink = new WebSink()
+    return { sink, response: new Response(sink.stream, { headers: all }) }
+  }
+
+  async #pump<F extends Numbered>(
+    open: Open,
+    subscription: Source<F>,
+    options: StreamOptions<F>,
+  ): Promise<void> {
+    const { sink } = open
+    let mayEnd = false
+    try {
+      for await (const taken of subscription.batches()) {
+        const frames = options.statuses ? withStatuses(taken, options.statuses) : taken
+        const startMs = performance.now()
+        const isTaken = sink.write(options.format.bytes(frames))
+        const endMs = performance.now()
+        open.wroteMs = endMs
+        this.#pacer.spend(endMs - startMs)
+        mayEnd = options.isLast !== undefined && frames.some(options.isLast)
+        if (mayEnd) return
+        if (!isTaken && !(await this.#isDrained(sink))) return
+        const rest = this.#pacer.rest()
+        if (rest) await rest
+      }
+    } catch (error) {
+      const { body } = errorAnswer(error)
+      sink.write(Buffer.from(`data: ${JSON.stringify({ type: "error", properties: body })}\n\n`))
+    } finally {
+      if (mayEnd) sink.end()
+      else sink.cut()
+    }
+  }
+
+  /** False if the reader has not taken anything for too long. */
+  async #isDrained(sink: Sink): Promise<boolean> {
+    let timer: NodeJS.Timeout | undefined
+    const late = new Promise<false>((resolve) => {
+      timer = setTimeout(() => resolve(false), this.#options.stallMs)
+    })
+    const isInTime = await Promise.race([sink.drained().then(() => true as const), late])
+    clearTimeout(timer)
+    return isInTime
+  }
+
+  #beat(): void {
+    const sinceMs = performance.now() - this.#options.heartbeatMs / 2
+    for (const open of this.#open) if (open.wroteMs < sinceMs) open.sink.write(heartbeat)
+  }
+}
+
+function withStatuses<F extends Numbered>(
+  frames: F[],
+  statuses: NonNullable<StreamOptions<F>["statuses"]>,
+): F[] {
+  const at = frames.findIndex((frame) => "synced" in frame)
+  if (at < 0) return frames
+  const told: Frame[] = []
+  for (const [sessionID, status] of statuses()) {
+    told.push({ event: { type: "session.status", properties: { sessionID, status } } })
+  }
+  return told.length === 0 ? frames : frames.toSpliced(at + 1, 0, ...(told as Numbered[] as F[]))
+}

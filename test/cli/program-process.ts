@@ -1,0 +1,138 @@
+import { type ChildProcess, spawn } from "node:child_process"
+import { once } from "node:events"
+import { mkdir, writeFile } from "node:fs/promises"
+import { join, resolve } from "node:path"
+import { type TemporaryDirectory, temporaryDirectory } from "../support/temporary-directory.ts"
+
+/** A home of nobody, with a project in it. Whatever was started in it ends with it. */
+export interface Home extends AsyncDisposable {
+  path: string
+  project: string
+  data: string
+  /** Starts `stemma` as a process of its own. */
+  start(args: readonly string[], options?: StartOptions): Running
+  /** The same, for a program that ends by itself. */
+  run(args: readonly string[], options?: StartOptions): Promise<Ended>
+  /** Starts `stemma serve` on a free port and waits until it says that it is ready. */
+  serve(args?: readonly string[], options?: StartOptions): Promise<Serving>
+  /** The user's config. */
+  config(config: object): Promise<void>
+}
+
+export interface StartOptions {
+  env?: Record<string, string>
+  cwd?: string
+  /** Written to its input; without it there is none. */
+  input?: string
+}
+
+export interface Ended {
+  code: number | null
+  signal: string | null
+  stdout: string
+  stderr: string
+}
+
+export interface Running {
+  child: ChildProcess
+  ended: Promise<Ended>
+  stdout(): string
+  stderr(): string
+  /** Resolves when the output, of either kind, has it; rejects with what was said if the program ends before. */
+  says(what: RegExp): Promise<RegExpExecArray>
+}
+
+export interface Serving extends Running {
+  url: string
+  port: number
+  token: string
+  /** Calls it with its token. */
+  fetch(path: string, init?: RequestInit): Promise<Response>
+}
+
+const program = resolve("bin/stemma.js")
+
+export async function home(): Promise<Home> {
+  const directory = await temporaryDirectory()
+  const project = join(directory.path, "project")
+  await mkdir(project)
+  const started: Running[] = []
+  const start: Home["start"] = (args, options = {}) => {
+    const running = startProgram(args, { directory, cwd: project, ...options })
+    started.push(running)
+    return running
+  }
+  return {
+    path: directory.path,
+    project,
+    data: join(directory.path, ".local/share/stemma"),
+    start,
+    run: (args, options) => start(args, options).ended,
+    async serve(args = [], options = {}) {
+      const running = start(["serve", "--port", "0", ...args], options)
+      const [url, origin, port, token] = await running
+        .says(/(http:\/\/[^\s/]+:(\d+))\/(?:#token=(\S+))?\n/)
+        .then(([, origin, port, token]) => [`${origin}/`, origin!, Number(port), token ?? ""] as const)
+      const headers = token === "" ? {} : { authorization: `Bearer ${token}` }
+      return {
+        ...running,
+        url,
+        port,
+        token,
+        fetch: (path, init) =>
+          fetch(`${origin}${path}`, { ...init, headers: { ...headers, ...init?.headers } }),
+      }
+    },
+    async config(config) {
+      await mkdir(join(directory.path, ".config/stemma"), { recursive: true })
+      await writeFile(join(directory.path, ".config/stemma/stemma.json"), JSON.stringify(config))
+    },
+    async [Symbol.asyncDispose]() {
+      for (const { child } of started) child.kill("SIGKILL")
+      await Promise.all(started.map(({ ended }) => ended))
+      await directory[Symbol.asyncDispose]()
+    },
+  }
+}
+
+function startProgram(
+  args: readonly string[],
+  { directory, cwd, env, input }: StartOptions & { directory: TemporaryDirectory },
+): Running {
+  const child = spawn(process.execPath, [program, ...args], {
+    cwd,
+    // Nothing of whoever runs the tests: no key, no config, no Ollama. Only what was compiled is shared.
+    env: {
+      PATH: process.env.PATH,
+      HOME: directory.path,
+      TMPDIR: directory.path,
+      OLLAMA_HOST: "127.0.0.1:1",
+      XDG_CACHE_HOME: resolve("node_modules/.cache/stemma-test"),
+      ...env,
+    },
+    stdio: [input === undefined ? "ignore" : "pipe", "pipe", "pipe"],
+  })
+  if (input !== undefined) child.stdin!.end(input)
+  const said = { stdout: "", stderr: "" }
+  for (const name of ["stdout", "stderr"] as const)
+    child[name]!.setEncoding("utf8").on("data", (text: string) => {
+      said[name] += text
+      child.emit("said")
+    })
+  const ended = once(child, "close").then(([code, signal]) => ({ code, signal, ...said }) as Ended)
+  return {
+    child,
+    ended,
+    stdout: () => said.stdout,
+    stderr: () => said.stderr,
+    async says(what) {
+      for (;;) {
+        const found = what.exec(said.stdout) ?? what.exec(said.stderr)
+        if (found) return found
+        const isOver = await Promise.race([once(child, "said").then(() => false), ended.then(() => true)])
+        if (isOver && !what.test(said.stdout) && !what.test(said.stderr))
+          throw new Error(`It ended without saying ${what}:\n${said.stdout}\n${said.stderr}`)
+      }
+    },
+  }
+}

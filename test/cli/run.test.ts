@@ -1,0 +1,204 @@
+import { once } from "node:events"
+import { existsSync } from "node:fs"
+import { readFile, writeFile } from "node:fs/promises"
+import { join } from "node:path"
+import { describe, expect, test } from "vitest"
+import type { StemmaEvent } from "../../src/protocol/index.ts"
+import { type Home, home } from "./program-process.ts"
+
+async function sessionsOf(at: Home): Promise<{ id: string; title: string; directory: string }[]> {
+  const { stdout } = await at.run(["session", "list", "--json"])
+  return stdout
+    .split("\n")
+    .filter((line) => line !== "")
+    .map((line) => JSON.parse(line))
+}
+
+describe("stemma run", () => {
+  test("shows the answer on its output and the tools beside it", async () => {
+    await using at = await home()
+    await writeFile(join(at.project, "menu.txt"), "oolong\n")
+    const { code, stdout, stderr } = await at.run(["run", "read", "menu.txt"])
+    expect({ code, stdout }).toMatchObject({ code: 0, stdout: expect.stringContaining("oolong") })
+    expect(stdout).toMatch(/[^\n]\n$/)
+    expect(stderr).toMatch(/^Session ses_\w+ in .*project, demo\/guide/)
+    expect(stderr).toContain('> read {"filePath":"menu.txt"}\n< menu.txt\n')
+    expect(stdout).not.toContain("> read")
+  })
+
+  test("reads the prompt from its input, if it is piped or -", async () => {
+    await using at = await home()
+    for (const args of [["run"], ["run", "-"]]) {
+      const { code, stdout } = await at.run(args, { input: "todo: order tea\n" })
+      expect({ code, stdout }).toMatchObject({ code: 0, stdout: expect.stringContaining("todo") })
+    }
+    const { code, stdout, stderr } = await at.run(["run"], { input: " \n" })
+    expect({ code, stdout }).toEqual({ code: 1, stdout: "" })
+    expect(stderr).toContain("There is no prompt")
+  })
+
+  test("goes on with the last session of the directory, or with one that is named", async () => {
+    await using at = await home()
+    await at.run(["run", "todo: order tea"])
+    const [first] = await sessionsOf(at)
+    expect((await at.run(["run", "--continue", "show my todos"])).stdout).toContain("order tea")
+    await at.run(["run", "list files"])
+    const named = await at.run(["run", "--session", first!.id, "show my todos"])
+    expect(named.stdout).toContain("order tea")
+    expect(await sessionsOf(at)).toHaveLength(2)
+    const elsewhere = await at.run(["run", "--continue", "hello"], { cwd: at.path })
+    expect(elsewhere).toMatchObject({
+      code: 1,
+      stderr: expect.stringContaining("no session here to continue"),
+    })
+    const unknown = await at.run(["run", "--session", `${first!.id.slice(0, -1)}0`, "hello"])
+    expect(unknown).toMatchObject({ code: 1, stdout: "" })
+  })
+
+  test("refuses what nobody is there to permit, and says so", async () => {
+    await using at = await home()
+    const { code, stderr } = await at.run(["run", "write hello to b.txt"])
+    expect({ code, stderr }).toMatchObject({
+      code: 0,
+      stderr: expect.stringContaining("nobody is there to ask"),
+    })
+    expect(existsSync(join(at.project, "b.txt"))).toBe(false)
+  })
+
+  test("with --json each event is a line", async () => {
+    await using at = await home()
+    const { code, stdout } = await at.run(["run", "--json", "list files"])
+    expect(code).toBe(0)
+    const events = stdout
+      .split("\n")
+      .slice(0, -1)
+      .map((line) => JSON.parse(line) as StemmaEvent)
+    const types = events.map(({ type }) => type)
+    expect(types).toContain("message.part.updated")
+    const last = events.filter(({ type }) => type === "message.updated").at(-1)
+    expect(last?.properties).toMatchObject({ info: { role: "assistant", finish: "stop" } })
+  })
+
+  test("ends with 1 when there is no answer", async () => {
+    await using at = await home()
+    const noKey = await at.run(["run", "--model", "anthropic/claude", "hello"])
+    expect(noKey).toMatchObject({ code: 1, stdout: "", stderr: expect.stringContaining("ANTHROPIC_API_KEY") })
+    const noAgent = await at.run(["run", "--agent", "nobody", "hello"])
+    expect(noAgent).toMatchObject({ code: 1, stdout: "", stderr: expect.stringContaining("nobody") })
+  })
+
+  test("Ctrl-C stops the answer, and the history stays whole", async () => {
+    await using at = await home()
+    await at.config({ permission: { bash: "allow" } })
+    const running = at.start(["run", "run sleep 600"])
+    await running.says(/> bash/)
+    running.child.kill("SIGINT")
+    expect(await running.ended).toMatchObject({ code: 130, signal: null })
+    const [session] = await sessionsOf(at)
+    const { stdout } = await at.run(["session", "show", session!.id, "--json"])
+    expect(stdout).toContain("A person stopped it on the terminal.")
+    expect(stdout).not.toContain('"status":"running"')
+  })
+
+  test("a reader that leaves stops it, without a word", async () => {
+    await using at = await home()
+    await at.config({ permission: { bash: "allow" } })
+    const running = at.start(["run", "--json", "run sleep 600"])
+    await once(running.child.stdout!, "data")
+    running.child.stdout!.destroy()
+    await running.says(/^Session/m)
+    const { code, stderr } = await running.ended
+    expect(code).toBe(141)
+    expect(stderr).not.toMatch(/EPIPE|Error|at /)
+  })
+
+  test("nothing that others wrote steers the terminal", async () => {
+    await using at = await home()
+    await writeFile(join(at.project, "menu.txt"), "\u001b[2Jgreen\u009b31m\u202etea\r\n")
+    const { stdout, stderr } = await at.run(["run", "read menu.txt"])
+    expect(stdout).toContain("green")
+    expect(`${stdout}${stderr}`).not.toMatch(/[\u0000-\u0008\u000b-\u001f\u007f-\u009f\u202e]/)
+    const json = (await at.run(["run", "--json", "-c", "read menu.txt"])).stdout
+    expect(json).not.toMatch(/[\u0000-\u0008\u000b-\u001f\u007f-\u009f\u202e]/)
+    expect(json).toContain("\\u202e")
+  })
+})
+
+describe("stemma run --server", () => {
+  test("asks a server that runs, with the token of the file", async () => {
+    await using at = await home()
+    await writeFile(join(at.project, "menu.txt"), "oolong\n")
+    const server = await at.serve([], { cwd: at.path })
+    const { code, stdout } = await at.run(["run", "--server", server.url, "read menu.txt"])
+    expect({ code, stdout }).toMatchObject({ code: 0, stdout: expect.stringContaining("oolong") })
+    const { items } = (await (await server.fetch("/sessions")).json()) as { items: { directory: string }[] }
+    expect(items.map(({ directory }) => directory)).toEqual([at.project])
+  })
+
+  test("takes the token of the environment, or of the address as it was printed", async () => {
+    await using at = await home()
+    await using elsewhere = await home()
+    const env = { STEMMA_TOKEN: "a-token-of-the-environment" }
+    const server = await at.serve([], { env })
+    const directory = ["--directory", at.project]
+    const without = await elsewhere.run(["run", "--server", server.url, "hello"])
+    expect(without).toMatchObject({ code: 1, stderr: expect.stringContaining("token is missing or wrong") })
+    const given = ["run", ...directory, "--server", server.url, "todo: order tea"]
+    expect((await elsewhere.run(given, { env })).code).toBe(0)
+    const printed = `${server.url}#token=${env.STEMMA_TOKEN}`
+    expect((await elsewhere.run(["run", ...directory, "--server", printed, "list files"])).code).toBe(0)
+  })
+
+  test("the token of the file is told to no other machine", async () => {
+    await using at = await home()
+    await at.serve()
+    const token = (await readFile(join(at.data, "token"), "utf8")).trim()
+    const { createServer } = await import("node:http")
+    const asked: string[] = []
+    const other = createServer((request, response) => {
+      asked.push(JSON.stringify(request.headers))
+      response.writeHead(401).end()
+    }).listen(0, "0.0.0.0")
+    await once(other, "listening")
+    try {
+      const { port } = other.address() as { port: number }
+      // An address of this machine that is not the loopback's by name.
+      const { code } = await at.run(["run", "--server", `http://0.0.0.0:${port}`, "hello"])
+      expect(code).toBe(1)
+      expect(asked.length).toBeGreaterThan(0)
+      expect(asked.join()).not.toContain(token)
+    } finally {
+      other.close()
+      other.closeAllConnections()
+    }
+  })
+
+  test("refuses for itself what must be asked, since nobody is there", async () => {
+    await using at = await home()
+    const server = await at.serve()
+    const { code, stderr } = await at.run(["run", "--server", server.url, "write hello to b.txt"])
+    expect({ code, stderr }).toMatchObject({
+      code: 0,
+      stderr: expect.stringContaining("Nobody is there to ask"),
+    })
+    expect(existsSync(join(at.project, "b.txt"))).toBe(false)
+  })
+
+  test("Ctrl-C stops the run in the server too", async () => {
+    await using at = await home()
+    await at.config({ permission: { bash: "allow" } })
+    const server = await at.serve()
+    const running = at.start(["run", "--server", server.url, "run sleep 600"])
+    await running.says(/> bash/)
+    running.child.kill("SIGINT")
+    expect(await running.ended).toMatchObject({ code: 130, signal: null })
+    expect(await (await server.fetch("/sessions/status")).json()).toEqual({})
+  })
+
+  test("says in a sentence that nobody is there", async () => {
+    await using at = await home()
+    const { code, stdout, stderr } = await at.run(["run", "--server", "http://127.0.0.1:1", "hello"])
+    expect({ code, stdout }).toEqual({ code: 1, stdout: "" })
+    expect(stderr).toMatch(/^The server at http:\/\/127\.0\.0\.1:1 cannot be reached\. .*\n$/)
+  })
+})

@@ -1,0 +1,201 @@
+import { once } from "node:events"
+import { existsSync } from "node:fs"
+import { chmod, mkdir, readFile, stat, symlink, unlink, writeFile } from "node:fs/promises"
+import { createServer } from "node:net"
+import { join } from "node:path"
+import { describe, expect, test } from "vitest"
+import { createClient } from "../../src/client/index.ts"
+import { until } from "../support/run-scene.ts"
+import { home, type Serving } from "./program-process.ts"
+
+const clientOf = ({ url, token }: Serving) => createClient({ baseUrl: url, token })
+
+describe("stemma serve", () => {
+  test("says where it is once it answers, and what to try", async () => {
+    await using at = await home()
+    const server = await at.serve()
+    const answer = await server.fetch("/sessions")
+    expect(answer.status).toBe(200)
+    expect(await answer.json()).toEqual({ items: [] })
+    expect((await server.fetch("/readyz")).status).toBe(200)
+    expect(server.stdout()).toContain(`curl -H "Authorization: Bearer $(cat ${at.data}/token)"`)
+    expect(server.stdout()).toContain("stemma run --server http://127.0.0.1:")
+    expect(server.stdout().split(server.token).length, "the token is printed once").toBe(2)
+    expect(server.stderr()).toBe("")
+  })
+
+  test("makes a token that only its owner can read, and keeps it", async () => {
+    await using at = await home()
+    const first = await at.serve()
+    const file = join(at.data, "token")
+    expect((await stat(file)).mode & 0o777).toBe(0o600)
+    expect((await stat(at.data)).mode & 0o777).toBe(0o700)
+    expect((await readFile(file, "utf8")).trim()).toBe(first.token)
+    expect(first.token).toMatch(/^[\w-]{43}$/)
+    first.child.kill("SIGTERM")
+    await first.ended
+    expect((await at.serve()).token).toBe(first.token)
+  })
+
+  test("refuses a token file that others can read, or that is a link", async () => {
+    await using at = await home()
+    await mkdir(at.data, { recursive: true })
+    const file = join(at.data, "token")
+    await writeFile(file, "a-token-that-others-can-read\n")
+    await chmod(file, 0o644)
+    const open = await at.run(["serve", "--port", "0"])
+    expect(open).toMatchObject({
+      code: 1,
+      stdout: "",
+      stderr: expect.stringContaining("can be read by others"),
+    })
+    await unlink(file)
+    await writeFile(join(at.path, "elsewhere"), "a-token-that-is-elsewhere\n", { mode: 0o600 })
+    await symlink(join(at.path, "elsewhere"), file)
+    const linked = await at.run(["serve", "--port", "0"])
+    expect(linked).toMatchObject({ code: 1, stdout: "", stderr: expect.stringContaining("is a link") })
+  })
+
+  test("takes STEMMA_TOKEN, makes no file then, and shows it to no tool", async () => {
+    await using at = await home()
+    await at.config({ permission: { bash: "allow" } })
+    const token = "a-token-of-the-environment"
+    const server = await at.serve([], { env: { STEMMA_TOKEN: token, COPY: `x${token}` } })
+    expect(existsSync(join(at.data, "token"))).toBe(false)
+    expect(server.token).toBe(token)
+    expect((await fetch(`${server.url}sessions`)).status).toBe(401)
+    const client = clientOf(server)
+    const { id } = await client.sessions.create()
+    const session = client.session(id)
+    await session.ask({ text: "run env" })
+    await session.ask({ text: `run echo ${token}` })
+    const transcript = await session.transcript()
+    expect(transcript).toContain("HOME=")
+    expect(transcript).not.toContain("STEMMA_TOKEN")
+    expect(transcript).not.toContain("COPY=")
+    expect(transcript).toContain("[secret]")
+  })
+
+  test("a file's token is no tool's either", async () => {
+    await using at = await home()
+    await at.config({ permission: { "*": "allow" } })
+    const server = await at.serve()
+    const client = clientOf(server)
+    const session = client.session((await client.sessions.create()).id)
+    for (const text of [`read ${at.data}/token`, `run cat ${at.data}/token`, "run env"])
+      await session.ask({ text })
+    const said = await session.transcript()
+    expect(said).toContain("HOME=")
+    expect(said).not.toContain(server.token)
+  })
+
+  test("without a token it serves this machine only", async () => {
+    await using at = await home()
+    const server = await at.serve(["--no-auth"])
+    expect(server.token).toBe("")
+    expect((await fetch(`${server.url}sessions`)).status).toBe(200)
+    const open = await at.run(["serve", "--no-auth", "--host", "0.0.0.0", "--port", "0"])
+    expect(open).toMatchObject({ code: 1, stdout: "", stderr: expect.stringContaining("loopback only") })
+  })
+
+  test("says in a sentence that its port is taken", async () => {
+    await using at = await home()
+    const other = createServer().listen(0, "127.0.0.1")
+    await once(other, "listening")
+    try {
+      const { port } = other.address() as { port: number }
+      const { code, stdout, stderr } = await at.run(["serve", "--port", String(port)])
+      expect({ code, stdout }).toEqual({ code: 1, stdout: "" })
+      expect(stderr).toBe(`Port ${port} is in use. Choose another one, or 0 for any that is free.\n`)
+    } finally {
+      other.close()
+    }
+  })
+
+  test("with --quiet it says its address and nothing else", async () => {
+    await using at = await home()
+    const running = at.start(["serve", "--port", "0", "--quiet"])
+    const [line] = await running.says(/.*\n/)
+    expect(line).toMatch(/^http:\/\/127\.0\.0\.1:\d+\n$/)
+    running.child.kill("SIGTERM")
+    expect(await running.ended).toMatchObject({ code: 0, stdout: line, stderr: "" })
+  })
+
+  test("knows the names and origins that the user's config gives it", async () => {
+    await using at = await home()
+    await at.config({ server: { hosts: ["stemma.example.org"], origins: ["https://app.example.org"] } })
+    const server = await at.serve()
+    const ask = (headers: Record<string, string>) =>
+      import("node:http").then(async ({ get }) => {
+        const request = get({ port: server.port, host: "127.0.0.1", path: "/healthz", headers })
+        const [response] = await once(request, "response")
+        response.resume()
+        return response.statusCode as number
+      })
+    expect(await ask({ host: "stemma.example.org" })).toBe(200)
+    expect(await ask({ host: "evil.example.org" })).toBe(403)
+    expect(await ask({ host: `127.0.0.1:${server.port}`, origin: "https://app.example.org" })).toBe(200)
+    expect(await ask({ host: `127.0.0.1:${server.port}`, origin: "https://evil.example.org" })).toBe(403)
+  })
+
+  test("says where the user's config is wrong instead of starting", async () => {
+    await using at = await home()
+    await at.config({ server: { origins: ["app.example.org"] } })
+    const { code, stdout, stderr } = await at.run(["serve", "--port", "0"])
+    expect({ code, stdout }).toEqual({ code: 1, stdout: "" })
+    expect(stderr).toMatch(/stemma\.json:1:\d+: server\.origins\.0: expected an origin/)
+  })
+})
+
+describe("a signal to stemma serve", () => {
+  test.each(["SIGTERM", "SIGINT"] as const)("%s ends it in order when nothing runs", async (signal) => {
+    await using at = await home()
+    const server = await at.serve()
+    server.child.kill(signal)
+    expect(await server.ended).toMatchObject({ code: 0, signal: null, stderr: "" })
+  })
+
+  test("new prompts are refused while what runs is waited for, which then is whole", async () => {
+    await using at = await home()
+    await at.config({ permission: { bash: "allow" } })
+    const server = await at.serve()
+    const client = clientOf(server)
+    const [one, two] = [await client.sessions.create(), await client.sessions.create()]
+    const answer = client.session(one.id).ask({ text: "run sleep 3" })
+    await until("it runs", async () => Object.hasOwn(await client.sessions.statuses(), one.id))
+    server.child.kill("SIGTERM")
+    await until("it drains", async () => (await client.server.health()).status === "draining")
+    const refused = await server.fetch(`/sessions/${two.id}/prompt`, {
+      method: "POST",
+      headers: { "content-type": "application/json" },
+      body: '{"text":"list files"}',
+    })
+    expect(refused.status).toBe(503)
+    expect((await answer).message).toMatchObject({ finish: "stop" })
+    expect(await server.ended).toMatchObject({ code: 0, stderr: "" })
+  })
+
+  test("a second one cuts off what runs, and the next start goes on with it", async () => {
+    await using at = await home()
+    await at.config({ permission: { bash: "allow" } })
+    const server = await at.serve()
+    const { id } = await clientOf(server).sessions.create()
+    await clientOf(server).session(id).prompt({ text: "run sleep 600" })
+    const history = () => clientOf(server).session(id).history()
+    await until("the command runs", async () =>
+      JSON.stringify(await history()).includes('"status":"running"'),
+    )
+    server.child.kill("SIGINT")
+    await until("it drains", async () => (await clientOf(server).server.health()).status === "draining")
+    server.child.kill("SIGINT")
+    expect(await server.ended).toMatchObject({ code: 0, stderr: "" })
+
+    const again = await at.serve()
+    await until("it has gone on", async () => {
+      const { items } = await clientOf(again).session(id).history()
+      const { message } = items.at(-1)!
+      return message.role === "assistant" && message.finish === "stop"
+    })
+    expect(await clientOf(again).session(id).transcript()).toMatch(/tool_result: error: .*interrupted/i)
+  })
+})

@@ -1,0 +1,78 @@
+import fc from "fast-check"
+import { afterAll, expect, it } from "vitest"
+import { createClient } from "../../src/client/index.ts"
+import { createServer } from "../../src/server/index.ts"
+import { cuttingFetch } from "../support/client/cutting-fetch.ts"
+import { expectSame } from "../support/client/session-state.ts"
+import { Story } from "../support/client/story.ts"
+import { makeStory, openStory } from "../support/client/story-scene.ts"
+import { Witness } from "../support/client/witness.ts"
+import { drawFrom } from "../support/draw.ts"
+import { checkProperty } from "../support/random-run.ts"
+import { randomFrom, testSeed } from "../support/seed.ts"
+import { temporaryDirectory } from "../support/temporary-directory.ts"
+
+const seeds = testSeed("client replica")
+const directory = await temporaryDirectory()
+await makeStory(directory.path)
+const stemma = await openStory(directory.path)
+const server = createServer(stemma, { interactive: true, drainMs: 100 })
+afterAll(async () => {
+  await server.close()
+  // A run that is left in the middle, by a test that failed, is not waited for.
+  await Promise.race([stemma.close(), new Promise((resolve) => setTimeout(resolve, 1000).unref())])
+  await stemma.close()
+  await directory[Symbol.asyncDispose]()
+})
+
+const reconnect = { firstMs: 1, maxMs: 8 }
+const calm = createClient({ fetch: server.app.fetch, reconnect })
+let cuts = 0
+let looks = 0
+
+const step = fc.array(fc.nat(9999), { minLength: 8, maxLength: 8 })
+const schedule = fc.record({
+  steps: fc.array(step, { minLength: 1, maxLength: 9 }),
+  line: fc.nat(),
+  /** How long after each step the next one comes. */
+  pausesMs: fc.array(fc.nat(12), { minLength: 9, maxLength: 9 }),
+})
+
+it("however often a client is cut off, its replica ends as that of an uninterrupted one and as the store", async () => {
+  const property = fc.asyncProperty(schedule, async ({ steps, line, pausesMs }) => {
+    const random = randomFrom(line)
+    const cutter = cuttingFetch(server.app.fetch, { random, bytesMax: 6000 })
+    const rough = createClient({ fetch: cutter.fetch, reconnect })
+    const { id } = await calm.sessions.create()
+    const story = new Story(calm, id)
+    using first = calm.session(id).replica()
+    using second = rough.session(id).replica()
+    using third = rough.session(id).replica({ last: 1000 })
+    const replicas = { first, second, third }
+    const witnesses = Object.entries(replicas).map(([name, replica]) => new Witness(name, replica))
+    try {
+      await first.ready
+      for (const [index, numbers] of steps.entries()) {
+        await story.step(drawFrom(numbers))
+        await new Promise((resolve) => setTimeout(resolve, pausesMs[index]))
+      }
+      await story.end()
+      cutter.stop()
+      using late = calm.session(id).replica()
+      await expectSame(stemma.store, id, { ...replicas, late })
+      for (const fork of story.forks) {
+        using replica = calm.session(fork).replica()
+        await new Story(calm, fork).end()
+        await expectSame(stemma.store, fork, { fork: replica })
+      }
+      for (const witness of witnesses) await witness.check(stemma.store, id)
+    } catch (error) {
+      throw new Error(`${story.trace.join(", ")}: ${(error as Error).message}`, { cause: error })
+    }
+    cuts += cutter.cuts
+    looks += witnesses.reduce((sum, witness) => sum + witness.looks, 0)
+  })
+  await checkProperty(property, { ...seeds, runs: 200, stepsMax: 9, limitMs: 45_000 })
+  process.stdout.write(`client replica: ${cuts} cuts, ${looks} looks\n`)
+  expect(cuts).toBeGreaterThan(50)
+})

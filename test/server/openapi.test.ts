@@ -1,0 +1,180 @@
+import { readFileSync } from "node:fs"
+import { afterAll, beforeAll, describe, expect, test } from "vitest"
+import { pathNames } from "../../src/protocol/routes/index.ts"
+import { createServer, type StemmaServer } from "../../src/server/index.ts"
+import { createDocument } from "../../src/server/openapi/document.ts"
+import type { OpenApiDocument, Operation } from "../../src/server/openapi/openapi.ts"
+import { documentedTables } from "../../src/server/openapi/tables.ts"
+import { stalePapers } from "../../tools/openapi.ts"
+import { type RunScene, runScene } from "../support/run-scene.ts"
+
+const document = JSON.parse(readFileSync("schema/openapi.json", "utf8")) as OpenApiDocument
+const routes = documentedTables.flatMap(({ routes: table }) =>
+  Object.values(table).flatMap((group) => Object.values(group)),
+)
+
+interface Listed {
+  path: string
+  method: string
+  operation: Operation
+}
+
+/** A path that stands for another one is followed. */
+const operations: Listed[] = Object.entries(document.paths).flatMap(([path, item]) => {
+  const real = item.$ref === undefined ? item : (resolve(item.$ref) as typeof item)
+  return Object.entries(real).map(([method, operation]) => ({
+    path,
+    method,
+    operation: operation as Operation,
+  }))
+})
+
+function resolve(reference: string): unknown {
+  expect(reference).toMatch(/^#\//)
+  const steps = reference.slice(2).split("/")
+  return steps.reduce<unknown>(
+    (at, step) =>
+      (at as Record<string, unknown> | undefined)?.[step.replaceAll("~1", "/").replaceAll("~0", "~")],
+    document,
+  )
+}
+
+function* referencesIn(value: unknown): Generator<string> {
+  if (typeof value !== "object" || value === null) return
+  for (const [key, one] of Object.entries(value)) {
+    if (key === "$ref" && typeof one === "string") yield one
+    else yield* referencesIn(one)
+  }
+}
+
+describe("the document", () => {
+  test("says what the route tables say, and so does the list in docs/http.md", () => {
+    expect(stalePapers()).toEqual([])
+  })
+
+  test("is the same whenever it is made", () => {
+    expect(JSON.stringify(createDocument(documentedTables))).toBe(
+      JSON.stringify(createDocument(documentedTables)),
+    )
+  })
+
+  test("is OpenAPI 3.1: what must be there is, and what is named is declared", () => {
+    expect(document.openapi).toMatch(/^3\.1\.\d+$/)
+    expect(document.info).toMatchObject({ title: expect.any(String), version: expect.any(String) })
+    const tags = document.tags.map(({ name }) => name)
+    expect(new Set(tags).size).toBe(tags.length)
+    for (const { operation } of operations) {
+      expect(operation.summary, operation.operationId).not.toBe("")
+      expect(operation.tags.filter((tag) => !tags.includes(tag))).toEqual([])
+      expect(Object.keys(operation.responses).length).toBeGreaterThan(1)
+      for (const status of Object.keys(operation.responses)) expect(status).toMatch(/^[2-5]\d\d$/)
+    }
+    for (const scheme of document.security.flatMap((one) => Object.keys(one)))
+      expect(document.components.securitySchemes).toHaveProperty(scheme)
+    for (const kind of Object.values(document.components))
+      for (const name of Object.keys(kind)) expect(name).toMatch(/^[\w.-]+$/)
+  })
+
+  test("gives each operation a name of its own", () => {
+    const own = Object.values(document.paths).flatMap(({ $ref: _, ...item }) =>
+      Object.values(item).map(({ operationId }) => operationId),
+    )
+    expect(own.filter((name, at) => own.indexOf(name) !== at)).toEqual([])
+  })
+
+  test("refers to nothing that is missing, and has no schema that nobody refers to", () => {
+    const references = new Set(referencesIn(document))
+    expect([...references].filter((one) => resolve(one) === undefined)).toEqual([])
+    const schemas = Object.keys(document.components.schemas).map((name) => `#/components/schemas/${name}`)
+    expect(schemas.filter((one) => !references.has(one))).toEqual([])
+  })
+
+  test("declares exactly the parameters that a path has", () => {
+    for (const { path, operation } of operations) {
+      const named = [...path.matchAll(/\{(\w+)\}/g)].map((match) => match[1]!)
+      const declared = (operation.parameters ?? []).filter((one) => one.in === "path")
+      expect(declared.map(({ name }) => name).sort(), path).toEqual(named.sort())
+      expect(declared.every(({ required }) => required)).toBe(true)
+    }
+  })
+
+  test("has every route of every table, and the error of each of its statuses", () => {
+    for (const route of routes) {
+      const path = pathNames(route.path).reduce((at, name) => at.replace(`:${name}`, `{${name}}`), route.path)
+      const found = operations.find((one) => one.path === path && one.method === route.method.toLowerCase())
+      expect(found, `${route.method} ${path}`).toBeDefined()
+      expect(found!.operation.security, path).toEqual(route.isPublic ? [] : undefined)
+      const statuses = Object.keys(found!.operation.responses)
+      expect(statuses.includes("401"), path).toBe(!route.isPublic)
+      if (route.body) for (const status of ["408", "413", "415"]) expect(statuses).toContain(status)
+    }
+  })
+
+  test("has no two paths that differ in the names of their parameters only", () => {
+    const shapes = Object.keys(document.paths).map((path) => path.replace(/\{\w+\}/g, "{}"))
+    expect(shapes.filter((shape, at) => shapes.indexOf(shape) !== at)).toEqual([])
+  })
+
+  test("knows the other name of a route", () => {
+    expect(document.paths["/session/{id}/tree"]).toEqual({ $ref: "#/paths/~1sessions~1{id}~1tree" })
+  })
+})
+
+describe("the server", () => {
+  let scene: RunScene
+  let server: StemmaServer
+
+  beforeAll(async () => {
+    scene = await runScene()
+    server = createServer(scene.stemma, { token: "a-token-that-nobody-knows" })
+    const { url } = await server.listen({ port: 0 })
+    base = url
+  })
+  afterAll(async () => {
+    await server.close()
+    await scene[Symbol.asyncDispose]()
+  })
+  let base = ""
+
+  test("gives the document to anybody who may call it", async () => {
+    const response = await fetch(`${base}/openapi.json`)
+    expect(response.headers.get("content-type")).toBe("application/json")
+    expect(await response.json()).toEqual(document)
+  })
+
+  test("answers on every path of the document", async () => {
+    for (const { path, method } of operations) {
+      const url = `http://in.process${path.replace(/\{\w+\}/g, "-")}`
+      const response = await server.app.fetch(new Request(url, { method: method.toUpperCase() }))
+      const isStream = response.headers.get("content-type")?.startsWith("text/event-stream")
+      if (isStream) await response.body!.cancel()
+      const text = isStream ? "" : await response.text()
+      expect(response.status, `${method} ${path}`).not.toBe(405)
+      expect(text, `${method} ${path}`).not.toContain("There is nothing at this address")
+    }
+  })
+
+  test("shows the document as a page without script, inline style or anything from elsewhere", async () => {
+    const response = await fetch(`${base}/docs`)
+    const page = await response.text()
+    expect(response.headers.get("content-type")).toBe("text/html; charset=utf-8")
+    expect(response.headers.get("content-security-policy")).toContain("default-src 'none'")
+    expect(page).not.toMatch(/<script|<style|\sstyle=|\son\w+=|javascript:|https?:\/\//i)
+    const ids = new Set([...page.matchAll(/\sid="([^"]+)"/g)].map((match) => match[1]!))
+    const links = [...page.matchAll(/href="([^"]+)"/g)].map((match) => match[1]!)
+    const anchors = links.filter((one) => one.startsWith("#")).map((one) => one.slice(1))
+    expect(anchors.filter((one) => !ids.has(one))).toEqual([])
+    expect(new Set(links.filter((one) => !one.startsWith("#")))).toEqual(
+      new Set(["/docs/style.css", "/openapi.json"]),
+    )
+    for (const { operation } of operations) expect(ids).toContain(operation.operationId)
+    for (const name of Object.keys(document.components.schemas)) expect(ids).toContain(`schema-${name}`)
+  })
+
+  test("sends the style of the page as a style", async () => {
+    const response = await fetch(`${base}/docs/style.css`)
+    expect(response.status).toBe(200)
+    expect(response.headers.get("content-type")).toBe("text/css; charset=utf-8")
+    expect(await response.text()).toContain("color-scheme")
+  })
+})

@@ -1,0 +1,48 @@
+import type * as Sdk from "@opencode-ai/sdk/v2"
+import { expectTypeOf, test } from "vitest"
+import type { z } from "zod"
+import type { PromptBody, ShellBody } from "../../src/server/opencode/prompt-bodies.ts"
+import type { sessionRoutes } from "../../src/server/opencode/session-routes.ts"
+import type { toWireEvent } from "../../src/server/opencode/to-wire-event.ts"
+import type { WireItem, WireMessage, WirePart, WireReply } from "../../src/server/opencode/wire-message.ts"
+import type * as Place from "../../src/server/opencode/wire-place.ts"
+import type * as Wire from "../../src/server/opencode/wire-session.ts"
+
+type WithoutID<T> = T extends { id: string } ? Omit<T, "id"> : never
+type Given<R extends { 200: unknown }> = R[200]
+
+test("what is answered has the types of the OpenCode client", () => {
+  expectTypeOf<Wire.WireSession>().toExtend<Sdk.Session>()
+  expectTypeOf<Wire.WireTodo>().toExtend<Sdk.Todo>()
+  expectTypeOf<Wire.WireFileDiff>().toExtend<Sdk.SnapshotFileDiff>()
+  expectTypeOf<Wire.WirePermission>().toExtend<Sdk.PermissionRequest>()
+  expectTypeOf<z.infer<typeof Wire.WireStatuses>>().toExtend<Given<Sdk.SessionStatusResponses>>()
+  expectTypeOf<WireMessage>().toExtend<Sdk.Message>()
+  expectTypeOf<WirePart>().toExtend<Sdk.Part>()
+  expectTypeOf<WireItem[]>().toExtend<Given<Sdk.SessionMessagesResponses>>()
+  expectTypeOf<WireReply>().toExtend<Given<Sdk.SessionPromptResponses>>()
+  expectTypeOf<Place.WireAgent>().toExtend<Sdk.Agent>()
+  expectTypeOf<Place.WireConfig>().toExtend<Sdk.Config>()
+  expectTypeOf<z.infer<typeof Place.WireProviders>>().toExtend<Given<Sdk.ConfigProvidersResponses>>()
+  expectTypeOf<z.infer<typeof Place.WirePath>>().toExtend<Sdk.Path>()
+  expectTypeOf<z.infer<typeof Place.WireProject>>().toExtend<Sdk.Project>()
+  expectTypeOf<Place.WireMatch[]>().toExtend<Given<Sdk.FindTextResponses>>()
+  expectTypeOf<Place.WireFileNode>().toExtend<Sdk.FileNode>()
+  expectTypeOf<Place.WireFileContent>().toExtend<Sdk.FileContent>()
+})
+
+test("what is told as an event has the types of the OpenCode client", () => {
+  expectTypeOf<NonNullable<ReturnType<typeof toWireEvent>>>().toExtend<WithoutID<Sdk.Event>>()
+})
+
+test("what the OpenCode client sends is taken", () => {
+  type Prompt = NonNullable<Sdk.SessionPromptData["body"]>
+  type Plain = Omit<Prompt, "format" | "parts"> & {
+    format?: Sdk.OutputFormatText
+    parts: (Sdk.TextPartInput | Sdk.AgentPartInput | Sdk.SubtaskPartInput)[]
+  }
+  expectTypeOf<Plain>().toExtend<z.input<typeof PromptBody>>()
+  expectTypeOf<NonNullable<Sdk.SessionShellData["body"]>>().toExtend<z.input<typeof ShellBody>>()
+  type Update = z.input<(typeof sessionRoutes)["update"]["body"]>
+  expectTypeOf<NonNullable<Sdk.SessionUpdateData["body"]>>().toExtend<Update>()
+})

@@ -1,0 +1,187 @@
+import { afterAll, beforeAll, describe, expect, test } from "vitest"
+import { createServer } from "../../src/server/index.ts"
+import { runScene } from "../support/run-scene.ts"
+import {
+  authorization,
+  expectRefusal,
+  expectSafeHeaders,
+  type SafetyScene,
+  safetyScene,
+} from "../support/server/safety-scene.ts"
+
+const known = "https://app.example.org"
+let scene: SafetyScene
+
+beforeAll(async () => {
+  scene = await safetyScene({ server: { hosts: ["stemma.example.org"], origins: [known] } })
+})
+afterAll(() => scene[Symbol.asyncDispose]())
+
+const get = (...headers: string[]) => scene.say("GET /healthz HTTP/1.1", ...headers)
+
+describe("a Host", () => {
+  test("is any name of the address that it serves, in any case", async () => {
+    for (const name of ["127.0.0.1", "localhost", "LocalHost", "[::1]"])
+      expect((await get(`Host: ${name}:${scene.port}`)).status, name).toBe(200)
+  })
+
+  test("is a name of the config, on any port", async () => {
+    for (const name of ["stemma.example.org", "stemma.example.org:8443"])
+      expect((await get(`Host: ${name}`)).status, name).toBe(200)
+  })
+
+  test("that is another name, or another port of this machine, is refused", async () => {
+    const foreign = [
+      "evil.example.org",
+      `evil.example.org:${scene.port}`,
+      `127.0.0.1.evil.example.org:${scene.port}`,
+      `localhost.evil.example.org:${scene.port}`,
+      `localhost.:${scene.port}`,
+      `0.0.0.0:${scene.port}`,
+      `192.168.0.1:${scene.port}`,
+      "127.0.0.1",
+      `127.0.0.1:${scene.port + 1}`,
+      "sub.stemma.example.org",
+    ]
+    for (const name of foreign) expectRefusal(await get(`Host: ${name}`), 403)
+  })
+
+  test("that is no plain name is refused, whatever stands before or behind the right one", async () => {
+    const own = `127.0.0.1:${scene.port}`
+    for (const odd of [
+      `${own}@evil.example.org`,
+      `evil.example.org@${own}`,
+      `user:password@${own}`,
+      `${own}/`,
+      `${own}#`,
+      `${own}?`,
+      `${own},evil.example.org`,
+      `${own}\\evil.example.org`,
+      "",
+    ])
+      expectRefusal(await get(`Host: ${odd}`), 400)
+  })
+
+  test("must be there once", async () => {
+    expectRefusal(await get(scene.host, "Host: evil.example.org"), 403)
+    expectRefusal(await get("Host: evil.example.org", scene.host), 403)
+    expectRefusal(await scene.say("GET /healthz HTTP/1.1"), 400)
+    expectRefusal(await scene.say("GET /healthz HTTP/1.0"), 400)
+  })
+
+  test("and the address of the request are the same", async () => {
+    expect((await scene.say(`GET ${scene.url}/healthz HTTP/1.1`, scene.host)).status).toBe(200)
+    expectRefusal(await scene.say("GET http://evil.example.org/healthz HTTP/1.1", scene.host), 400)
+    expectRefusal(
+      await scene.say("GET http://evil.example.org/healthz HTTP/1.1", "Host: evil.example.org"),
+      403,
+    )
+    expectRefusal(await scene.say(`GET ${scene.url}/healthz HTTP/1.1`, "Host: evil.example.org"), 400)
+  })
+
+  test("is checked before the token, so that a page which tricked a browser learns nothing", async () => {
+    expectRefusal(await scene.say("GET /sessions HTTP/1.1", "Host: evil.example.org", authorization), 403)
+  })
+})
+
+describe("an Origin", () => {
+  test("of its own is allowed, and no other gets headers of CORS", async () => {
+    for (const name of ["127.0.0.1", "localhost"]) {
+      const answer = await get(`Host: ${name}:${scene.port}`, `Origin: http://${name}:${scene.port}`)
+      expect(answer.status).toBe(200)
+      expect(answer.text.toLowerCase()).not.toContain("access-control")
+    }
+  })
+
+  test("of another page is refused, with the token too", async () => {
+    const foreign = [
+      "https://evil.example.org",
+      "null",
+      "",
+      `http://127.0.0.1:${scene.port + 1}`,
+      `http://localhost:${scene.port}`,
+      `http://127.0.0.1:${scene.port}.evil.example.org`,
+      "https://app.example.org.evil.example.org",
+      "http://app.example.org",
+      `${known}, https://evil.example.org`,
+      "file://",
+    ]
+    for (const origin of foreign) {
+      const answer = await scene.say("GET /sessions HTTP/1.1", scene.host, `Origin: ${origin}`, authorization)
+      expectRefusal(answer, 403)
+      expect(answer.text.toLowerCase()).not.toContain("access-control")
+    }
+  })
+
+  test("of the config may call, and ask beforehand; what it is told names it alone", async () => {
+    const answer = await scene.say("GET /sessions HTTP/1.1", scene.host, `Origin: ${known}`, authorization)
+    expect(answer.status).toBe(200)
+    expect(answer.headers["access-control-allow-origin"]).toBe(known)
+    expect(answer.headers.vary).toBe("Origin")
+    expect(answer.headers["access-control-allow-credentials"]).toBeUndefined()
+    const asked = ["Access-Control-Request-Method: PATCH", "Access-Control-Request-Headers: authorization"]
+    const before = await scene.say("OPTIONS /sessions HTTP/1.1", scene.host, `Origin: ${known}`, ...asked)
+    expect(before.status).toBe(204)
+    expect(before.headers["access-control-allow-origin"]).toBe(known)
+    expect(before.headers["access-control-allow-methods"]).toContain("PATCH")
+    expect(before.headers["access-control-allow-headers"]).toContain("authorization")
+    expectSafeHeaders(before.headers)
+    const other = await scene.say(
+      "OPTIONS /sessions HTTP/1.1",
+      scene.host,
+      "Origin: https://evil.example.org",
+      ...asked,
+    )
+    expectRefusal(other, 403)
+  })
+
+  test("of the config still needs the token, and may read why it was refused", async () => {
+    const answer = await scene.say("GET /sessions HTTP/1.1", scene.host, `Origin: ${known}`)
+    expectRefusal(answer, 401)
+    expect(answer.headers["access-control-allow-origin"]).toBe(known)
+  })
+
+  test("that a browser does not say is known by what it says of the page instead", async () => {
+    const ask = (site: string, mode: string) =>
+      scene.say(
+        "GET /sessions HTTP/1.1",
+        scene.host,
+        `Sec-Fetch-Site: ${site}`,
+        `Sec-Fetch-Mode: ${mode}`,
+        authorization,
+      )
+    for (const site of ["cross-site", "same-site"]) expectRefusal(await ask(site, "no-cors"), 403)
+    expect((await ask("same-origin", "cors")).status).toBe(200)
+    expect((await ask("none", "navigate")).status).toBe(200)
+    expect((await ask("cross-site", "navigate")).status).toBe(200)
+  })
+})
+
+describe("without a token", () => {
+  test("a server listens on loopback only", async () => {
+    await using run = await runScene()
+    for (const host of ["0.0.0.0", "::", "", "192.168.0.1", "127.0.0.1.example.org"]) {
+      const server = createServer(run.stemma, { auth: false })
+      await expect(server.listen({ port: 0, host }), host).rejects.toMatchObject({ code: "denied" })
+    }
+    await using server = createServer(run.stemma, { auth: false })
+    const { url } = await server.listen({ port: 0 })
+    expect((await fetch(`${url}/sessions`)).status).toBe(200)
+  })
+
+  test("it does not listen at all unless told that it may", async () => {
+    await using run = await runScene()
+    await expect(createServer(run.stemma).listen({ port: 0 })).rejects.toMatchObject({ code: "invalid" })
+  })
+
+  test("a page of another origin is refused all the same", async () => {
+    await using run = await runScene()
+    await using server = createServer(run.stemma, { auth: false })
+    const { url } = await server.listen({ port: 0 })
+    const response = await fetch(`${url}/sessions`, {
+      method: "POST",
+      headers: { origin: "https://evil.example.org" },
+    })
+    expect(response.status).toBe(403)
+  })
+})

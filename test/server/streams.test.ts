@@ -1,0 +1,199 @@
+import { describe, expect, test } from "vitest"
+import type { Session } from "../../src/protocol/index.ts"
+import { until } from "../support/run-scene.ts"
+import { type HttpScene, httpScene, type Message, messagesOf } from "../support/server/http-scene.ts"
+
+interface Reader extends Disposable {
+  response: Response
+  messages: Message[]
+  /** Resolves when the server has ended the stream. */
+  ended: Promise<void>
+}
+
+async function read(scene: HttpScene, path: string, headers: Record<string, string> = {}): Promise<Reader> {
+  const leaving = new AbortController()
+  const response = await scene.call(path, { headers, signal: leaving.signal })
+  const messages: Message[] = []
+  const ended = (async () => {
+    for await (const message of messagesOf(response)) messages.push(message)
+  })()
+  return { response, messages, ended, [Symbol.dispose]: () => leaving.abort() }
+}
+
+const isSynced = ({ data }: Message) => data.type === "synced"
+
+async function newSession(scene: HttpScene): Promise<string> {
+  return (await scene.json<Session>("/sessions", { json: {} })).id
+}
+
+describe("a stream", () => {
+  test("begins with `synced` and what the session is doing, then tells what happens", async () => {
+    await using scene = await httpScene({ script: [{ text: "hello there" }] })
+    const id = await newSession(scene)
+    using reader = await read(scene, `/session/${id}/event`)
+    expect(reader.response.headers.get("content-type")).toContain("text/event-stream")
+    await until("it is synced", () => reader.messages.length >= 2)
+    expect(reader.messages.slice(0, 2).map(({ data }) => data)).toEqual([
+      { type: "synced", properties: { cursor: reader.messages[0]!.id } },
+      { type: "session.status", properties: { sessionID: id, status: { type: "idle" } } },
+    ])
+    await scene.json(`/sessions/${id}/ask`, { json: { text: "hi" } })
+    await until("it is idle", () => reader.messages.some(({ data }) => data.type === "session.idle"))
+    const types = reader.messages.map(({ data }) => data.type)
+    expect(types).toContain("message.part.updated")
+    expect(types.at(-1)).toBe("session.idle")
+  })
+
+  test.each(["since", "Last-Event-ID"])("goes on from a cursor given by %s", async (way) => {
+    await using scene = await httpScene({ script: () => ({ text: "hello" }) })
+    const id = await newSession(scene)
+    let cursor = ""
+    {
+      using first = await read(scene, `/session/${id}/event`)
+      await until("it is synced", () => first.messages.some(isSynced))
+      await scene.json(`/sessions/${id}/ask`, { json: { text: "one" } })
+      await until("it is told", () => first.messages.some(({ data }) => data.type === "session.idle"))
+      cursor = first.messages.findLast((message) => message.id !== undefined)!.id!
+    }
+    await scene.json(`/sessions/${id}/ask`, { json: { text: "two" } })
+    const path = `/session/${id}/event`
+    using second =
+      way === "since"
+        ? await read(scene, `${path}?since=${cursor}`)
+        : await read(scene, path, { "last-event-id": cursor })
+    await until("it is synced", () => second.messages.some(isSynced))
+    const missed = JSON.stringify(second.messages)
+    expect(missed).toContain('"text":"two"')
+    expect(missed).not.toContain('"text":"one"')
+  })
+
+  test("of a cursor of another store is refused before it begins", async () => {
+    await using scene = await httpScene()
+    const id = await newSession(scene)
+    const response = await scene.call(`/session/${id}/event?since=abc.12`)
+    expect(response.status).toBe(400)
+    expect(await response.json()).toMatchObject({ code: "invalid" })
+    expect((await scene.call("/session/ses_01m7hs74p92jm4nc0h9276zvya/event")).status).toBe(404)
+  })
+
+  test("of a tree tells of the sessions below; one of a session does not", async () => {
+    await using scene = await httpScene({ script: () => ({ text: "hello" }) })
+    const id = await newSession(scene)
+    const child = (await scene.json<Session>("/sessions", { json: { parentID: id } })).id
+    using own = await read(scene, `/session/${id}/event`)
+    using tree = await read(scene, `/session/${id}/event?tree=1`)
+    await until("both are synced", () => own.messages.some(isSynced) && tree.messages.some(isSynced))
+    await scene.json(`/sessions/${child}/ask`, { json: { text: "hi" } })
+    await until("it is told", () => tree.messages.some(({ data }) => data.type === "session.idle"))
+    expect(JSON.stringify(own.messages)).not.toContain(child)
+  })
+
+  test("of rows gives rows and live text, each row with a cursor", async () => {
+    const words = Array.from({ length: 30 }, (_, at) => `w${at} `)
+    await using scene = await httpScene({ script: [{ text: words, deltaDelayMs: 10 }] })
+    const id = await newSession(scene)
+    using reader = await read(scene, `/sessions/${id}/event?format=rows`)
+    await until("it is synced", () => reader.messages.some(isSynced))
+    await scene.json(`/sessions/${id}/ask`, { json: { text: "count" } })
+    await until("it is idle", () => reader.messages.some(({ data }) => data.type === "session.idle"))
+    const rows = reader.messages.filter(({ data }) => "version" in data)
+    expect(new Set(rows.map(({ data }) => data.type))).toEqual(
+      new Set(["session", "inbox", "message", "part", "piece"]),
+    )
+    expect(rows.every((row) => row.id !== undefined)).toBe(true)
+    const deltas = reader.messages.filter(({ data }) => data.type === "message.part.delta")
+    expect(deltas.length).toBeGreaterThan(20)
+    expect(deltas.every((delta) => delta.id === undefined)).toBe(true)
+  })
+
+  test("says that it lives when nothing happens", async () => {
+    await using scene = await httpScene({ server: { heartbeatMs: 40 } })
+    const id = await newSession(scene)
+    const response = await scene.call(`/session/${id}/event`)
+    let text = ""
+    for await (const chunk of response.body!.pipeThrough(new TextDecoderStream())) {
+      text += chunk
+      if (text.split("\n").filter((line) => line === ":").length >= 3) break
+    }
+    expect(text).toMatch(/^retry: \d+\n\n/)
+  })
+
+  test("ends when the server closes, in a way that readers come back from", async () => {
+    await using scene = await httpScene()
+    const id = await newSession(scene)
+    using reader = await read(scene, `/session/${id}/event`)
+    await until("it is synced", () => reader.messages.some(isSynced))
+    await scene.server.close()
+    await reader.ended
+  })
+
+  test("that its reader leaves costs nothing any more", async () => {
+    await using scene = await httpScene()
+    const id = await newSession(scene)
+    for (let at = 0; at < 20; at++) {
+      using reader = await read(scene, `/session/${id}/event`)
+      await until("it is synced", () => reader.messages.some(isSynced))
+    }
+    const text = async () => (await scene.call("/metrics")).text()
+    await until("none is left", async () =>
+      /^stemma_stream\w*subscribers\w* 0$|^stemma_\w*subscribers\w* 0$/m.test(await text()),
+    )
+  })
+
+  test("is answered within the process as on a network", async () => {
+    await using scene = await httpScene({ script: [{ text: "hello" }] })
+    const id = await newSession(scene)
+    const response = await scene.server.app.fetch(new Request(`http://x/session/${id}/event`))
+    const seen: string[] = []
+    const reading = (async () => {
+      for await (const { data } of messagesOf(response)) {
+        seen.push(data.type)
+        if (data.type === "session.idle") break
+      }
+    })()
+    await until("it is synced", () => seen.includes("synced"))
+    await scene.json(`/sessions/${id}/ask`, { json: { text: "hi" } })
+    await reading
+  })
+})
+
+describe("a person counts as there", () => {
+  const script = [
+    { calls: [{ tool: "bash", input: { command: "echo hi", description: "say hi" } }] },
+    { text: "done" },
+  ]
+  const config = { permission: { bash: "ask" as const } }
+
+  test("while somebody listens", async () => {
+    await using scene = await httpScene({ script, config })
+    const id = await newSession(scene)
+    using reader = await read(scene, `/session/${id}/event`)
+    await until("it is synced", () => reader.messages.some(isSynced))
+    await scene.json(`/sessions/${id}/prompt`, { json: { text: "run it" } })
+    await until("it asks", () => reader.messages.some(({ data }) => data.type === "permission.asked"))
+    const asked = reader.messages.find(({ data }) => data.type === "permission.asked")!
+    const { request } = asked.data.properties as { request: { id: string } }
+    await scene.call(`/sessions/${id}/questions/${request.id}`, { json: { reply: "once" } })
+    await until("it is done", () => JSON.stringify(reader.messages).includes('"text":"done"'))
+  })
+
+  test("and with nobody a question is refused at once", async () => {
+    await using scene = await httpScene({ script, config })
+    const id = await newSession(scene)
+    const reply = await scene.json<{ text: string }>(`/sessions/${id}/ask`, { json: { text: "run it" } })
+    expect(reply.text).toBe("done")
+    expect(JSON.stringify(await scene.json(`/sessions/${id}/history`))).toContain("nobody is there to ask")
+  })
+})
+
+test("a slow answer keeps its connection alive with white space", async () => {
+  await using scene = await httpScene({
+    script: [{ text: "after a while", delayMs: 300 }],
+    server: { heartbeatMs: 30 },
+  })
+  const id = await newSession(scene)
+  const response = await scene.call(`/sessions/${id}/ask`, { json: { text: "hi" } })
+  const text = await response.text()
+  expect(text).toMatch(/^ {3,}\{/)
+  expect(JSON.parse(text)).toMatchObject({ text: "after a while" })
+})

@@ -1,0 +1,134 @@
+import { createOpencodeClient, type Event, type OpencodeClient } from "@opencode-ai/sdk/v2"
+import { expect } from "vitest"
+import type { Route } from "../../../src/protocol/routes/index.ts"
+import { createServer, type ServerOptions, type StemmaServer } from "../../../src/server/index.ts"
+import { opencodeRoutes } from "../../../src/server/opencode/index.ts"
+import { type RunScene, type RunSceneOptions, runScene, until } from "../run-scene.ts"
+
+export const token = "a-token-for-tests-0123456789"
+export const bearer = { authorization: `Bearer ${token}` }
+export const basic = {
+  authorization: `Basic ${Buffer.from(`opencode:${token}`).toString("base64")}`,
+}
+
+export interface OpencodeScene extends RunScene {
+  server: StemmaServer
+  url: string
+  /** The real client; every answer it gets is held against the shapes of the route table. */
+  client: OpencodeClient
+  /** Another one of these. */
+  connect(options?: Parameters<typeof createOpencodeClient>[0]): OpencodeClient
+  /** The routes that were called, such as `session.list`. */
+  called: Set<string>
+}
+
+/** A server on a scripted model, with the real client of OpenCode. */
+export async function opencodeScene(
+  options: RunSceneOptions & { server?: ServerOptions } = {},
+): Promise<OpencodeScene> {
+  const { server: serverOptions, ...rest } = options
+  const scene = await runScene(rest)
+  const server = createServer(scene.stemma, {
+    token,
+    drainMs: 0,
+    onWarning: (error) => scene.warnings.push(error),
+    ...serverOptions,
+  })
+  const { url } = await server.listen({ port: 0 })
+  const called = new Set<string>()
+  const connect: OpencodeScene["connect"] = (more = {}) =>
+    createOpencodeClient({
+      baseUrl: url,
+      headers: bearer,
+      fetch: (async (request: Request) => checked(request, called)) as typeof fetch,
+      ...more,
+    })
+  return {
+    ...scene,
+    server,
+    url,
+    client: connect(),
+    connect,
+    called,
+    async [Symbol.asyncDispose]() {
+      await server.close()
+      await scene[Symbol.asyncDispose]()
+    },
+  }
+}
+
+const routes = Object.entries(opencodeRoutes).flatMap(([group, table]) =>
+  Object.entries<Route>(table).map(([name, route]) => ({ name: `${group}.${name}`, route })),
+)
+
+export const routeNames = routes.map(({ name }) => name)
+
+async function checked(request: Request, called: Set<string>): Promise<Response> {
+  const { pathname } = new URL(request.url)
+  const found = routes.find(
+    ({ route }) =>
+      route.method === request.method &&
+      new RegExp(`^${route.path.replace(/:\w+/g, "[^/]+")}$`).test(pathname),
+  )
+  if (!found) throw new Error(`No route for ${request.method} ${pathname}`)
+  const response = await fetch(request)
+  called.add(found.name)
+  if (!response.ok || found.route.answer === undefined) return response
+  const body: unknown = await response.clone().json()
+  const parsed = found.route.answer.safeParse(body)
+  expect(parsed.error?.issues ?? [], `the answer of ${found.name}`).toEqual([])
+  // What a shape does not know is cut by it: nothing may be sent that is in no shape.
+  expect(parsed.data, `the answer of ${found.name}`).toEqual(body)
+  return response
+}
+
+export interface Watched extends Disposable {
+  events: Event[]
+  /** The first event of a type, waited for, that also passes. */
+  next<T extends Event["type"]>(
+    type: T,
+    passes?: (event: Extract<Event, { type: T }>) => boolean,
+  ): Promise<Extract<Event, { type: T }>>
+}
+
+/** Listens to `event.subscribe` until it is disposed of. Resolves when the server has said that it is connected. */
+export async function watch(
+  client: OpencodeClient,
+  parameters: { directory?: string } = {},
+  options: { onEventID?: (id: string) => void } = {},
+): Promise<Watched> {
+  const over = new AbortController()
+  const { stream } = await client.event.subscribe(parameters, {
+    signal: over.signal,
+    sseDefaultRetryDelay: 10,
+    onSseEvent: ({ id }) => {
+      if (id !== undefined) options.onEventID?.(id)
+    },
+  })
+  const events: Event[] = []
+  const reading = (async () => {
+    for await (const event of stream) events.push(event as Event)
+  })()
+  reading.catch(() => {})
+  const watched: Watched = {
+    events,
+    async next(type, passes = () => true) {
+      const find = () =>
+        events.find((event) => event.type === type && passes(event as never)) as
+          | Extract<Event, { type: typeof type }>
+          | undefined
+      await until(`there is an event ${type}`, () => find() !== undefined)
+      return find()!
+    },
+    [Symbol.dispose]: () => over.abort(),
+  }
+  await watched.next("server.connected")
+  return watched
+}
+
+/** What a call gave; fails with what the server said if it refused. */
+export async function data<T>(call: Promise<{ data?: T; error?: unknown }>): Promise<T> {
+  const { data: given, error } = await call
+  if (error !== undefined) throw new Error(`The call was refused: ${JSON.stringify(error)}`)
+  return given as T
+}
