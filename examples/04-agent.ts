@@ -1,4 +1,4 @@
-// Asks a model to work on files. Run it: npm start, or with a prompt of yours: npm start -- "What is in this directory?"
+// Asks a model to work on files. Run it: node examples/04-agent.ts, with a prompt of yours behind it if you like
 import { mkdir, mkdtemp, rm, writeFile } from "node:fs/promises"
 import { tmpdir } from "node:os"
 import { join } from "node:path"
@@ -37,7 +37,7 @@ async function showAround(): Promise<void> {
         await say(session, 'Write "Buy more oolong" to notes.txt, then read notes.txt')
         await say(session, "Todo: order tea, clean the pots")
         console.log(`\nThe transcript, as it is kept:\n\n${await session.transcript()}`)
-        console.log('\nNow you: npm start -- "list files"')
+        console.log('\nNow you: node examples/04-agent.ts "list files"')
       },
     )
   } finally {
@@ -47,12 +47,10 @@ async function showAround(): Promise<void> {
 
 /** Your directory, your config, and the session of this project, which goes on where you left it. */
 async function ask(text: string): Promise<void> {
-  // npm runs scripts in the package's directory and says where it was called.
-  const called = process.env.npm_lifecycle_event === "start" ? process.env.INIT_CWD : undefined
   const isTerminal = process.stdin.isTTY && process.stdout.isTTY
   // Without anybody to ask, whatever must be asked is refused.
   const onPermission = isTerminal ? { onPermission: askOnTerminal({ signal: over.signal }) } : {}
-  await converse({ directory: called ?? process.cwd(), ...onPermission }, (session) => say(session, text))
+  await converse(onPermission, (session) => say(session, text))
 }
 
 async function converse(

@@ -106,6 +106,26 @@ describe("the published package", () => {
     expect((await run(process.execPath, [program, "--help"])).stdout).toContain("Usage: stemma")
   })
 
+  test("has a program in a few files that finds all it needs", async () => {
+    const files = filesBelow(join(installed, "dist/cli"), ".js")
+    expect(files.length).toBeLessThan(80)
+    expect(existsSync(join(installed, "dist/cli/LICENSES.txt"))).toBe(true)
+    const home = join(scratch.path, "home")
+    await mkdir(home)
+    const options = {
+      cwd: home,
+      env: { PATH: process.env.PATH, HOME: home, OLLAMA_HOST: "127.0.0.1:1" },
+      timeout: 60_000,
+    }
+    const program = join(installed, "bin/stemma.js")
+    const said = await run(process.execPath, [program, "run", "todo: order oolong"], options)
+    expect(said.stdout).toContain("todo")
+    // A search is done by a worker, which is a file of the library.
+    const found = await run(process.execPath, [program, "session", "list", "--search", "oolong"], options)
+    expect(found.stdout).toMatch(/^ses_/)
+    expect(found.stderr).toBe("")
+  })
+
   test("ships no source and no test", () => {
     expect(manifest.files).not.toContain("src")
     expect(filesBelow(join(installed, "dist"), ".js").filter((path) => path.includes(".test."))).toEqual([])

@@ -5,6 +5,9 @@ import { type Plugin, rolldown } from "rolldown"
 /** What every start of the program loads, in hundreds of small files. Everything else is loaded when it is first needed. */
 const included = ["zod", "hono", "@hono/node-server", "ulid"]
 
+/** Looks for `worker.js` beside itself, which is among the files of the program. */
+const startsWorker = "stores/sqlite/worker-client.ts"
+
 interface Manifest {
   dependencies: Record<string, string>
 }
@@ -14,11 +17,23 @@ interface Manifest {
  * library stays as it is, one file for each source, for bundlers and readers.
  */
 export async function bundleProgram({ root, out }: { root: string; out: string }): Promise<void> {
+  const folder = join(out, "cli")
+  rmSync(folder, { recursive: true, force: true })
+  await bundle({ main: "cli/main.ts" }, { root, folder })
+  // On its own: it must not share files that begin something when they are loaded.
+  await bundle({ worker: "stores/sqlite/worker.ts" }, { root, folder })
+  writeFileSync(join(folder, "LICENSES.txt"), licenses(root))
+}
+
+async function bundle(
+  entries: Record<string, string>,
+  { root, folder }: { root: string; folder: string },
+): Promise<void> {
   const source = join(root, "src")
   const { dependencies } = JSON.parse(readFileSync(join(root, "package.json"), "utf8")) as Manifest
   const packages = Object.keys(dependencies).filter((name) => !included.includes(name))
-  const bundle = await rolldown({
-    input: { main: join(source, "cli/main.ts") },
+  await using made = await rolldown({
+    input: Object.fromEntries(Object.entries(entries).map(([name, path]) => [name, join(source, path)])),
     cwd: root,
     platform: "node",
     // The program is for one Node, which knows all that the sources use.
@@ -28,20 +43,16 @@ export async function bundleProgram({ root, out }: { root: string; out: string }
     plugins: [ownAddress(source)],
     logLevel: "warn",
   })
-  const folder = join(out, "cli")
-  rmSync(folder, { recursive: true, force: true })
-  await bundle.write({ dir: folder, format: "esm", chunkFileNames: "[name]-[hash].js" })
-  await bundle.close()
-  writeFileSync(join(folder, "LICENSES.txt"), licenses(root))
+  await made.write({ dir: folder, format: "esm", chunkFileNames: "[name]-[hash].js" })
 }
 
-/** Files that stand beside a module (a worker, a schema) are found from where the library has that module. */
+/** Files that a module looks for are found from where the library has that module. */
 function ownAddress(source: string): Plugin {
   return {
     name: "own-address",
     transform(code, id) {
       const path = relative(source, id).split(sep).join("/")
-      if (path.startsWith("../") || !code.includes("import.meta.url")) return null
+      if (path.startsWith("../") || path === startsWorker || !code.includes("import.meta.url")) return null
       const place = JSON.stringify(`../${path.replace(/\.ts$/, ".js")}`)
       return code.replaceAll("import.meta.url", `new URL(${place}, import.meta.url).href`)
     },

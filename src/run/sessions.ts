@@ -71,6 +71,9 @@ export class Sessions {
    * session. It must not throw. The function returned ends it.
    */
   onCreated(listener: (session: Session) => Promise<void>): () => void {
+    if (typeof listener !== "function") {
+      throw new StemmaError("invalid", "sessions.onCreated: expected a function that takes a session.")
+    }
     this.#onCreated.add(listener)
     return () => this.#onCreated.delete(listener)
   }

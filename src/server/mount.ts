@@ -141,7 +141,7 @@ async function send(
     case "text":
       return new Response(result as string, {
         status,
-        headers: { ...headers, "content-type": "text/plain; charset=utf-8" },
+        headers: { "content-type": "text/plain; charset=utf-8", ...headers },
       })
     case "json":
       return Response.json(result, { status, headers })

@@ -4,6 +4,23 @@ import { NodeSink, type Sink, WebSink } from "./streams/sink.ts"
 
 const space = Buffer.from(" ")
 
+/** What is refused is mostly refused at once; then the status of the answer can still say so. */
+const refusalMs = 1000
+
+/** Work whose refusal is known only by its beginning: throws if it is refused at once. */
+export async function begun<T>(answer: Promise<T>): Promise<Later<T>> {
+  let timer: NodeJS.Timeout | undefined
+  const patience = new Promise<void>((resolve) => {
+    timer = setTimeout(resolve, refusalMs)
+  })
+  try {
+    await Promise.race([answer, patience])
+  } finally {
+    clearTimeout(timer)
+  }
+  return { answer }
+}
+
 /**
  * Answers with JSON that is not there yet: headers now, white space now and then so that nobody on the way gives the
  * connection up, the answer when it comes. Whoever leaves stops nothing.

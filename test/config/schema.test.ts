@@ -26,6 +26,7 @@ test("an empty config has every default", () => {
     ...{
       skills: { paths: [] },
       share: "manual",
+      server: {},
       retention: {},
       keepFirstMessage: false,
       snapshot: true,

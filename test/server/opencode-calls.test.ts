@@ -204,6 +204,20 @@ test("an abort ends a run, and what is busy says so by its name", async () => {
   await until("it is idle", async () => Object.keys(await data(client.session.status())).length === 0)
 })
 
+test("a shell command that the rules forbid is refused before anything is written", async () => {
+  await using scene = await opencodeScene({
+    config: { permission: { bash: { "*": "allow", "rm *": "deny" } } },
+  })
+  const { client } = scene
+  const sessionID = await session(scene)
+  const refused = await client.session.shell({ sessionID, agent: "build", command: "rm -rf ." })
+  expect(refused.response.status).toBe(403)
+  expect(refused.error).toMatchObject({ name: "ForbiddenError", code: "denied" })
+  const unknown = await client.session.shell({ sessionID, agent: "nobody", command: "true" })
+  expect(unknown.response.status).toBe(400)
+  expect(await data(client.session.messages({ sessionID }))).toEqual([])
+})
+
 test("a prompt that takes longer than the heartbeat still gives its answer", async () => {
   await using scene = await opencodeScene({
     script: [{ text: "At last.", delayMs: 300 }],

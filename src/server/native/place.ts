@@ -1,6 +1,7 @@
 import type { placeRoutes, serverRoutes } from "../../protocol/routes/index.ts"
 import { version } from "../../protocol/version.ts"
 import { type Call, directoryOf, type ServerContext } from "../call.ts"
+import { metricsContentType } from "../metrics.ts"
 import type { Handlers } from "../mount.ts"
 
 /** What a directory offers. */
@@ -66,6 +67,9 @@ export function serverHandlers(context: ServerContext): Handlers<typeof serverRo
       await context.stemma.store.cursor()
       return { status: "ok", version }
     },
-    metrics: () => context.metrics(),
+    metrics(_, call) {
+      call.headers = { ...call.headers, "content-type": metricsContentType }
+      return context.metrics()
+    },
   }
 }

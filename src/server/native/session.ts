@@ -5,6 +5,7 @@ import type { PromptOptions, PromptPart } from "../../run/prompt.ts"
 import type { PromptRun } from "../../run/prompt-run.ts"
 import type { ServerContext } from "../call.ts"
 import type { Handlers } from "../mount.ts"
+import { begun } from "../slow-answer.ts"
 import { serveSession } from "./session-stream.ts"
 import { readSnapshot } from "./snapshot.ts"
 
@@ -101,7 +102,7 @@ function talking(server: ServerContext): Pick<SessionHandlers, Talking> {
     async shell({ params, body: { command, ...options } }) {
       server.checkOpen()
       const session = await sessions.get(params.id)
-      return { answer: session.shell(command, options) }
+      return begun(session.shell(command, options))
     },
     async append({ params, body }) {
       server.checkOpen()
@@ -114,7 +115,7 @@ function talking(server: ServerContext): Pick<SessionHandlers, Talking> {
     async compact({ params, body }) {
       server.checkOpen()
       const session = await sessions.get(params.id)
-      return { answer: session.compact(body?.instructions) }
+      return begun(session.compact(body?.instructions))
     },
     async reply({ params, body }) {
       await permissions.reply(params.id, params.permissionID, body)

@@ -7,7 +7,7 @@ const names: Record<ErrorCode, string> = {
   not_found: "NotFoundError",
   conflict: "ConflictError",
   internal: "UnknownError",
-  unsupported: "BadRequest",
+  unsupported: "UnknownError",
   unavailable: "ServiceUnavailableError",
 }
 

@@ -1,4 +1,6 @@
-import type { ServerContext } from "../call.ts"
+import type { Project } from "../../run/project.ts"
+import type { SearchContext } from "../../tools/found-files.ts"
+import type { Call, ServerContext } from "../call.ts"
 import type { Handlers } from "../mount.ts"
 import { findNames } from "./find-names.ts"
 import { findText } from "./find-text.ts"
@@ -7,33 +9,32 @@ import { readRules } from "./read-rules.ts"
 import { projectOf } from "./request-project.ts"
 import { listDirectory, readShown } from "./workspace-files.ts"
 
+const namesStandard = 100
+
 /** The files of a project, as far as its agents may see them. */
 export function fileHandlers(server: ServerContext): Handlers<typeof fileRoutes> {
-  const searching = async (
-    ...[call, query]: [Parameters<typeof projectOf>[1], Parameters<typeof projectOf>[2]]
-  ) => {
-    const project = await projectOf(server, call, query)
-    const { environment, redact } = await project.setup()
-    const { workspace } = project
-    const { signal } = call.request
-    return { context: { workspace, environment, signal, decide: await readRules(project) }, redact }
-  }
   return {
     async text({ query }, call) {
-      const { context, redact } = await searching(call, query)
-      return findText(query.pattern, { context, redact })
+      const project = await projectOf(server, call, query)
+      const { redact } = await project.setup()
+      return findText(query.pattern, { context: await searchContext(project, call), redact })
     },
-    async files({ query: { query: wanted, dirs = true, type, limit = 100, ...rest } }, call) {
-      const { context } = await searching(call, rest)
+    async files({ query }, call) {
+      const { dirs = true, type, limit = namesStandard } = query
+      const context = await searchContext(await projectOf(server, call, query), call)
       const kinds = type ? [type] : dirs ? (["file", "directory"] as const) : (["file"] as const)
-      return findNames(wanted, { context, kinds, limit })
+      return findNames(query.query, { context, kinds, limit })
     },
     async list({ query }, call) {
-      const { context } = await searching(call, query)
-      return listDirectory(await projectOf(server, call, query), { path: query.path, context })
+      const project = await projectOf(server, call, query)
+      return listDirectory(project, { path: query.path, context: await searchContext(project, call) })
     },
-    async read({ query }, call) {
-      return readShown(await projectOf(server, call, query), query.path)
-    },
+    read: async ({ query }, call) => readShown(await projectOf(server, call, query), query.path),
   }
+}
+
+async function searchContext(project: Project, call: Call): Promise<SearchContext> {
+  const { environment } = await project.setup()
+  const { workspace } = project
+  return { workspace, environment, signal: call.request.signal, decide: await readRules(project) }
 }

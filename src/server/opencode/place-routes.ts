@@ -106,7 +106,12 @@ export const fileRoutes = {
     method: "GET",
     path: "/find",
     summary: "Lines that match a regular expression, at most 100, in files that may be read without asking.",
-    query: place.extend({ pattern: z.string().min(1).max(2000) }),
+    query: place.extend({
+      pattern: z
+        .string()
+        .max(2000)
+        .regex(/^[^\0]+$/, "expected a pattern without NUL"),
+    }),
     answer: z.array(WireMatch),
     errors: ["unavailable"],
   }),

@@ -19,8 +19,9 @@ export async function readRules(project: Project): Promise<(wanted: Wanted) => "
 /** Where a path leads, if that may be shown: inside the workspace, and nothing that an agent would have to ask for. */
 export async function shownPlace(project: Project, path: string): Promise<Place> {
   const decide = await readRules(project)
-  const place = await project.workspace.resolve(path).catch((error: unknown) => {
-    throw new StemmaError("invalid", (error as Error).message)
+  const place = await project.workspace.resolve(path).catch(() => {
+    // Why is not said: it would tell what there is outside.
+    throw new StemmaError("invalid", "That path leads nowhere. Name one inside the project.")
   })
   if (place.external || place.forbidden || (place.name !== "." && !mayRead(place.name, { decide }))) {
     throw new StemmaError("denied", "That path is outside the project, or its rules do not let it be read.")

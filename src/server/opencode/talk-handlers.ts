@@ -1,10 +1,10 @@
-import { setTimeout as wait } from "node:timers/promises"
-import { createID, type HistoryItem, type PartBody } from "../../protocol/index.ts"
+import { createID, type HistoryItem, type PartBody, StemmaError } from "../../protocol/index.ts"
 import { storedFile } from "../../run/prompt-files.ts"
 import type { PromptRun } from "../../run/prompt-run.ts"
 import { offeredAgent } from "../../run/step-plan.ts"
 import type { ServerContext } from "../call.ts"
-import type { Handlers, Later } from "../mount.ts"
+import type { Handlers } from "../mount.ts"
+import { begun } from "../slow-answer.ts"
 import { orBusy } from "./errors.ts"
 import { wireItems } from "./history.ts"
 import { modelText, type PromptBody, promptOptions } from "./prompt-bodies.ts"
@@ -13,9 +13,6 @@ import type { sessionRoutes } from "./session-routes.ts"
 import type { WireItem, WireReply } from "./wire-message.ts"
 
 export type Talking = "prompt" | "promptAsync" | "command" | "shell" | "abort" | "summarize"
-
-/** What is refused is mostly refused at once; then the status of the answer can still say so. */
-const refusalMs = 100
 
 export function talkHandlers(server: ServerContext): Pick<Handlers<typeof sessionRoutes>, Talking> {
   const { sessions } = server.stemma
@@ -43,7 +40,7 @@ export function talkHandlers(server: ServerContext): Pick<Handlers<typeof sessio
       server.checkOpen()
       const session = await sessions.get(sessionID)
       const done = session.shell(command, { ...options, ...(model && { model: modelText(model) }) })
-      return later(orBusy(sessionID, done).then((item) => wireItem(server, item)))
+      return begun(orBusy(sessionID, done).then((item) => wireItem(server, item)))
     },
     async abort({ params }) {
       await (await sessions.get(params.sessionID)).abort()
@@ -51,7 +48,7 @@ export function talkHandlers(server: ServerContext): Pick<Handlers<typeof sessio
     },
     async summarize({ params: { sessionID } }) {
       server.checkOpen()
-      return later((await sessions.get(sessionID)).compact().then(() => true))
+      return begun((await sessions.get(sessionID)).compact().then(() => true))
     },
   }
 }
@@ -77,6 +74,9 @@ function reply(server: ServerContext, run: PromptRun): Promise<WireReply> {
 /** Adds a message that nobody answers. */
 async function add(server: ServerContext, sessionID: string, body: PromptBody): Promise<WireItem> {
   const { stemma } = server
+  if (body.parts.some(({ type }) => type === "subtask")) {
+    throw new StemmaError("invalid", "Nobody does a subtask without a reply. Leave out noReply.")
+  }
   const session = await stemma.sessions.get(sessionID)
   const project = await stemma.project((await session.info()).directory)
   if (body.agent !== undefined) offeredAgent(await project.setup(), body.agent)
@@ -96,9 +96,4 @@ async function add(server: ServerContext, sessionID: string, body: PromptBody): 
 
 async function wireItem(server: ServerContext, item: HistoryItem): Promise<WireItem> {
   return (await wireItems(server, item.message.sessionID, [item]))[0]!
-}
-
-async function later<T>(answer: Promise<T>): Promise<Later<T>> {
-  await Promise.race([answer, wait(refusalMs)])
-  return { answer }
 }

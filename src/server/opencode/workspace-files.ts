@@ -1,4 +1,4 @@
-import { opendir } from "node:fs/promises"
+import { type FileHandle, opendir } from "node:fs/promises"
 import { StemmaError } from "../../protocol/index.ts"
 import type { Project } from "../../run/project.ts"
 import {
@@ -32,9 +32,7 @@ export async function readShown(project: Project, path: string): Promise<WireFil
   if (opened.stats.size > fileBytesMax) {
     throw new StemmaError("invalid", `${place.name} is larger than 5 MiB, which is too much to be sent.`)
   }
-  const room = Buffer.alloc(fileBytesMax)
-  const { bytesRead } = await handle.read(room, 0, room.length, 0)
-  const bytes = room.subarray(0, bytesRead)
+  const bytes = await readUpTo(handle, opened.stats.size)
   const type = mediaType(bytes)
   if (type === undefined && looksLikeText(bytes.subarray(0, headBytes))) {
     return { type: "text", content: redact(bytes.toString()) }
@@ -45,6 +43,18 @@ export async function readShown(project: Project, path: string): Promise<WireFil
     encoding: "base64",
     mimeType: type ?? "application/octet-stream",
   }
+}
+
+/** One read may give less than there is. */
+async function readUpTo(handle: FileHandle, size: number): Promise<Buffer> {
+  const room = Buffer.alloc(size)
+  let length = 0
+  while (length < size) {
+    const { bytesRead } = await handle.read(room, length, size - length, length)
+    if (bytesRead === 0) break
+    length += bytesRead
+  }
+  return room.subarray(0, length)
 }
 
 /** What is in a directory and may be shown; directories first. */
@@ -75,7 +85,13 @@ interface Entry {
 /** A link is left out: where it leads is asked for by its own name. */
 async function entriesOf(place: Place, context: SearchContext): Promise<Entry[]> {
   const entries: Entry[] = []
-  for await (const found of await opendir(place.path)) {
+  const directory = await opendir(place.path).catch((error: unknown) => {
+    throw new StemmaError(
+      "denied",
+      `${place.name} cannot be opened: ${(error as NodeJS.ErrnoException).code}.`,
+    )
+  })
+  for await (const found of directory) {
     if (entries.length === entriesMax) break
     if (found.name === ".git" || !(found.isDirectory() || found.isFile())) continue
     const absolute = `${place.path === "/" ? "" : place.path}/${found.name}`

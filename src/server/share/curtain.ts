@@ -26,10 +26,16 @@ export class Curtain {
     return shownHeader(session, { include, redact: this.#redact })
   }
 
-  /** A sealed message; undefined if nothing of it is to be seen. */
-  async message(item: HistoryItem, include: Include): Promise<SharedMessage | undefined> {
-    const { message, position, version, parts } = item
-    const key = JSON.stringify([message.sessionID, message.id, position, version, parts.length, include])
+  /**
+   * A sealed message of the history as it was in that epoch: only then is it the same as the one that was kept. Undefined if
+   * nothing of it is to be seen.
+   */
+  async message(
+    item: HistoryItem,
+    { include, epoch }: { include: Include; epoch: number },
+  ): Promise<SharedMessage | undefined> {
+    const { message, position, parts } = item
+    const key = JSON.stringify([message.sessionID, epoch, message.id, position, parts.length, include])
     const kept = this.#kept.get(key)
     if (kept) return kept.message
     const shown = await shownMessage(item, {

@@ -140,7 +140,10 @@ async function stretchOf(
   let end = from
   for (const item of items) {
     if (!item.sealed) break
-    const shown = await curtain.message(cutAt(item, session.revert), include)
+    const shown = await curtain.message(cutAt(item, session.revert), {
+      include,
+      epoch: session.history.epoch,
+    })
     if (shown) messages.push(shown)
     end = item.position + 1
   }

@@ -9,23 +9,34 @@ export interface Numbered {
 /** A frame as text; undefined leaves it out, several are sent one after the other. */
 export type FrameText<F> = (frame: F) => string | readonly string[] | undefined
 
-/** Turns frames into bytes. Readers of one session are mostly given the same frames, which are then written once. */
+/** Readers that are behind are given longer batches, mostly as long as those of others who are. */
+const recentMax = 8
+
+/**
+ * Turns frames into bytes. Readers of one session are mostly given the same frames in the same turn of the event loop, which
+ * are then written once.
+ */
 export class Format<F extends Numbered = Frame> {
   readonly #text: FrameText<F>
-  #frames: readonly F[] = []
-  #bytes: Uint8Array = new Uint8Array()
+  #recent: { frames: readonly F[]; bytes: Uint8Array }[] = []
 
   constructor(text: FrameText<F>) {
     this.#text = text
   }
 
   bytes(frames: readonly F[]): Uint8Array {
-    if (isSame(frames, this.#frames)) return this.#bytes
+    const same = this.#recent.find((one) => isSame(one.frames, frames))
+    if (same) return same.bytes
     let text = ""
     for (const frame of joinDeltas(frames)) text += this.#message(frame)
-    this.#bytes = Buffer.from(text)
-    this.#frames = frames
-    return this.#bytes
+    const bytes = Buffer.from(text)
+    if (this.#recent.length === 0) setImmediate(() => this.#forget())
+    if (this.#recent.length < recentMax) this.#recent.push({ frames, bytes })
+    return bytes
+  }
+
+  #forget(): void {
+    this.#recent = []
   }
 
   #message(frame: F): string {
@@ -42,7 +53,7 @@ export class Format<F extends Numbered = Frame> {
 }
 
 function isSame(a: readonly unknown[], b: readonly unknown[]): boolean {
-  if (a.length !== b.length) return false
+  if (a.length !== b.length || a[0] !== b[0]) return false
   for (let at = 0; at < a.length; at++) if (a[at] !== b[at]) return false
   return true
 }

@@ -12,6 +12,8 @@ const headers = {
   "x-accel-buffering": "no",
 }
 
+/** With fewer readers a rest would save little and be felt. */
+const crowd = 8
 const heartbeat = Buffer.from(":\n\n")
 /** Also how long a browser waits before it comes back. */
 const greeting = Buffer.from("retry: 1000\n\n")
@@ -118,7 +120,7 @@ export class Streams {
         const isTaken = sink.write(options.format.bytes(frames))
         const endMs = performance.now()
         open.wroteMs = endMs
-        this.#pacer.spend(endMs - startMs)
+        if (this.#open.size >= crowd) this.#pacer.spend(endMs - startMs)
         mayEnd = options.isLast !== undefined && frames.some(options.isLast)
         if (mayEnd) return
         if (!isTaken && !(await this.#isDrained(sink))) return

@@ -100,7 +100,7 @@ export async function watch(
   const over = new AbortController()
   const { stream } = await client.event.subscribe(parameters, {
     signal: over.signal,
-    sseDefaultRetryDelay: 10,
+    sseMaxRetryDelay: 20,
     onSseEvent: ({ id }) => {
       if (id !== undefined) options.onEventID?.(id)
     },

@@ -1,0 +1,109 @@
+import fc from "fast-check"
+import { describe, expect, it } from "vitest"
+import { testSeed } from "../../test/support/seed.ts"
+import { EventParser, type ServerEvent } from "./parse-events.ts"
+
+const bytesOf = (text: string) => new TextEncoder().encode(text)
+
+function parse(text: string): ServerEvent[] {
+  return new EventParser().push(bytesOf(text))
+}
+
+describe("an event stream", () => {
+  it("is messages with a blank line after each", () => {
+    expect(parse("data: one\n\ndata:two\n\ndata: not yet\n")).toEqual([
+      { type: "message", data: "one", lastEventId: undefined },
+      { type: "message", data: "two", lastEventId: undefined },
+    ])
+  })
+
+  it("has data of several lines, names and ids; an id holds until the next", () => {
+    expect(parse("event: news\nid: 7\ndata: a\ndata:  b\ndata\n\ndata: c\n\nid\ndata: d\n\n")).toEqual([
+      { type: "news", data: "a\n b\n", lastEventId: "7" },
+      { type: "message", data: "c", lastEventId: "7" },
+      { type: "message", data: "d", lastEventId: "" },
+    ])
+  })
+
+  it("has comments, unknown fields and messages without data, which say nothing", () => {
+    expect(parse(":\n\n: hello\nid: 1\n\ncolour: red\nevent: x\n\ndata: y\n\n")).toEqual([
+      { type: "message", data: "y", lastEventId: "1" },
+    ])
+  })
+
+  it("may begin with a mark of its byte order", () => {
+    expect(parse("\uFEFFdata: x\n\n")).toMatchObject([{ data: "x" }])
+  })
+
+  it("says when to come back, in digits only", () => {
+    const parser = new EventParser()
+    parser.push(bytesOf("retry: 1500\n\nretry: soon\n\n"))
+    expect(parser.retryMs).toBe(1500)
+  })
+
+  it("takes no id with a NUL", () => {
+    expect(parse("id: 1\n\nid: 2\0\ndata: x\n\n")).toMatchObject([{ lastEventId: "1" }])
+  })
+
+  it("does not end without its blank line", () => {
+    const parser = new EventParser()
+    expect(parser.push(bytesOf("data: cut o"))).toEqual([])
+  })
+
+  it("is refused when a message does not end", () => {
+    const parser = new EventParser({ unitsMax: 1000 })
+    for (let size = 0; size < 900; size += 100) parser.push(bytesOf("x".repeat(100)))
+    expect(() => parser.push(bytesOf("x".repeat(200)))).toThrow("too long")
+    const lines = new EventParser({ unitsMax: 1000 })
+    expect(() => lines.push(bytesOf("data: 0123456789\n".repeat(100)))).toThrow("too long")
+  })
+
+  it("may be as long as it likes, and say nothing for as long as it likes", () => {
+    const parser = new EventParser({ unitsMax: 100 })
+    for (let count = 0; count < 100; count++) {
+      expect(parser.push(bytesOf(": still here\ndata: ten units.\n\n"))).toHaveLength(1)
+      expect(parser.push(bytesOf(`: ${"z".repeat(80)}\n`))).toEqual([])
+    }
+  })
+})
+
+const seeds = testSeed("parse events")
+const word = fc.oneof(fc.string({ unit: "grapheme", maxLength: 8 }), fc.constant("配置🙂"), fc.constant(""))
+const line = word.map((text) => text.replace(/[\r\n\0]/g, ""))
+const message = fc.record({
+  id: fc.option(line),
+  type: fc.option(line),
+  data: fc.array(line, { minLength: 1, maxLength: 4 }),
+  comment: fc.option(line),
+})
+
+it("means the same however its bytes are cut and its lines end", () => {
+  const stream = fc.array(fc.tuple(message, fc.constantFrom("\n", "\r\n", "\r")), { maxLength: 8 })
+  const cuts = fc.array(fc.nat(60), { minLength: 1, maxLength: 20 })
+  fc.assert(
+    fc.property(stream, cuts, (messages, sizes) => {
+      let text = ""
+      let lastEventId: string | undefined
+      const expected: ServerEvent[] = []
+      for (const [{ id, type, data, comment }, end] of messages) {
+        if (comment !== null) text += `: ${comment}${end}`
+        if (id !== null) text += `id: ${id}${end}`
+        if (type !== null) text += `event: ${type}${end}`
+        for (const one of data) text += `data: ${one}${end}`
+        text += end
+        lastEventId = id ?? lastEventId
+        expected.push({ type: type || "message", data: data.join("\n"), lastEventId })
+      }
+      const bytes = bytesOf(text)
+      const parser = new EventParser()
+      const found: ServerEvent[] = []
+      for (let at = 0, cut = 0; at < bytes.length; cut++) {
+        const size = sizes[cut % sizes.length]! || 1
+        found.push(...parser.push(bytes.subarray(at, at + size)))
+        at += size
+      }
+      expect(found).toEqual(expected)
+    }),
+    { ...seeds, numRuns: 2000 },
+  )
+})

@@ -1,0 +1,103 @@
+import { existsSync } from "node:fs"
+import { mkdir, readFile } from "node:fs/promises"
+import { join } from "node:path"
+import { PassThrough } from "node:stream"
+import { afterEach, beforeEach, describe, expect, test } from "vitest"
+import type { Program } from "../../src/cli/program.ts"
+import { run } from "../../src/cli/run.ts"
+import { openStemma } from "../../src/index.ts"
+import { openSqliteStore } from "../../src/stores/sqlite/index.ts"
+import { until } from "../support/run-scene.ts"
+import { type TemporaryDirectory, temporaryDirectory } from "../support/temporary-directory.ts"
+
+let directory: TemporaryDirectory
+
+beforeEach(async () => {
+  directory = await temporaryDirectory()
+  await mkdir(join(directory.path, "project"))
+})
+afterEach(() => directory[Symbol.asyncDispose]())
+
+/** A person at a terminal. */
+function person() {
+  const input = Object.assign(new PassThrough(), { isTTY: true })
+  const output = new PassThrough()
+  const error = Object.assign(new PassThrough(), { isTTY: true })
+  let said = ""
+  for (const stream of [output, error])
+    stream.setEncoding("utf8").on("data", (text: string) => (said += text))
+  const program: Program = {
+    terminal: {
+      input,
+      output,
+      error,
+      env: { PATH: process.env.PATH, HOME: directory.path, OLLAMA_HOST: "127.0.0.1:1" },
+    },
+    directory: join(directory.path, "project"),
+    openStemma,
+    openStore: openSqliteStore,
+  }
+  return {
+    program,
+    said: () => said,
+    async asked(times = 1) {
+      await until(`it asks ${times} times`, () => said.split("Allow it?").length > times)
+    },
+    type: (text: string) => void input.write(text),
+    leave: () => void input.end(),
+  }
+}
+
+const written = () => existsSync(join(directory.path, "project", "b.txt"))
+
+describe("stemma run on a terminal", () => {
+  test("asks, and does it after a yes", async () => {
+    const { program, asked, type, said } = person()
+    const code = run(["write hello to b.txt"], program)
+    await asked()
+    expect(said()).toMatch(/\? edit: b\.txt\n[\s\S]*\+hello/)
+    expect(written()).toBe(false)
+    type("y\n")
+    expect(await code).toBe(0)
+    expect(await readFile(join(directory.path, "project", "b.txt"), "utf8")).toBe("hello\n")
+  })
+
+  test.each(["n\n", "\n", "what?\n"])("%j is no yes, and ends it", async (answer) => {
+    const { program, asked, type, said } = person()
+    const code = run(["write hello to b.txt"], program)
+    await asked()
+    type(answer)
+    expect(await code).toBe(1)
+    expect(said()).toContain("You said no")
+    expect(written()).toBe(false)
+  })
+
+  test("always holds for the next time too", async () => {
+    const first = person()
+    const code = run(["run wc b.txt"], first.program)
+    await first.asked()
+    first.type("a\n")
+    expect(await code).toBe(0)
+    const second = person()
+    expect(await run(["run wc -l b.txt"], second.program)).toBe(0)
+    expect(second.said()).not.toContain("Allow it?")
+  })
+
+  test("whoever closes the terminal has not said yes", async () => {
+    const { program, asked, leave } = person()
+    const code = run(["write hello to b.txt"], program)
+    await asked()
+    leave()
+    expect(await code).toBe(1)
+    expect(written()).toBe(false)
+  })
+
+  test("Ctrl-C while it asks stops the run", async () => {
+    const { program, asked } = person()
+    const code = run(["write hello to b.txt"], program)
+    await asked()
+    process.emit("SIGINT")
+    expect(await code).toBe(130)
+    expect(written()).toBe(false)
+  })
+})

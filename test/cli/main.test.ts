@@ -1,0 +1,39 @@
+import { describe, expect, test } from "vitest"
+import { home } from "./program-process.ts"
+
+const commands = ["serve", "run", "session", "session list", "session show", "trust", "untrust"]
+
+describe("stemma", () => {
+  test.each(commands)("%s --help says what it takes and does nothing", async (name) => {
+    await using at = await home()
+    const { code, stdout, stderr } = await at.run([...name.split(" "), "--help"])
+    expect({ code, stderr }).toEqual({ code: 0, stderr: "" })
+    expect(stdout).toContain(`Usage: stemma ${name}`)
+  })
+
+  test.each(commands.filter((name) => name !== "session"))(
+    "%s refuses an option that it does not know",
+    async (name) => {
+      await using at = await home()
+      const { code, stdout, stderr } = await at.run([...name.split(" "), "--milk"])
+      expect({ code, stdout }).toEqual({ code: 1, stdout: "" })
+      expect(stderr).toContain(`stemma ${name} does not know --milk. It takes`)
+    },
+  )
+
+  test("says in a sentence what it does not know", async () => {
+    await using at = await home()
+    expect(await at.run(["brew"])).toMatchObject({
+      code: 1,
+      stderr: 'stemma does not know "brew". See stemma --help.\n',
+    })
+    expect(await at.run(["session", "brew"])).toMatchObject({
+      code: 1,
+      stderr: expect.stringContaining("list and show"),
+    })
+    expect(await at.run(["serve", "--port", "70000"])).toMatchObject({
+      code: 1,
+      stderr: '--port takes a whole number from 0 to 65535, not "70000".\n',
+    })
+  })
+})

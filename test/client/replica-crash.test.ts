@@ -1,0 +1,16 @@
+import { expect, it } from "vitest"
+import { replicaCrashLane } from "../support/client/crash-lane.ts"
+import { testSeed } from "../support/seed.ts"
+import { temporaryDirectory } from "../support/temporary-directory.ts"
+
+const { seed } = testSeed("client replica crash")
+
+it("a client that is cut off at any moment, by a server that is killed, ends with the replica of an uninterrupted one and of the store", {
+  timeout: 180_000,
+}, async () => {
+  await using directory = await temporaryDirectory()
+  const report = await replicaCrashLane({ directory: directory.path, kills: 10, sessions: 2, seed })
+  process.stdout.write(`client replica crash: ${JSON.stringify(report)}\n`)
+  expect(report.kills).toBe(10)
+  expect(report.cuts).toBeGreaterThan(20)
+})

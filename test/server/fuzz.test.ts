@@ -1,0 +1,76 @@
+import { readFileSync } from "node:fs"
+import fc from "fast-check"
+import { afterAll, beforeAll, describe, expect, test } from "vitest"
+import type { OpenApiDocument } from "../../src/server/openapi/openapi.ts"
+import { testSeed } from "../support/seed.ts"
+import {
+  AnswerCheck,
+  type FuzzAnswer,
+  inTime,
+  sendInProcess,
+  sendOverNetwork,
+} from "../support/server/fuzz-answers.ts"
+import { type FuzzRequest, requestsOf } from "../support/server/fuzz-requests.ts"
+import { type FuzzWorld, fuzzWorld } from "../support/server/fuzz-world.ts"
+
+const document = JSON.parse(readFileSync("schema/openapi.json", "utf8")) as OpenApiDocument
+const requests = requestsOf(document)
+const seed = testSeed("fuzz")
+
+describe("requests made from the document", () => {
+  let world: FuzzWorld
+  const check = new AnswerCheck(document)
+
+  beforeAll(async () => {
+    world = await fuzzWorld()
+  })
+  afterAll(() => world[Symbol.asyncDispose]())
+
+  /** Fails if there is no answer, one that should not be, or if a refused request has changed something. */
+  async function play(
+    given: FuzzRequest,
+    send: (world: FuzzWorld, request: FuzzRequest) => Promise<FuzzAnswer>,
+  ): Promise<void> {
+    const request = world.resolve(given)
+    const before = await world.fingerprint()
+    const answer = await inTime(send(world, request))
+    const shown = () =>
+      `${JSON.stringify(request).slice(0, 3000)}\n${answer.status} ${answer.body.slice(0, 1000)}`
+    const problem = check.problemOf(request, answer)
+    if (problem) throw new Error(`${problem}\n${shown()}`)
+    const isRefused = answer.status >= 400 && answer.status < 500
+    if (isRefused && (await world.fingerprint()) !== before) {
+      throw new Error(`It was refused, and something changed.\n${shown()}`)
+    }
+    if (!isRefused && request.method !== "GET") await world.settle()
+  }
+
+  test("5,200 of them, right and wrong, are answered as it says; none that is refused changes anything", async () => {
+    await fc.assert(
+      fc.asyncProperty(requests, (request) => play(request, sendInProcess)),
+      { ...seed, numRuns: 5200, endOnFailure: false },
+    )
+    const total = check.statuses.values().reduce((sum, count) => sum + count, 0)
+    const good = check.statuses.get(200)! / total
+    expect(good).toBeGreaterThan(0.1)
+    expect(good).toBeLessThan(0.9)
+  })
+
+  test("600 of them over the network are answered alike", async () => {
+    await fc.assert(
+      fc.asyncProperty(requests, (request) => play(request, sendOverNetwork)),
+      { ...seed, seed: seed.seed + 1, numRuns: 600 },
+    )
+  })
+
+  test("nearly all operations were seen to work among them", () => {
+    const never = check.names.filter((name) => !check.done.has(name))
+    expect(never.length, never.join(", ")).toBeLessThan(check.names.length / 5)
+  })
+
+  test("the store is whole afterwards", async () => {
+    expect(await world.stemma.store.check()).toEqual({ problems: [] })
+    expect(Object.keys(Object.prototype)).toEqual([])
+    expect(({} as Record<string, unknown>).polluted).toBeUndefined()
+  })
+})

@@ -1,0 +1,158 @@
+import { readdirSync } from "node:fs"
+import { join } from "node:path"
+import type { ScriptedAnswer } from "../../../src/index.ts"
+import { until } from "../run-scene.ts"
+import type { FuzzRequest } from "./fuzz-requests.ts"
+import { type MarkerKind, markers } from "./fuzz-values.ts"
+import { type HttpScene, httpScene, token } from "./http-scene.ts"
+
+/** What must be in no answer. */
+export const secrets = {
+  token,
+  environment: "sk-planted-in-the-environment-4711",
+  password: "planted-password-of-a-database",
+  config: "sk-planted-in-the-config-4711",
+}
+
+/** A server with some sessions, an open question, blobs and a share, and what is there by kinds. */
+export interface FuzzWorld extends HttpScene {
+  /** Replaces markers by what is there now. */
+  resolve(request: FuzzRequest): FuzzRequest
+  /** Waits until nothing runs but what waits for a person, and looks at what is there. */
+  settle(): Promise<void>
+  /** Resolves with false when nothing has run for a moment but what waits for a person. */
+  isIdle(): Promise<false>
+  /** What a refused request must not change. */
+  fingerprint(): Promise<string>
+}
+
+export async function fuzzWorld(): Promise<FuzzWorld> {
+  const scene = await httpScene({
+    script: answer,
+    files: { "a.txt": "one\n", "below/b.txt": "two\n" },
+    env: {
+      PATH: process.env.PATH,
+      OLLAMA_HOST: "127.0.0.1:1",
+      OPENAI_API_KEY: secrets.environment,
+      DATABASE_PASSWORD: secrets.password,
+    },
+    fetch: () => Promise.reject(new Error("no request leaves a test")),
+    config: {
+      permission: { edit: "ask", bash: "allow" },
+      provider: {
+        planted: {
+          npm: "@ai-sdk/openai-compatible",
+          options: { apiKey: secrets.config, baseURL: "http://127.0.0.1:1/v1" },
+          models: { m: {} },
+        },
+      },
+      command: { hello: { template: "Say hello to $ARGUMENTS" } },
+    },
+    server: { interactive: true, onWarning: (error) => failures.push(error) },
+  })
+  const failures: unknown[] = []
+  const known: Record<MarkerKind, string[]> = {
+    session: [],
+    message: [],
+    part: [],
+    permission: [],
+    blob: [await scene.stemma.store.blobs.put(Buffer.from("planted"))],
+    cursor: [],
+    secret: [],
+    directory: [
+      scene.directory,
+      join(scene.directory, "below"),
+      join(scene.directory, "nowhere"),
+      join(scene.directory, "a.txt"),
+      "relative",
+      "/",
+    ],
+  }
+  const world: FuzzWorld = {
+    ...scene,
+    resolve: (request) => resolveMarkers(request, known),
+    async settle() {
+      await quiet(scene)
+      await lookAround(scene, known)
+      if (failures.length > 0) throw new Error("The server warned.", { cause: failures.splice(0) })
+    },
+    async isIdle() {
+      for (let times = 0; times < 3; times = (await isQuiet(scene)) ? times + 1 : 0) {
+        await new Promise((resolve) => setTimeout(resolve, 10))
+      }
+      return false
+    },
+    async fingerprint() {
+      const files = [scene.directory, join(scene.data, "stemma.db-blobs")].map((path) =>
+        readdirSync(path, { recursive: true }).sort().join("|"),
+      )
+      return [await scene.stemma.store.cursor(), ...files].join("\n")
+    },
+  }
+  await world.settle()
+  return world
+}
+
+/** Quick, whatever is asked; asked to write, it asks a person first. */
+function answer(request: { messages: readonly unknown[] }): ScriptedAnswer {
+  const last = JSON.stringify(request.messages.at(-1))
+  if (last.includes("Please write"))
+    return { calls: [{ tool: "write", input: { filePath: "w.txt", content: "w" } }] }
+  return { text: "Yes." }
+}
+
+async function isQuiet({ stemma }: HttpScene): Promise<boolean> {
+  const busy = stemma.statuses()
+  if (busy.size === 0) return true
+  const waiting = (await stemma.permissions.open()).flatMap(({ path = [], sessionID }) => [
+    ...path,
+    sessionID,
+  ])
+  return [...busy.keys()].every((id) => waiting.includes(id))
+}
+
+const quiet = (scene: HttpScene) => until("nothing runs", () => isQuiet(scene))
+
+const sessionsMin = 4
+
+async function lookAround(scene: HttpScene, known: Record<MarkerKind, string[]>): Promise<void> {
+  const { sessions, permissions, store } = scene.stemma
+  while ((await sessions.list({ limit: sessionsMin })).items.length < sessionsMin) {
+    const session = await sessions.create({ title: "A session" })
+    await session.prompt("Hello")
+  }
+  if ((await permissions.open()).length === 0) {
+    const session = await sessions.create({ title: "A question" })
+    session.prompt("Please write").admitted.catch(() => {})
+    await until("it asks", async () => (await session.questions()).length > 0)
+    await quiet(scene)
+  }
+  const { items } = await sessions.list({ limit: 8, order: "created" })
+  known.session = items.map(({ id }) => id)
+  known.secret = items.flatMap(({ share }) => share?.secret ?? [])
+  const pages = await Promise.all(known.session.slice(0, 4).map((id) => store.history(id, { limit: 2 })))
+  const history = pages.flatMap((page) => page.items)
+  known.message = history.map(({ message }) => message.id)
+  known.part = history.flatMap(({ parts }) => parts.slice(0, 2).map(({ id }) => id))
+  known.permission = (await permissions.open()).map(({ id }) => id)
+  known.cursor = [await store.cursor()]
+}
+
+function resolveMarkers(request: FuzzRequest, known: Record<MarkerKind, string[]>): FuzzRequest {
+  const fill = (text: string, write: (value: string) => string) =>
+    text.replace(markers, (_, kind: MarkerKind, at: string) => {
+      const list = known[kind]
+      return write(list[Number(at) % Math.max(1, list.length)] ?? `no-${kind}`)
+    })
+  return {
+    ...request,
+    path: fill(request.path, encodeURIComponent),
+    query: fill(request.query, encodeURIComponent),
+    headers: Object.fromEntries(
+      Object.entries(request.headers).map(([name, text]) => [name, fill(text, String)]),
+    ),
+    ...(request.body !== undefined && {
+      body: fill(request.body, (one) => JSON.stringify(one).slice(1, -1)),
+    }),
+  }
+}
