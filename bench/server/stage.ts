@@ -116,6 +116,6 @@ export async function readSession(
   if (!reply.text) throw new Error(`A turn failed: ${JSON.stringify(reply.message?.error ?? reply)}`)
   const results = await finished
   if (options.isStalledToo) await stage.readers[0]!.ask("endStalled")
-  await stemma.ask("calm", sessionID)
+  await stemma.ask("settle", sessionID)
   return { results, runMs }
 }

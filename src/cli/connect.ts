@@ -10,6 +10,8 @@ export interface Connected extends AsyncDisposable {
   client: Client
   /** True if the server's files are those of this machine. */
   isHere: boolean
+  /** What still runs when this is closed is cut off instead of waited for. */
+  hurry(): void
 }
 
 /** The server of an address, or one for this process alone that nobody else can reach. */
@@ -33,12 +35,18 @@ async function open(
     openStemma({ directory, env: terminal.env, onWarning }),
   ])
   const server = createServer(stemma, { interactive: isInteractive, onWarning })
+  let isHurried = false
   return {
     client: createClient({ fetch: server.app.fetch }),
     isHere: true,
+    hurry() {
+      isHurried = true
+    },
     async [Symbol.asyncDispose]() {
       await server.close()
-      await stemma.close()
+      const closing = stemma.close()
+      // The second call is the one that does not wait.
+      await (isHurried ? stemma.close() : closing)
     },
   }
 }
@@ -55,6 +63,7 @@ async function reach({ terminal: { env } }: Program, address: string): Promise<C
   return {
     client: createClient({ baseUrl: address, ...(found !== undefined && { token: found }) }),
     isHere,
+    hurry() {},
     async [Symbol.asyncDispose]() {},
   }
 }

@@ -74,6 +74,7 @@ export class Conversation {
         return await this.#session.ask({ ...input, messageID }, { signal: this.#over.signal })
       } catch (error) {
         if (!StemmaError.is(error, "unavailable")) throw error
+        if (lostAt === undefined) this.#printer.note(`${error.message} Waiting for it.`)
         lostAt ??= performance.now()
         if (performance.now() - lostAt > returnMs) throw error
         await new Promise((resolve) => setTimeout(resolve, retryMs))

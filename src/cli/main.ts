@@ -1,6 +1,6 @@
 import { StemmaError, version } from "../protocol/index.ts"
 import type { Command, Program } from "./program.ts"
-import { shownLine } from "./terminal.ts"
+import { onClosedPipe, shownLine } from "./terminal.ts"
 
 const help = `stemma ${version}: the session system for AI agents
 
@@ -49,6 +49,7 @@ export async function main(args: readonly string[]): Promise<number> {
 }
 
 async function perform(command: Command, args: readonly string[]): Promise<number> {
+  for (const stream of [process.stdout, process.stderr]) onClosedPipe(stream, () => {})
   try {
     return await command(args, createProgram())
   } catch (error) {

@@ -55,8 +55,10 @@ export const run: Command = async (args, program) => {
   await tellNotices(connected.client, { session, printer })
   const client = connected.client.session(session.id)
   onClosedPipe(terminal.output, () => stop.now(closedPipeCode))
-  onClosedPipe(terminal.error, () => {})
-  stop.onStop = () => abort(client, printer)
+  stop.onStop = () => {
+    connected.hurry()
+    abort(client, printer)
+  }
   const questions = isInteractive ? new Questions(terminal) : undefined
   const { agent, model } = values
   const message = await stop.orElse(
@@ -119,7 +121,8 @@ function outcome(message: Message | undefined, printer: Printer): number {
   return 1
 }
 
-const signals = { SIGINT: 130, SIGTERM: 143, SIGHUP: 129 } as const
+/** Not SIGHUP: whoever starts it with nohup wants it to go on. */
+const signals = { SIGINT: 130, SIGTERM: 143 } as const
 const stopMs = 5000
 
 /** What a person says who wants it to end: the first time the run is stopped, the second time the process ends. */

@@ -147,7 +147,9 @@ function greeting({
   const stemma = env.npm_lifecycle_event === "start" ? "npm run -s stemma --" : "stemma"
   const secret = token?.path ? `$(cat ${quoted(token.path)})` : `$${tokenVariable}`
   const header = token ? ` -H "Authorization: Bearer ${secret}"` : ""
-  const fragment = token ? `/#token=${encodeURIComponent(token.value)}` : "/"
+  // Whoever set the variable knows it; where nobody looks, the output is a log.
+  const isShown = token && (token.path !== undefined || program.terminal.output.isTTY)
+  const fragment = isShown ? `/#token=${encodeURIComponent(token.value)}` : "/"
   return `Stemma ${version} serves at ${url}${fragment}
 
 Try it in another terminal:

@@ -8,7 +8,7 @@ import { readStream } from "./read-stream.ts"
 /** One frame of a stream: an event or a row as the server wrote it, or `synced`. */
 export interface StreamFrame {
   value: { type: string; properties?: unknown }
-  /** From where to go on after it. */
+  /** From where to go on after it, if that is another place than before it. */
   cursor: string | undefined
 }
 
@@ -40,7 +40,7 @@ export async function* follow(
       const query = { ...options.query, ...(since !== undefined && { since }) }
       for await (const events of readStream(connection, { path: options.path, query, signal })) {
         const { frames, end } = framesOf(events)
-        since = frames.at(-1)?.cursor ?? since
+        since = frames.findLast(({ cursor }) => cursor !== undefined)?.cursor ?? since
         isSynced ||= frames.some(({ value }) => value.type === "synced")
         if (frames.length > 0) yield frames
         if (end) throw end
@@ -60,7 +60,7 @@ export async function* follow(
 /** The frames of some messages, and what ends the stream if one of them does. */
 function framesOf(events: readonly ServerEvent[]): { frames: StreamFrame[]; end?: StemmaError } {
   const frames: StreamFrame[] = []
-  for (const { data, lastEventId: cursor } of events) {
+  for (const { data, id: cursor } of events) {
     const value = parse(data)
     if (value.type === "error") return { frames, end: told(value.properties) }
     if (value.type === "lagged") {

@@ -12,22 +12,22 @@ function parse(text: string): ServerEvent[] {
 describe("an event stream", () => {
   it("is messages with a blank line after each", () => {
     expect(parse("data: one\n\ndata:two\n\ndata: not yet\n")).toEqual([
-      { type: "message", data: "one", lastEventId: undefined },
-      { type: "message", data: "two", lastEventId: undefined },
+      { type: "message", data: "one", id: undefined },
+      { type: "message", data: "two", id: undefined },
     ])
   })
 
-  it("has data of several lines, names and ids; an id holds until the next", () => {
+  it("has data of several lines, names and ids; an id may be empty", () => {
     expect(parse("event: news\nid: 7\ndata: a\ndata:  b\ndata\n\ndata: c\n\nid\ndata: d\n\n")).toEqual([
-      { type: "news", data: "a\n b\n", lastEventId: "7" },
-      { type: "message", data: "c", lastEventId: "7" },
-      { type: "message", data: "d", lastEventId: "" },
+      { type: "news", data: "a\n b\n", id: "7" },
+      { type: "message", data: "c", id: undefined },
+      { type: "message", data: "d", id: "" },
     ])
   })
 
   it("has comments, unknown fields and messages without data, which say nothing", () => {
     expect(parse(":\n\n: hello\nid: 1\n\ncolour: red\nevent: x\n\ndata: y\n\n")).toEqual([
-      { type: "message", data: "y", lastEventId: "1" },
+      { type: "message", data: "y", id: "1" },
     ])
   })
 
@@ -42,7 +42,7 @@ describe("an event stream", () => {
   })
 
   it("takes no id with a NUL", () => {
-    expect(parse("id: 1\n\nid: 2\0\ndata: x\n\n")).toMatchObject([{ lastEventId: "1" }])
+    expect(parse("id: 1\n\nid: 2\0\ndata: x\n\n")).toMatchObject([{ id: "1" }])
   })
 
   it("does not end without its blank line", () => {
@@ -83,7 +83,6 @@ it("means the same however its bytes are cut and its lines end", () => {
   fc.assert(
     fc.property(stream, cuts, (messages, sizes) => {
       let text = ""
-      let lastEventId: string | undefined
       const expected: ServerEvent[] = []
       for (const [{ id, type, data, comment }, end] of messages) {
         if (comment !== null) text += `: ${comment}${end}`
@@ -91,8 +90,7 @@ it("means the same however its bytes are cut and its lines end", () => {
         if (type !== null) text += `event: ${type}${end}`
         for (const one of data) text += `data: ${one}${end}`
         text += end
-        lastEventId = id ?? lastEventId
-        expected.push({ type: type || "message", data: data.join("\n"), lastEventId })
+        expected.push({ type: type || "message", data: data.join("\n"), id: id ?? undefined })
       }
       const bytes = bytesOf(text)
       const parser = new EventParser()

@@ -5,8 +5,8 @@ export interface ServerEvent {
   /** `message` unless the server named it. */
   type: string
   data: string
-  /** The newest id so far: of this message, or of one before it. */
-  lastEventId: string | undefined
+  /** Its own, or one that came alone since the message before it. */
+  id: string | undefined
 }
 
 /** More than any message of a server that means well, in UTF-16 units. */
@@ -27,7 +27,7 @@ export class EventParser {
   #type = ""
   #data: string[] = []
   #units = 0
-  #lastEventId: string | undefined
+  #id: string | undefined
 
   constructor(options: { unitsMax?: number } = {}) {
     this.#unitsMax = options.unitsMax ?? unitsMaxStandard
@@ -80,21 +80,19 @@ export class EventParser {
   #field(name: string, value: string): void {
     if (name === "data") this.#data.push(value)
     else if (name === "event") this.#type = value
-    else if (name === "id" && !value.includes("\0")) this.#lastEventId = value
+    else if (name === "id" && !value.includes("\0")) this.#id = value
     else if (name === "retry" && /^\d+$/.test(value)) this.retryMs = Number(value)
   }
 
   #dispatch(): ServerEvent | undefined {
-    const { length } = this.#data
-    const event = {
-      type: this.#type || "message",
-      data: this.#data.join("\n"),
-      lastEventId: this.#lastEventId,
-    }
+    const event = { type: this.#type || "message", data: this.#data.join("\n"), id: this.#id }
+    const isEmpty = this.#data.length === 0
     this.#type = ""
     this.#data = []
     this.#units = 0
-    return length === 0 ? undefined : event
+    if (isEmpty) return undefined
+    this.#id = undefined
+    return event
   }
 }
 

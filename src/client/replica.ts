@@ -50,7 +50,6 @@ export class Replica implements Disposable {
   #from = 0
   /** Rows of an answer whose end has not come yet: a view shows all of it or nothing. */
   #rows: Row[] = []
-  #cursor: string | undefined
   #messages: { view: SessionView; revision: number; from: number; items: readonly HistoryItem[] } | undefined
 
   constructor(
@@ -196,7 +195,7 @@ export class Replica implements Disposable {
     return undefined
   }
 
-  #begin({ cursor, rows, page }: Snapshot): void {
+  #begin({ rows, page }: Snapshot): void {
     const view = emptyView()
     for (const row of rows) reduceRow(view, row)
     reducePage(view, page)
@@ -204,7 +203,6 @@ export class Replica implements Disposable {
     view.revision += this.#view.revision + 1
     this.#view = view
     this.#rows = []
-    this.#cursor = cursor
     this.#from = Math.max(0, viewCount(view) - this.#last)
     this.#tell()
   }
@@ -234,17 +232,13 @@ export class Replica implements Disposable {
   }
 
   /** True if something beside the view changed. */
-  #frame({ value, cursor }: StreamFrame): boolean {
+  #frame({ value }: StreamFrame): boolean {
     if (!value.type.includes(".") && value.type !== "synced") {
-      this.#rows.push(value as unknown as Row)
-      if (cursor === this.#cursor) return false
-      // The last row of an answer is the first with a new cursor.
-      this.#cursor = cursor
-      this.#applyRows()
+      const { more, ...row } = value as unknown as Row & { more?: boolean }
+      this.#rows.push(row as Row)
+      if (!more) this.#applyRows()
       return false
     }
-    this.#applyRows()
-    this.#cursor = cursor
     switch (value.type) {
       case "synced":
         this.#isLive = true

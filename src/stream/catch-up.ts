@@ -42,7 +42,10 @@ export class CatchUp {
     const since = this.#since
     const page = await this.#store.changes(this.#subscriber.scope!, since, { limit: pageLimit })
     const frames = this.#subscriber.takesRows
-      ? page.rows.map((row): Frame => ({ row, cursor: since }))
+      ? page.rows.map((row, index): Frame => {
+          const isLast = index === page.rows.length - 1
+          return isLast ? { row } : { row, cursor: since, more: true }
+        })
       : await this.#eventFrames(page.rows, since)
     const last = frames.at(-1)
     if (last) last.cursor = page.cursor

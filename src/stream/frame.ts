@@ -4,11 +4,12 @@ import type { Scope } from "../stores/store.ts"
 /**
  * What a subscriber is given: events, or the rows that they are derived from. A cursor is one from which `since` continues without loss; live text and statuses have
  * none. `synced`: what came before is the past, what follows is new. `lagged`: the subscriber was too slow and is closed;
- * subscribe again with `since` set to that cursor.
+ * subscribe again with `since` set to that cursor. `more`: rows of the same answer follow, and only with
+ * them is it whole.
  */
 export type Frame =
   | { event: StemmaEvent; cursor?: string }
-  | { row: Row; cursor?: string }
+  | { row: Row; cursor?: string; more?: boolean }
   | { synced: true; cursor: string }
   | { lagged: true; cursor: string }
 

@@ -110,9 +110,10 @@ class StoreHub implements Hub {
   }
 
   question(path: readonly string[], event: StemmaEvent): void {
+    const frame = { event }
     for (const subscriber of this.#questioners) {
       const { scope } = subscriber
-      if (scope && "sessionID" in scope && path.includes(scope.sessionID)) subscriber.push({ event })
+      if (scope && "sessionID" in scope && path.includes(scope.sessionID)) subscriber.push(frame)
     }
   }
 

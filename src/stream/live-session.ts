@@ -15,13 +15,6 @@ export interface Batch {
   extras: Extras | undefined
 }
 
-/** Of a round: where it began, what follows this session, and where it ends. */
-interface Cursors {
-  before: string
-  after: string
-  end: string
-}
-
 /** A session that somebody listens to: its feed, its listeners, and live text that came too early. */
 export class LiveSession {
   readonly feed: SessionFeed<Subscriber>
@@ -64,7 +57,7 @@ export class LiveSession {
   }
 
   /** Tells the listeners what the rows mean. The frame of the last event has the cursor `after`. */
-  tell({ rows, extras }: Batch, cursors: Cursors): void {
+  tell({ rows, extras }: Batch, cursors: { before: string; after: string }): void {
     const told = this.feed.tell(rows, extras)
     const introduced = this.#introduce(told, cursors.before)
     for (const [index, { event, version }] of told.events.entries()) {
@@ -83,19 +76,14 @@ export class LiveSession {
     this.#retry(told.ended)
   }
 
-  /** A new cursor says that an answer is whole: to those of this session alone that is so when its own rows are told. */
-  #tellRows(rows: readonly Row[], cursors: Cursors): void {
+  #tellRows(rows: readonly Row[], cursors: { before: string; after: string }): void {
     const takers = [...this.subscribers].filter(({ takesRows }) => takesRows)
     if (takers.length === 0) return
     const last = rows.at(-1)
     for (const row of rows) {
-      const frame = { row, cursor: row === last ? cursors.after : cursors.before }
-      const own = row === last && cursors.end !== cursors.after ? { row, cursor: cursors.end } : frame
-      for (const subscriber of takers) {
-        if (subscriber.from >= row.version) continue
-        const { scope } = subscriber
-        subscriber.push(scope && "sessionID" in scope ? own : frame)
-      }
+      const frame: Frame =
+        row === last ? { row, cursor: cursors.after } : { row, cursor: cursors.before, more: true }
+      for (const subscriber of takers) if (subscriber.from < row.version) subscriber.push(frame)
     }
   }
 

@@ -1,7 +1,7 @@
 import { type Clock, type Row, StemmaError, type StemmaEvent } from "../protocol/index.ts"
 import type { Store, Watched } from "../stores/store.ts"
 import { readExtras } from "./extras.ts"
-import type { Delta } from "./frame.ts"
+import type { Delta, Frame } from "./frame.ts"
 import { KnownSessions } from "./known-sessions.ts"
 import type { Batch, LiveSession } from "./live-session.ts"
 import { LiveSessions } from "./live-sessions.ts"
@@ -121,8 +121,10 @@ export class LiveStore {
     for (let first = this.#later[0]; first; first = this.#later[0]) {
       if (first.version === undefined || first.version > this.#version) return
       this.#later.shift()
+      // The same frames for all, so that they are written once.
+      const frames = first.events.map((event): Frame => ({ event }))
       for (const subscriber of this.#sessions.listeners(first.sessionID)) {
-        for (const event of first.events) subscriber.push({ event })
+        for (const frame of frames) subscriber.push(frame)
       }
     }
   }
@@ -228,7 +230,7 @@ export class LiveStore {
     const before = this.#cursor
     for (const [index, { session, batch }] of read.entries()) {
       const after = index === read.length - 1 ? cursor : before
-      session.tell(batch, { before, after, end: cursor })
+      session.tell(batch, { before, after })
     }
   }
 

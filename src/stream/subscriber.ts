@@ -5,7 +5,7 @@ import { frameUnits } from "./frame-units.ts"
 /** Hands the next frames of the past to `keep`. */
 export type Past = () => Promise<void>
 
-/** Wakes those who wait, all at once and at most once in a turn of the event loop. */
+/** Wakes those who wait, all at once and mostly once in a turn of the event loop. */
 export class Waker {
   #waiting: (() => void)[] = []
 
@@ -19,7 +19,15 @@ export class Waker {
     if (this.#waiting.length === 0) setImmediate(this.#wake)
     this.#waiting.push(resolve)
   }
+
+  /** Wakes those who wait without waiting for the turn to end: a turn in which a fast model is read may be long. */
+  hurry(): void {
+    if (this.#waiting.length > 0) this.#wake()
+  }
 }
+
+/** So many frames are worth a wake of their own. */
+const hurryFrames = 256
 
 export interface SubscriberParts {
   scope: Scope | undefined
@@ -99,6 +107,7 @@ export class Subscriber implements Subscription {
     if (frame.cursor !== undefined) this.#waiting = frame.cursor
     this.#frames.push(frame)
     if (this.#resume !== undefined) this.#wake()
+    else if (this.#frames.length % hurryFrames === 0) this.#parts.waker.hurry()
   }
 
   /** What waits can still be taken; then the iteration ends, with the error if there is one. */

@@ -3,6 +3,25 @@ import { home } from "./program-process.ts"
 
 const commands = ["serve", "run", "session", "session list", "session show", "trust", "untrust"]
 
+describe("npm start", () => {
+  test("is what package.json says", async () => {
+    const { default: manifest } = await import("../../package.json", { with: { type: "json" } })
+    const scripts: Record<string, string> = manifest.scripts
+    expect(scripts.start).toBe("node bin/stemma.js serve")
+    expect(scripts.stemma).toBe("node bin/stemma.js")
+  })
+
+  test("serves where it was called, and says what to try in words of the checkout", async () => {
+    await using at = await home()
+    // As npm does it: in the directory of the package, with where it was called.
+    const env = { npm_lifecycle_event: "start", npm_package_name: "stemma", INIT_CWD: at.project }
+    const server = await at.serve([], { env, cwd: process.cwd() })
+    expect(server.stdout()).toContain("npm run -s stemma -- run --server http")
+    const created = await server.fetch("/sessions", { method: "POST" })
+    expect(await created.json()).toMatchObject({ directory: at.project })
+  })
+})
+
 describe("stemma", () => {
   test.each(commands)("%s --help says what it takes and does nothing", async (name) => {
     await using at = await home()

@@ -72,7 +72,10 @@ export async function home(): Promise<Home> {
       const running = start(["serve", "--port", "0", ...args], options)
       const [url, origin, port, token] = await running
         .says(/(http:\/\/[^\s/]+:(\d+))\/(?:#token=(\S+))?\n/)
-        .then(([, origin, port, token]) => [`${origin}/`, origin!, Number(port), token ?? ""] as const)
+        .then(
+          ([, origin, port, token]) =>
+            [`${origin}/`, origin!, Number(port), token ?? options.env?.STEMMA_TOKEN ?? ""] as const,
+        )
       const headers = token === "" ? {} : { authorization: `Bearer ${token}` }
       return {
         ...running,

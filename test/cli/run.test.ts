@@ -195,6 +195,24 @@ describe("stemma run --server", () => {
     expect(await (await server.fetch("/sessions/status")).json()).toEqual({})
   })
 
+  test("waits for a server that is killed and comes back, and shows the answer all the same", async () => {
+    await using at = await home()
+    await at.config({ permission: { bash: "allow" } })
+    const server = await at.serve()
+    const running = at.start(["run", "--server", server.url, "run sleep 600"])
+    await running.says(/> bash/)
+    server.child.kill("SIGKILL")
+    await server.ended
+    await running.says(/Waiting for it/)
+    await at.serve(["--port", String(server.port)])
+    const { code, stdout, stderr } = await running.ended
+    expect({ code, stderr }).toMatchObject({
+      code: 0,
+      stderr: expect.stringMatching(/< bash failed: .*interrupted/i),
+    })
+    expect(stdout).toMatch(/\n$/)
+  })
+
   test("says in a sentence that nobody is there", async () => {
     await using at = await home()
     const { code, stdout, stderr } = await at.run(["run", "--server", "http://127.0.0.1:1", "hello"])

@@ -2,6 +2,7 @@ import { describe, expect, it } from "vitest"
 import { createClient, type Replica } from "../../src/client/index.ts"
 import type { HistoryItem, Model, ModelEvent } from "../../src/index.ts"
 import { createServer, type ServerOptions } from "../../src/server/index.ts"
+import { crumblingFetch } from "../support/client/cutting-fetch.ts"
 import { fakeServer, json, refuse, stream, synced } from "../support/client/fake-server.ts"
 import { expectSame } from "../support/client/session-state.ts"
 import { type RunSceneOptions, runScene, until } from "../support/run-scene.ts"
@@ -33,7 +34,7 @@ const texts = (replica: Replica) => replica.messages().map(textOf)
 
 const answers = (count: number) => Array.from({ length: count }, (_, index) => ({ text: `answer ${index}` }))
 
-/** Says each delta when its gate is open. */
+/** Says each delta when its gate is open, and ends when the last gate is. */
 function gatedModel(deltas: readonly string[], gates: readonly PromiseWithResolvers<void>[]): Model {
   return {
     ref: { providerID: "scripted", modelID: "m" },
@@ -42,8 +43,9 @@ function gatedModel(deltas: readonly string[], gates: readonly PromiseWithResolv
       yield { type: "text-start", id: "1" }
       for (const [index, delta] of deltas.entries()) {
         await gates[index]!.promise
-        yield { type: "text-delta", id: "1", delta }
+        yield { type: "text-delta", id: "1", text: delta }
       }
+      await gates.at(-1)!.promise
       yield { type: "text-end", id: "1" }
       yield { type: "finish", reason: "stop" }
     },
@@ -53,7 +55,7 @@ function gatedModel(deltas: readonly string[], gates: readonly PromiseWithResolv
 describe("a replica", () => {
   it("has the session, its messages and its status, live", async () => {
     const deltas = ["Hel", "lo ", "there"]
-    const gates = deltas.map(() => Promise.withResolvers<void>())
+    const gates = [...deltas, "end"].map(() => Promise.withResolvers<void>())
     await using server = await scene({ models: { scripted: () => gatedModel(deltas, gates) } })
     using replica = server.session.replica()
     expect(replica).toMatchObject({ isLive: false, session: undefined, status: { type: "idle" } })
@@ -62,12 +64,13 @@ describe("a replica", () => {
     let calls = 0
     replica.subscribe(() => calls++)
     const asked = server.session.ask({ text: "hi" })
-    for (const [index, gate] of gates.entries()) {
-      gate.resolve()
+    for (const index of deltas.keys()) {
+      gates[index]!.resolve()
       const soFar = deltas.slice(0, index + 1).join("")
       await until("the text is shown", () => texts(replica)[1] === soFar)
       expect(replica.status).toEqual({ type: "busy" })
     }
+    gates.at(-1)!.resolve()
     await asked
     await until("it is idle again", () => replica.status.type === "idle")
     expect(texts(replica)).toEqual(["hi", "Hello there"])
@@ -153,27 +156,31 @@ describe("a replica", () => {
     await expectSame(server.stemma.store, server.id, { replica, short })
   })
 
-  it("shows whole commits only, also when another session changes at the same moment", async () => {
-    await using server = await scene()
+  it("shows whole commits only, however slowly they arrive", async () => {
+    await using server = await scene({ script: answers(3) })
+    const fetch = crumblingFetch(server.server.app.fetch, { bytes: 100 })
+    const slow = createClient({ fetch, reconnect })
+    using replica = slow.session(server.id).replica()
+    await replica.ready
     const other = await server.client.sessions.create()
-    using replica = server.session.replica()
-    using second = server.client.session(other.id).replica()
-    await Promise.all([replica.ready, second.ready])
     const problems: string[] = []
+    let looks = 0
     replica.subscribe(() => {
-      for (const item of replica.messages())
-        if (item.parts.length === 0) problems.push("a message without parts")
+      looks++
+      for (const { message, parts, sealed } of replica.messages()) {
+        const isEnded = parts.some(({ type }) => type === "step-finish")
+        if (message.role === "user" && parts.length === 0) problems.push("a prompt without its text")
+        if (message.role === "assistant" && sealed && !isEnded) problems.push("an answer without its end")
+      }
     })
-    for (let number = 0; number < 10; number++) {
-      const at = [server.session, server.client.session(other.id)]
-      if (number % 2 === 0) at.reverse()
-      await Promise.all(at.map((session) => session.append({ role: "user", text: `message ${number}` })))
-      // Nothing else happens that could bring it along.
-      await until("both have it", () =>
-        [replica, second].every((one) => one.messages().length === number + 1),
-      )
+    for (const text of ["one", "two", "three"]) {
+      await server.session.ask({ text })
+      await server.client.session(other.id).append({ role: "user", text: "beside it" })
     }
+    await until("all is there", () => replica.messages().length === 6 && replica.status.type === "idle")
     expect(problems).toEqual([])
+    expect(looks).toBeGreaterThan(6)
+    await expectSame(server.stemma.store, server.id, { replica })
   })
 
   it("knows that its session was removed", async () => {
@@ -335,7 +342,7 @@ describe("a replica that loses its server", () => {
         [
           synced("s.5"),
           status("busy"),
-          { id: "s.5", value: { type: "message", ...row, sealed: false, parts: 1, message } },
+          { id: "s.5", value: { type: "message", more: true, ...row, sealed: false, parts: 1, message } },
           { id: "s.7", value: { type: "part", ...row, index: 0, part } },
           { value: { type: "message.part.delta", properties: { ...delta, offset: 0, delta: "said, " } } },
           { value: { type: "message.part.delta", properties: { ...delta, offset: 0, delta: "said, " } } },

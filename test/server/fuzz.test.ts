@@ -39,9 +39,8 @@ describe("requests made from the document", () => {
     const problem = check.problemOf(request, answer)
     if (problem) throw new Error(`${problem}\n${shown()}`)
     const isRefused = answer.status >= 400 && answer.status < 500
-    if (isRefused && (await world.fingerprint()) !== before) {
-      throw new Error(`It was refused, and something changed.\n${shown()}`)
-    }
+    const change = isRefused ? await world.changeSince(before, request) : undefined
+    if (change) throw new Error(`It was refused, and something changed: ${change}\n${shown()}`)
     if (!isRefused && request.method !== "GET") await world.settle()
   }
 

@@ -14,6 +14,8 @@ test("collect", async () => {
   const t0 = Date.now()
   for (const given of fc.sample(requestsOf(document), { seed: Number(process.env.SEED ?? 1), numRuns: n })) {
     const request = world.resolve(given)
+    if (Date.now() - t0 > 60_000) break
+    writeFileSync("/tmp/g/last.txt", JSON.stringify(request))
     const before = await world.fingerprint()
     const note = (problem: string, show: string) => {
       const key = `${request.method} ${request.template}: ${problem.slice(0, 150)}`
@@ -27,8 +29,8 @@ test("collect", async () => {
       const show = JSON.stringify(request).slice(0, 700) + "\n   -> " + answer.status + " " + answer.body.slice(0, 500)
       const p = check.problemOf(request, answer)
       if (p) note(p, show)
-      if (answer.status >= 400 && answer.status < 500 && (await world.fingerprint()) !== before) note("refused and changed", show + "\n" + before.slice(0,30)+" "+(await world.fingerprint()).slice(0,30))
-      if (!(answer.status >= 400 && answer.status < 500) && request.method !== "GET") await world.settle().catch((e) => note("settle " + e + (e.cause ? String((e.cause as any[])[0]?.stack).slice(0, 1500) : ""), show))
+      if (answer.status >= 400 && answer.status < 500) { const c = await world.changeSince(before, request); if (c) note("refused and changed", show + c) }
+      if (!(answer.status >= 400 && answer.status < 500) && request.method !== "GET") await inTime(world.settle()).catch((e) => note("settle " + e + (e.cause ? String((e.cause as any[])[0]?.stack).slice(0, 1500) : ""), show))
     } catch (e) { note(String(e), JSON.stringify(request).slice(0, 700)) }
     slow.push([performance.now() - t, `${request.method} ${request.template}`])
   }
@@ -36,6 +38,7 @@ test("collect", async () => {
   for (const [key, { n, show }] of found) out.push(`## ${n}x ${key}\n${show}`)
   slow.sort((a, b) => b[0] - a[0])
   out.push(JSON.stringify(slow.slice(0, 12)))
+  out.push(JSON.stringify([...world.stemma.statuses()]))
   writeFileSync("/tmp/g/found.txt", out.join("\n"))
   await world[Symbol.asyncDispose]()
 }, 600_000)

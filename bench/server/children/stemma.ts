@@ -33,6 +33,11 @@ const handlers = {
     while (stemma.status(sessionID).type !== "idle") await setImmediate()
     for (let i = 0; i < putOffTurns; i++) await setImmediate()
   },
+  /** The same, and what was said is indexed too, which takes a core for a while after a long answer. */
+  async settle(sessionID: string): Promise<void> {
+    await handlers.calm(sessionID)
+    await stemma.store.search({ text: "nothing" })
+  },
   /** As little memory as there can be; the peak is counted from here. */
   collect(): number {
     globalThis.gc!()

@@ -25,8 +25,8 @@ export interface Route {
   isBodyOptional?: boolean
   answer?: z.ZodType
   kind?: AnswerKind
-  /** The content type of the answer, where its kind does not say it. */
-  media?: string
+  /** The content types that the answer may have, where its kind does not say it. */
+  media?: readonly string[]
   /** 200 if absent, 204 where there is no answer. */
   status?: number
   /** Codes of errors beyond those that any route may give. */

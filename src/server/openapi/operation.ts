@@ -85,7 +85,8 @@ function answerOf(route: Route, { book, place }: { book: SchemaBook; place: Oper
   const { kind = "json", answer } = route
   const text: JsonSchema = { type: "string" }
   const error: JsonSchema = { $ref: `#/components/schemas/${place.error}` }
-  const content = (media: Media, type: string) => ({ [route.media ?? type]: media })
+  const content = (media: Media, type: string) =>
+    Object.fromEntries((route.media ?? [type]).map((one) => [one, media]))
   switch (kind) {
     case "json":
       return { description: "Done", content: content({ schema: jsonOf(book, answer) }, "application/json") }

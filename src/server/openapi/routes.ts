@@ -11,7 +11,7 @@ export const documentRoutes = {
     path: "/openapi.json",
     summary: "This document.",
     kind: "bytes",
-    media: "application/json",
+    media: ["application/json"],
     isPublic: true,
   }),
   page: route({
@@ -19,7 +19,7 @@ export const documentRoutes = {
     path: "/docs",
     summary: "This document as a page.",
     kind: "bytes",
-    media: "text/html",
+    media: ["text/html"],
     isPublic: true,
   }),
   style: route({
@@ -27,7 +27,7 @@ export const documentRoutes = {
     path: "/docs/style.css",
     summary: "How the page looks.",
     kind: "bytes",
-    media: "text/css",
+    media: ["text/css"],
     isPublic: true,
   }),
 }

@@ -58,10 +58,13 @@ function isSame(a: readonly unknown[], b: readonly unknown[]): boolean {
   return true
 }
 
-/** Stemma's own frames: events, rows and live text as they are, each with its `type`. */
+/**
+ * Stemma's own frames: events, rows and live text as they are, each with its `type`. A row with `more` is followed by others
+ * of the same answer.
+ */
 export function ownText(frame: Frame): string {
   if ("event" in frame) return JSON.stringify(frame.event)
-  if ("row" in frame) return JSON.stringify(frame.row)
+  if ("row" in frame) return JSON.stringify(frame.more ? { ...frame.row, more: true } : frame.row)
   const type = "synced" in frame ? "synced" : "lagged"
   return JSON.stringify({ type, properties: { cursor: frame.cursor } })
 }

@@ -51,3 +51,19 @@ export function cuttingFetch(fetch: Fetch, options: { random: () => number; byte
   }
   return cutter
 }
+
+/** The same with a line that carries a few bytes at a time. */
+export function crumblingFetch(fetch: Fetch, options: { bytes: number }): Fetch {
+  return async (request) => {
+    const response = await fetch(request)
+    if (!response.body) return response
+    const crumble = new TransformStream<Uint8Array, Uint8Array>({
+      transform(chunk, controller) {
+        for (let at = 0; at < chunk.length; at += options.bytes) {
+          controller.enqueue(chunk.subarray(at, at + options.bytes))
+        }
+      },
+    })
+    return new Response(response.body.pipeThrough(crumble), response)
+  }
+}

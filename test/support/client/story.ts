@@ -86,10 +86,20 @@ export class Story {
   readonly #answer = (draw: Draw) => this.#answerAll(draw.chance(70) ? "once" : "reject")
 
   readonly #revert = async (draw: Draw) => {
+    if (draw.chance(70)) await this.#stop()
     const { items } = await this.#session.history({ limit: 6 })
     const { message, parts } = this.#one(items, draw)
     const isAtPart = draw.chance(30) && parts.length > 0
     await this.#session.revert({ messageID: message.id, ...(isAtPart && { partID: draw.one(parts).id }) })
+    if (draw.chance(60)) await this.#prompt(draw)
+  }
+
+  /** Stops what runs, and waits a little for it to end. */
+  async #stop(): Promise<void> {
+    await this.#session.abort()
+    for (let tries = 0; tries < 20 && (await this.#session.status()).type !== "idle"; tries++) {
+      await new Promise((resolve) => setTimeout(resolve, 5))
+    }
   }
 
   readonly #fork = async (draw: Draw) => {
@@ -113,6 +123,7 @@ export class Story {
     ["prompt", this.#prompt],
     ["answer", this.#answer],
     ["answer", this.#answer],
+    ["revert", this.#revert],
     ["revert", this.#revert],
     ["unrevert", () => this.#session.unrevert()],
     ["fork", this.#fork],

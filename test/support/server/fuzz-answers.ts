@@ -135,9 +135,9 @@ export class AnswerCheck {
       content?: Record<string, { schema: Schema; "x-data"?: Schema }>
     }
     if (!content) return body === "" ? undefined : "There should be no body."
-    const [[type, media]] = Object.entries(content) as [[string, { schema: Schema; "x-data"?: Schema }]]
-    const given = headers["content-type"]?.split(";")[0]
-    if (given !== type) return `The body is ${given}, not ${type}.`
+    const type = headers["content-type"]?.split(";")[0] ?? ""
+    const media = content[type]
+    if (!media) return `The body is ${type}, not ${Object.keys(content).join(" or ")}.`
     if (type === "application/json" && !isWhole)
       return body.trim() === "" ? undefined : "It stops in the middle."
     if (type === "application/json") return mismatch(JSON.parse(body), media.schema, this.#root)

@@ -65,13 +65,16 @@ export const oddValue: fc.Arbitrary<unknown> = fc.oneof(
 
 /** By the name of a field, where any text would hardly ever mean something. */
 const byName: Record<string, fc.Arbitrary<unknown>> = {
+  // Ids have a pattern; what has none is the name of an agent in a path.
+  id: fc.constantFrom("build", "build", "plan", "nobody", "__proto__"),
+  sessionKey: fc.constantFrom("telegram:1", "a".repeat(600), ""),
   directory: markerOf("directory"),
   cursor: fc.oneof(markerOf("cursor"), fc.constantFrom("1", "0", "x")),
   since: fc.oneof(markerOf("cursor"), fc.constantFrom("1", "0", "x", "99999999")),
   hash: fc.oneof(markerOf("blob"), fc.stringMatching(/^[0-9a-f]{64}$/)),
   secret: fc.oneof(markerOf("secret"), fc.constantFrom("nothing", "data", "%00", "a".repeat(2000))),
   agent: fc.constantFrom("build", "plan", "general", "title", "nobody"),
-  model: fc.constantFrom("scripted/m", "scripted/other", "nobody/nothing", "planted/m"),
+  model: fc.constantFrom("scripted/m", "scripted/other", "nobody/nothing"),
   providerID: fc.constantFrom("scripted", "nobody"),
   modelID: fc.constantFrom("m", "nothing"),
   path: fc.constantFrom(".", "a.txt", "below", "below/b.txt", "..", "../data", "/etc/passwd", "", "\0"),
@@ -112,7 +115,8 @@ export function valuesOf(schema: Schema, root: Schema, name = ""): fc.Arbitrary<
   const some = (schema.anyOf ?? schema.oneOf) as Schema[] | undefined
   if (some) return fc.oneof(...some.map((one) => valuesOf(one, root, name)))
   if (schema.allOf) return merged((schema.allOf as Schema[]).map((one) => valuesOf(one, root, name)))
-  const known = type === "string" || type === undefined ? byName[name] : undefined
+  const isPlain = schema.pattern === undefined || name === "directory" || name === "hash" || name === "model"
+  const known = isPlain && (type === "string" || type === undefined) ? byName[name] : undefined
   if (known) return known
   return fc.oneof(...[type ?? "anything"].flat().map((one) => valuesOfType(String(one), schema, root)))
 }

@@ -14,6 +14,11 @@ export const secrets = {
   config: "sk-planted-in-the-config-4711",
 }
 
+export interface Fingerprint {
+  cursor: string
+  files: string
+}
+
 /** A server with some sessions, an open question, blobs and a share, and what is there by kinds. */
 export interface FuzzWorld extends HttpScene {
   /** Replaces markers by what is there now. */
@@ -22,8 +27,10 @@ export interface FuzzWorld extends HttpScene {
   settle(): Promise<void>
   /** Resolves with false when nothing has run for a moment but what waits for a person. */
   isIdle(): Promise<false>
-  /** What a refused request must not change. */
-  fingerprint(): Promise<string>
+  /** What a refused request must not change: each commit moves the cursor. */
+  fingerprint(): Promise<Fingerprint>
+  /** What changed since then; undefined if nothing did. */
+  changeSince(before: Fingerprint, request: FuzzRequest): Promise<string | undefined>
 }
 
 export async function fuzzWorld(): Promise<FuzzWorld> {
@@ -77,7 +84,12 @@ export async function fuzzWorld(): Promise<FuzzWorld> {
       if (failures.length > 0) throw new Error("The server warned.", { cause: failures.splice(0) })
     },
     async isIdle() {
-      for (let times = 0; times < 3; times = (await isQuiet(scene)) ? times + 1 : 0) {
+      const endMs = performance.now() + 5000
+      for (
+        let times = 0;
+        times < 3 && performance.now() < endMs;
+        times = (await isQuiet(scene)) ? times + 1 : 0
+      ) {
         await new Promise((resolve) => setTimeout(resolve, 10))
       }
       return false
@@ -86,7 +98,18 @@ export async function fuzzWorld(): Promise<FuzzWorld> {
       const files = [scene.directory, join(scene.data, "stemma.db-blobs")].map((path) =>
         readdirSync(path, { recursive: true }).sort().join("|"),
       )
-      return [await scene.stemma.store.cursor(), ...files].join("\n")
+      return { cursor: await scene.stemma.store.cursor(), files: files.join("\n") }
+    },
+    async changeSince(before, request) {
+      const now = await world.fingerprint()
+      if (now.files !== before.files) return `There are other files: ${before.files}, then ${now.files}`
+      if (now.cursor === before.cursor) return undefined
+      const sessionID = /ses_[0-9a-z]{26}/.exec(request.path)?.[0]
+      if (!sessionID) return "Something was stored."
+      const { rows } = await scene.stemma.store.changes({ sessionID }, before.cursor)
+      // A wish to compact is kept before anybody knows that there is nothing to compact, and then taken back.
+      const rest = rows.filter((row) => !(row.type === "inbox" && row.items.length === 0))
+      return rest.length === 0 && rows.length > 0 ? undefined : JSON.stringify(rest)
     },
   }
   await world.settle()
@@ -94,10 +117,10 @@ export async function fuzzWorld(): Promise<FuzzWorld> {
 }
 
 /** Quick, whatever is asked; asked to write, it asks a person first. */
-function answer(request: { messages: readonly unknown[] }): ScriptedAnswer {
+function answer(request: { messages: readonly unknown[] }, n: number): ScriptedAnswer {
   const last = JSON.stringify(request.messages.at(-1))
   if (last.includes("Please write"))
-    return { calls: [{ tool: "write", input: { filePath: "w.txt", content: "w" } }] }
+    return { calls: [{ tool: "write", input: { filePath: `w${n}.txt`, content: "w" } }] }
   return { text: "Yes." }
 }
 
@@ -122,6 +145,8 @@ async function lookAround(scene: HttpScene, known: Record<MarkerKind, string[]>)
     await session.prompt("Hello")
   }
   if ((await permissions.open()).length === 0) {
+    // Somebody may have answered for always.
+    for (const { id } of await permissions.granted()) await permissions.revoke(id)
     const session = await sessions.create({ title: "A question" })
     session.prompt("Please write").admitted.catch(() => {})
     await until("it asks", async () => (await session.questions()).length > 0)
