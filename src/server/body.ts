@@ -99,9 +99,13 @@ async function readStream(body: ReadableStream<Uint8Array> | null, limits: BodyL
 /** What is left of such a request is not read: the connection ends with the answer. */
 const closing = { connection: "close" }
 
+/**
+ * Nothing says that the connection closes: then it would close at once, and who is still sending would not get to read why.
+ * What comes is thrown away for a moment; then it closes, unless all has come.
+ */
 function tooLarge({ bytesMax }: BodyLimits): HttpError {
   const limit = `${Math.floor(bytesMax / 1024 / 1024)} MiB`
-  return new HttpError(413, `The body is larger than ${limit}. Send less.`, { headers: closing })
+  return new HttpError(413, `The body is larger than ${limit}. Send less.`)
 }
 
 function tooSlow({ timeoutMs }: BodyLimits): HttpError {

@@ -89,7 +89,7 @@ function createNodeServer(fetch: Fetch, options: ResolvedOptions): Server {
   server.on("clientError", (error: NodeJS.ErrnoException, socket) => {
     const answer = answers.get(socket)
     // Into an answer that is on its way, nothing else can be said.
-    const isAnswering = answer !== undefined && answer.headersSent && !answer.writableFinished
+    const isAnswering = answer?.headersSent === true && !answer.writableFinished
     if (!socket.writable || error.code === "ECONNRESET" || isAnswering) socket.destroy()
     else socket.end(unreadableText(error.code), () => socket.destroy())
   })

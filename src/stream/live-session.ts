@@ -6,7 +6,7 @@ import type { Subscriber } from "./subscriber.ts"
 import type { Told } from "./telling.ts"
 
 /** Live text that waits for the row of its part, or for a gap to close. What is dropped comes as pieces. */
-const heldMax = 1000
+const heldMax = 10_000
 const heldUnitsMax = 1 << 20
 
 /** What was read of a session. */

@@ -21,9 +21,15 @@ function messageRow(version: number, position: number, sealed: boolean): Row {
   return { type: "message", version, sessionID, position, sealed, parts: 1, message }
 }
 
-function partRow(version: number, position: number): Row {
-  const part = { id: "prt_1", type: "text" as const, text: "", sessionID, messageID: `msg_${position}` }
-  return { type: "part", version, sessionID, position, index: 0, part }
+function partRow(version: number, position: number, { index = 0 } = {}): Row {
+  const part = {
+    id: `prt_${index}`,
+    type: "text" as const,
+    text: "",
+    sessionID,
+    messageID: `msg_${position}`,
+  }
+  return { type: "part", version, sessionID, position, index, part }
 }
 
 const history = (version: number): Row => ({ type: "history", version, sessionID, epoch: 1, keep: 0 })
@@ -32,6 +38,12 @@ const short = (row: Row) => `${row.type}${"position" in row ? ` ${row.position}`
 test("a message comes before its parts, its end after them, and messages in their order", () => {
   const rows = [partRow(1, 0), messageRow(2, 0, true), partRow(3, 1), messageRow(4, 1, false)]
   expect(inTellingOrder(rows).map(short)).toEqual(["part 0 v1", "message 0 v2", "message 1 v4", "part 1 v3"])
+})
+
+test("parts come in their own order, whichever of them changed last", () => {
+  const rows = [messageRow(1, 0, false), ...[2, 0, 1].map((index, at) => partRow(at + 1, 0, { index }))]
+  const told = inTellingOrder(rows).flatMap((row) => (row.type === "part" ? [row.index] : []))
+  expect(told).toEqual([0, 1, 2])
 })
 
 test("what was before a move of the history stays before it", () => {

@@ -21,8 +21,8 @@ export function isFinish(row: Row): row is RowOf<"message"> {
 
 /**
  * The rows of one session in the order in which things happen: the session, then message by message, each before its
- * parts and an answer's end after them. In the order of their last change a part comes before the message that goes on.
- * What was before a move of the history stays before it.
+ * parts, which are in their order too, and an answer's end after them. In the order of their last change a part comes
+ * before the message that goes on. What was before a move of the history stays before it.
  */
 export function inTellingOrder(rows: readonly Row[]): Row[] {
   const moves = rows.filter(({ type }) => type === "history").map(({ version }) => version)
@@ -31,7 +31,9 @@ export function inTellingOrder(rows: readonly Row[]): Row[] {
   return [...rows].sort((a, b) => {
     if (moves.length > 0 && era(a) !== era(b)) return era(a) - era(b)
     const isPlaced = "position" in a && "position" in b
-    return isPlaced && a.position !== b.position ? a.position - b.position : rank(a) - rank(b)
+    if (isPlaced && a.position !== b.position) return a.position - b.position
+    // Events do not say where a part is: whoever hears of parts for the first time has them in this order.
+    return a.type === "part" && b.type === "part" ? a.index - b.index : rank(a) - rank(b)
   })
 }
 

@@ -3,6 +3,7 @@ import { afterAll, expect, it } from "vitest"
 import { createClient, type Replica } from "../../src/client/index.ts"
 import { createServer } from "../../src/server/index.ts"
 import { cuttingFetch } from "../support/client/cutting-fetch.ts"
+import { EventListener } from "../support/client/event-listener.ts"
 import { expectSame } from "../support/client/session-state.ts"
 import { Story } from "../support/client/story.ts"
 import { makeStory, openStory } from "../support/client/story-scene.ts"
@@ -38,7 +39,7 @@ const schedule = fc.record({
   pausesMs: fc.array(fc.nat(12), { minLength: 10, maxLength: 10 }),
 })
 
-it("however often a client is cut off, its replica ends as that of an uninterrupted one and as the store", async () => {
+it("however often a client is cut off, its replica ends as that of an uninterrupted one and as the store, and so do its events", async () => {
   const property = fc.asyncProperty(schedule, async ({ steps, line, pausesMs }) => {
     const random = randomFrom(line)
     const cutter = cuttingFetch(server.app.fetch, { random, bytesMax: 6000 })
@@ -47,11 +48,13 @@ it("however often a client is cut off, its replica ends as that of an uninterrup
     const story = new Story(calm, id)
     using first = calm.session(id).replica()
     using second = rough.session(id).replica()
+    const events = rough.session(id).events()
+    using listener = new EventListener(events)
     using others = new DisposableStack()
     const replicas: Record<string, Replica> = { first, second }
     const witnesses = Object.entries(replicas).map(([name, replica]) => new Witness(name, replica))
     try {
-      await first.ready
+      await Promise.all([first.ready, events.ready])
       for (const [index, numbers] of steps.entries()) {
         await story.step(drawFrom(numbers))
         await new Promise((resolve) => setTimeout(resolve, pausesMs[index]))
@@ -69,6 +72,7 @@ it("however often a client is cut off, its replica ends as that of an uninterrup
         await expectSame(stemma.store, fork, { fork: replica })
       }
       for (const witness of witnesses) await witness.check(stemma.store, id)
+      await listener.check(stemma.store, id)
     } catch (error) {
       throw new Error(`${story.trace.join(", ")}: ${(error as Error).message}`, { cause: error })
     }

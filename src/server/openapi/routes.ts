@@ -1,4 +1,5 @@
 import { readFile } from "node:fs/promises"
+import { join } from "node:path"
 import { route } from "../../protocol/routes/index.ts"
 import type { Call } from "../call.ts"
 import type { Handlers } from "../mount.ts"
@@ -33,7 +34,7 @@ export const documentRoutes = {
 }
 
 /** Kept beside the code, in the source tree as in the package, so that nothing is made when the server starts. */
-const file = new URL("../../../schema/openapi.json", import.meta.url)
+const file = join(import.meta.dirname, "../../../schema/openapi.json")
 
 export function documentHandlers(): Handlers<typeof documentRoutes> {
   let text: Promise<string> | undefined

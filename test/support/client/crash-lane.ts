@@ -5,6 +5,7 @@ import { type Child, compileCache, startChild } from "../child-process.ts"
 import { drawFrom } from "../draw.ts"
 import { randomFrom } from "../seed.ts"
 import { type CuttingProxy, cuttingProxy } from "./cutting-proxy.ts"
+import { EventListener } from "./event-listener.ts"
 import type { ServeGo, ServeProgress } from "./server-child.ts"
 import { expectSame } from "./session-state.ts"
 import { Story } from "./story.ts"
@@ -48,6 +49,7 @@ interface Followed {
   story: Story
   replicas: Record<string, Replica>
   witnesses: Witness[]
+  listener: EventListener
 }
 
 class Lane implements AsyncDisposable {
@@ -97,7 +99,10 @@ class Lane implements AsyncDisposable {
     const replicas = { killed: direct.session(id).replica(), cut: rough.session(id).replica({ last: 30 }) }
     const witnesses = Object.entries(replicas).map(([name, replica]) => new Witness(name, replica))
     for (const replica of Object.values(replicas)) this.#resources.use(replica)
-    return { id, story: new Story(direct, id), replicas, witnesses }
+    const events = rough.session(id).events()
+    const listener = this.#resources.use(new EventListener(events))
+    await events.ready
+    return { id, story: new Story(direct, id), replicas, witnesses, listener }
   }
 
   /** Until all kills are done. */
@@ -127,12 +132,13 @@ class Lane implements AsyncDisposable {
     const report = { kills: this.#options.kills, cuts: proxy.cuts, looks: 0, messages: 0, sessions: 0 }
     proxy.stop()
     await using store = await openStore({ path: storyPaths(this.#options.directory).database })
-    for (const [index, { id, story, replicas, witnesses }] of followed.entries()) {
+    for (const [index, { id, story, replicas, witnesses, listener }] of followed.entries()) {
       try {
         await story.end()
         for (const replica of Object.values(replicas)) await replica.loadOlder(1000)
         await expectSame(store, id, { ...replicas, calm: calm[index]! })
         for (const witness of witnesses) await witness.check(store, id)
+        await listener.check(store, id)
         report.sessions += await this.#compareRest(store, { direct, story, id })
       } catch (error) {
         throw new Error(`${story.trace.join(", ")}: ${(error as Error).message}`, { cause: error })

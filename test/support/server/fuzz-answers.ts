@@ -16,6 +16,7 @@ export interface FuzzAnswer {
 }
 
 const answerMs = 5000
+const ownError = { $ref: "#/components/schemas/Error" }
 
 /** Through the server's own function, with the Host and the token of a caller on the network. */
 export async function sendInProcess(world: FuzzWorld, request: FuzzRequest): Promise<FuzzAnswer> {
@@ -113,6 +114,8 @@ export class AnswerCheck {
       if (body.includes(secret) || JSON.stringify(headers).includes(secret)) return `It tells the ${name}.`
     if (headers["x-content-type-options"] !== "nosniff") return "The headers of safety are missing."
     if (status === 500) return "It failed."
+    // Said before anybody knows which route it is.
+    if (status === 431) return mismatch(JSON.parse(body), ownError, this.#root)
     const operation = this.#operations.get(`${request.method} ${request.template}`)
     if (!operation) return request.method === "HEAD" ? undefined : this.#refusalProblem(status, body)
     return this.#declaredProblem(operation, answer)
@@ -121,7 +124,7 @@ export class AnswerCheck {
   /** What no operation is for is refused, in the one shape. */
   #refusalProblem(status: number, body: string): string | undefined {
     if (![400, 404, 405].includes(status)) return `A method that is not of this path gives ${status}.`
-    return mismatch(JSON.parse(body), { $ref: "#/components/schemas/Error" }, this.#root)
+    return mismatch(JSON.parse(body), ownError, this.#root)
   }
 
   #declaredProblem(

@@ -54,10 +54,17 @@ const noJson = [
   "NaN",
 ]
 
+/** What starts programs, or waits a moment for a refusal, is asked less often. */
+const costly = /providers|compact|summarize|shell|find/
+
 /** Requests of every kind, to every operation of the document, most of them nearly right. */
 export function requestsOf(document: OpenApiDocument): fc.Arbitrary<FuzzRequest> {
   const root = document as unknown as Schema
-  return fc.oneof(...allOperations().map((one) => requestsTo(one, root)))
+  const all = allOperations().map((one) => ({
+    weight: costly.test(one.path) ? 1 : 3,
+    arbitrary: requestsTo(one, root),
+  }))
+  return fc.oneof(...all)
 }
 
 function requestsTo(
