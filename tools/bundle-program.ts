@@ -39,6 +39,8 @@ async function bundle(
     // The program is for one Node, which knows all that the sources use.
     transform: { target: "esnext" },
     tsconfig: false,
+    // Importing a module does nothing (a test says so), so one that nothing is used of is left out.
+    treeshake: { moduleSideEffects: false },
     external: (id) => packages.some((name) => id === name || id.startsWith(`${name}/`)),
     plugins: [ownAddress(source)],
     logLevel: "warn",

@@ -1,16 +1,5 @@
-import { z } from "zod"
-
-/** The closed set of reasons why a call of Stemma can fail. */
-export const ErrorCode = z.enum([
-  "not_found",
-  "conflict",
-  "invalid",
-  "denied",
-  "unsupported",
-  "unavailable",
-  "internal",
-])
-export type ErrorCode = z.infer<typeof ErrorCode>
+import type { z } from "zod"
+import type { ErrorCode } from "./error-code.ts"
 
 const marker = Symbol.for("stemma.error")
 

@@ -1,0 +1,15 @@
+/** Ids name things; they never order them. Ours are a prefix and a lower-case ULID. */
+export const idPrefix = {
+  session: "ses",
+  message: "msg",
+  part: "prt",
+  segment: "seg",
+  permission: "per",
+} as const
+
+export type IDKind = keyof typeof idPrefix
+
+/** Foreign ids (`ses-1708300000000`, `msg-11`) are accepted as they stand, so that imported sessions keep their names. */
+export function idPattern(kind: IDKind): RegExp {
+  return new RegExp(`^${idPrefix[kind]}[_-][0-9A-Za-z][0-9A-Za-z_-]{0,62}$`)
+}
