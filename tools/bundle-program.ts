@@ -45,7 +45,10 @@ async function bundle(
     plugins: [ownAddress(source)],
     logLevel: "warn",
   })
-  await made.write({ dir: folder, format: "esm", chunkFileNames: "[name]-[hash].js" })
+  const { output } = await made.write({ dir: folder, format: "esm", chunkFileNames: "[name]-[hash].js" })
+  for (const file of output) {
+    if (file.type === "chunk") writeFileSync(join(folder, file.fileName), plainText(file.code))
+  }
 }
 
 /** Files that a module looks for are found from where the library has that module. */
@@ -59,6 +62,14 @@ function ownAddress(source: string): Plugin {
       return code.replaceAll("import.meta.url", `new URL(${place}, import.meta.url).href`)
     },
   }
+}
+
+/**
+ * One Chinese character makes the engine keep all of a file with two bytes for each character. Escapes say the same in names,
+ * texts and patterns.
+ */
+function plainText(code: string): string {
+  return code.replace(/[\u0080-\uffff]/g, (unit) => `\\u${unit.charCodeAt(0).toString(16).padStart(4, "0")}`)
 }
 
 /** Their licenses ask to come along with their code. */

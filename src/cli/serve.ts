@@ -1,4 +1,5 @@
 import { resolve } from "node:path"
+import { setFlagsFromString } from "node:v8"
 import { configDirectory, dataDirectory } from "../config/paths.ts"
 import { readServerConfig } from "../config/server-config.ts"
 import { openToken, type Token, tokenVariable } from "../config/token.ts"
@@ -47,9 +48,13 @@ export const serve: Command = async (args, program) => {
   signals.onCut = () => process.exit(1)
   using _ = signals
 
+  // Of what is made while code is loaded nearly all stays. The engine takes that for a sign that its space for new objects is
+  // too small and would keep several megabytes for good.
+  setFlagsFromString("--semi-space-growth-factor=1")
   const { server, stemma, token } = await start(values, program)
   try {
     const { url } = await server.listen({ port, host })
+    setFlagsFromString("--semi-space-growth-factor=2")
     terminal.output.write(values.quiet ? `${url}\n` : greeting({ url, token, program }))
     keepCompiledCode()
     await isOver.promise
