@@ -1,4 +1,5 @@
 import type { LanguageModelV4 } from "@ai-sdk/provider"
+import { withJoinedDeltas } from "./join-deltas.ts"
 import type { Api, ProviderConfig, ProviderPackage } from "./providers.ts"
 import { SentBodies } from "./sent-bodies.ts"
 
@@ -73,11 +74,12 @@ const longBodyLength = 256 * 1024
 
 /** A key goes to the address that was given for it and nowhere else, whatever the server says. */
 function withoutRedirects(inner: typeof fetch, bodies: SentBodies): typeof fetch {
-  return (input, init) => {
+  return async (input, init) => {
     const body = typeof init?.body === "string" ? bodies.complete(init.body) : init?.body
     // Fetch reads a long text several times over, bytes only once; for a short one the copy is not worth it.
     const isLong = typeof body === "string" && body.length > longBodyLength
-    return inner(input, { ...init, body: isLong ? Buffer.from(body) : body, redirect: "manual" })
+    const sent = { ...init, body: isLong ? Buffer.from(body) : body, redirect: "manual" as const }
+    return withJoinedDeltas(await inner(input, sent))
   }
 }
 

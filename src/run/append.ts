@@ -12,6 +12,7 @@ import {
 import type { Op } from "../stores/commit.ts"
 import { defaultAgent } from "./judge.ts"
 import { modelRef } from "./prompt.ts"
+import { checkBlobs } from "./prompt-files.ts"
 import { revertOps } from "./revert.ts"
 import type { Run } from "./run.ts"
 
@@ -44,6 +45,7 @@ export async function appendMessage(run: Run, input: AppendInput): Promise<Histo
   const open = parts.find((part) => part.type === "tool" && !isSettled(part.state))
   if (open)
     throw new StemmaError("invalid", "A call that is appended must have its result: completed or error.")
+  await checkBlobs(parts, engine.store)
   if (input.id !== undefined) await refuseWaiting(run, input.id)
   const message = await messageOf(run, input)
   const ops: Op[] = await revertOps(run)

@@ -115,13 +115,20 @@ function cutsOf(run: Run, options: CutOptions & { keepTurns: number | undefined 
 /** What is shorter than this is not worth a summary, which would hardly be shorter. */
 const hiddenTokensMin = 200
 
+export function isWorthHiding(range: {
+  from: number
+  to: number
+  tokensAt: (index: number) => number
+}): boolean {
+  let tokens = 0
+  for (let index = range.from; index < range.to && tokens < hiddenTokensMin; index++)
+    tokens += range.tokensAt(index)
+  return tokens >= hiddenTokensMin
+}
+
 /** Each cut but those that hide no more than one before them, or next to nothing. */
 function smallerTails(cuts: readonly number[], tokensAt: (index: number) => number): number[] {
-  const isWorthIt = (cut: number) => {
-    let tokens = 0
-    for (let index = 0; index < cut && tokens < hiddenTokensMin; index++) tokens += tokensAt(index)
-    return tokens >= hiddenTokensMin
-  }
+  const isWorthIt = (cut: number) => isWorthHiding({ from: 0, to: cut, tokensAt })
   const found: number[] = []
   for (const cut of cuts) if (cut > (found.at(-1) ?? 0) && isWorthIt(cut)) found.push(cut)
   return found

@@ -3,7 +3,7 @@ import type { Model } from "../models/model.ts"
 import { ModelError } from "../models/model-error.ts"
 import type { InboxItem, UserBody } from "../protocol/index.ts"
 import { outputOf, type Pruning, planPrune, trimStart } from "../session/index.ts"
-import { type Compacted, type CompactOptions, compact } from "./compact.ts"
+import { type Compacted, type CompactOptions, compact, isWorthHiding } from "./compact.ts"
 import { promptBefore } from "./compaction-message.ts"
 import type { MemoContextOptions } from "./history-memo.ts"
 import { loadJudge } from "./judge.ts"
@@ -178,8 +178,12 @@ export async function compactByRequest(
   { goesOn }: { goesOn: boolean },
 ): Promise<"done" | "failed" | "nothing"> {
   const { sessionID } = run
-  await makeRevertReal(run)
   const take = { op: "inbox.take" as const, sessionID, itemID: item.id }
+  if (leavesTooLittle(run) || (run.session.revert && !(await askingNext(run, undefined)))) {
+    await run.writer.commit([take])
+    return "nothing"
+  }
+  await makeRevertReal(run)
   const asking = run.memo.sealed.length > 0 ? await askingNext(run, undefined) : undefined
   const done = asking
     ? await compactFor(run, asking, {
@@ -192,6 +196,14 @@ export async function compactByRequest(
     : "nothing"
   if (done === "nothing") await run.writer.commit([take])
   return done
+}
+
+/** True if a revert leaves nothing that is worth a summary: then it is not made real for one. */
+function leavesTooLittle({ session, memo }: Run): boolean {
+  const { revert } = session
+  const end = revert ? memo.sealed.findIndex(({ message }) => message.id === revert.messageID) : -1
+  if (end < 0) return false
+  return !isWorthHiding({ from: memo.base.start, to: end, tokensAt: (index) => memo.tokensAt(index) })
 }
 
 /**

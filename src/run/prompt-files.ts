@@ -2,6 +2,7 @@ import { Buffer } from "node:buffer"
 import { readFile, stat } from "node:fs/promises"
 import { fileURLToPath } from "node:url"
 import { type PartBody, StemmaError } from "../protocol/index.ts"
+import { blobRefs } from "../session/index.ts"
 import type { Store } from "../stores/store.ts"
 import type { Wanted } from "../tools/tool.ts"
 import type { Workspace } from "../workspace/workspace.ts"
@@ -18,6 +19,7 @@ export interface FileAccess {
 /** Keeps the bytes of a part's file as a blob: no row carries them, and what was sent stays what it was. */
 export async function storedFile(part: PartBody, options: FileAccess & { store: Store }): Promise<PartBody> {
   if (part.type !== "file") return part
+  await checkBlobs([part], options.store)
   const bytes = await bytesOf(part.url, options)
   if (!bytes) return part
   if (bytes.byteLength === 0 && !part.mime.startsWith("text/")) {
@@ -33,6 +35,24 @@ export async function storedFile(part: PartBody, options: FileAccess & { store: 
     )
   }
   return { ...part, url: `blob:${await options.store.blobs.put(bytes)}` }
+}
+
+/** Parts may name bytes that were sent before. If nobody has them, nobody could ever show the part. */
+export async function checkBlobs(parts: readonly PartBody[], store: Store): Promise<void> {
+  for (const hash of parts.flatMap((part) => blobRefs(part))) {
+    const isThere = await store.blobs.size(hash).then(
+      () => true,
+      (error: unknown) => {
+        if (StemmaError.is(error, "not_found") || StemmaError.is(error, "invalid")) return false
+        throw error
+      },
+    )
+    if (isThere) continue
+    throw new StemmaError(
+      "invalid",
+      `There are no bytes blob:${hash.slice(0, 80)}. Send them as a data: url.`,
+    )
+  }
 }
 
 /** Undefined for a url that stays as it is. */

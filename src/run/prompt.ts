@@ -18,7 +18,7 @@ import type { Wanted } from "../tools/tool.ts"
 import type { Engine } from "./engine.ts"
 import { loadJudge } from "./judge.ts"
 import type { Project, Setup } from "./project.ts"
-import { type FileAccess, storedFile } from "./prompt-files.ts"
+import { checkBlobs, type FileAccess, storedFile } from "./prompt-files.ts"
 import type { Prompt } from "./step.ts"
 import { offeredAgent } from "./step-plan.ts"
 import { findMessage } from "./waiters.ts"
@@ -88,6 +88,7 @@ export async function promptItem(options: {
   const parts = bare.some(({ type }) => type === "file")
     ? await withFiles(bare, { engine, project, setup, session, agent, tools: prompt.tools })
     : bare
+  if (parts.some((part) => part.type === "text" && part.metadata)) await checkBlobs(parts, engine.store)
   const references = referencesOf(parts, { wanted, fixed: options.fixed })
   return {
     id,

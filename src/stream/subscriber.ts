@@ -26,8 +26,8 @@ export class Waker {
   }
 }
 
-/** So many frames are worth a wake of their own. */
-const hurryFrames = 256
+/** Frames with so much text, in UTF-16 units, are worth a wake of their own. */
+const hurryUnits = 16 * 1024
 
 export interface SubscriberParts {
   scope: Scope | undefined
@@ -49,6 +49,8 @@ export class Subscriber implements Subscription {
   #frames: Frame[] = []
   #framesMax: number
   #units = 0
+  /** How much waited when the reader was last hurried. */
+  #hurried = 0
   /** The cursor of the newest frame that was taken, and of the newest that waits. */
   #taken = ""
   #waiting = ""
@@ -107,7 +109,10 @@ export class Subscriber implements Subscription {
     if (frame.cursor !== undefined) this.#waiting = frame.cursor
     this.#frames.push(frame)
     if (this.#resume !== undefined) this.#wake()
-    else if (this.#frames.length % hurryFrames === 0) this.#parts.waker.hurry()
+    else if (this.#units - this.#hurried >= hurryUnits) {
+      this.#hurried = this.#units
+      this.#parts.waker.hurry()
+    }
   }
 
   /** What waits can still be taken; then the iteration ends, with the error if there is one. */
@@ -167,6 +172,7 @@ export class Subscriber implements Subscription {
     const frames = this.#frames
     this.#frames = []
     this.#units = 0
+    this.#hurried = 0
     this.#framesMax = this.#parts.bufferMax
     this.#taken = this.#waiting
     return frames

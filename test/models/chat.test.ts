@@ -28,6 +28,7 @@ describe.each(["@ai-sdk/openai-compatible", "@ai-sdk/openai", "@ai-sdk/anthropic
   test("streams text delta by delta and ends with a finish and disjoint token counts", async () => {
     server.script({
       text: ["One ", "two", " three."],
+      tokenDelayMs: 30,
       usage: { input: 7, output: 3, reasoning: 2, cache: { read: 11, write: 0 } },
     })
     const all = await events(model)

@@ -290,6 +290,20 @@ test("what a revert hides is in no summary, and no part of the context after it"
   expect(await session.text()).not.toContain("heron-42")
 })
 
+test("one that is refused for too little history leaves a revert as it was", async () => {
+  await using scene = await runScene({ script: () => ({ text: `Long. ${"word ".repeat(2000)}` }) })
+  const session = await scene.stemma.sessions.create()
+  await session.prompt("First")
+  await session.prompt("Second")
+  const [first] = await session.messages()
+  const { session: marked } = await scene.stemma.sessions.revert(session.id, { messageID: first!.message.id })
+  await expect(session.compact()).rejects.toMatchObject({ code: "invalid" })
+  const { revert, history } = await session.info()
+  expect({ revert, epoch: history.epoch }).toEqual({ revert: marked.revert, epoch: marked.history.epoch })
+  await scene.stemma.sessions.unrevert(session.id)
+  expect(await session.messages()).toHaveLength(4)
+})
+
 test("an automatic one does not summarise what a revert hides", async () => {
   await using scene = await runScene({
     limit: { context: 20_000, output: 2_000 },

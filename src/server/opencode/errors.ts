@@ -60,5 +60,9 @@ function kindOf(details: Record<string, unknown> | undefined): string | undefine
 /** What a search says of itself when it cannot be done now. */
 export function unavailable(error: unknown): never {
   if (StemmaError.is(error)) throw error
-  throw new StemmaError("unavailable", (error as Error).message, { cause: error })
+  const isLate = (error as Error).name === "TimeoutError"
+  const message = isLate
+    ? "The search took too long and was given up. Name a smaller directory."
+    : (error as Error).message
+  throw new StemmaError("unavailable", message, { cause: error })
 }

@@ -10,6 +10,8 @@ import { projectOf } from "./request-project.ts"
 import { listDirectory, readShown } from "./workspace-files.ts"
 
 const namesStandard = 100
+/** Somebody types meanwhile, and asks again with the next letter. */
+const searchMs = 4000
 
 /** The files of a project, as far as its agents may see them. */
 export function fileHandlers(server: ServerContext): Handlers<typeof fileRoutes> {
@@ -36,5 +38,6 @@ export function fileHandlers(server: ServerContext): Handlers<typeof fileRoutes>
 async function searchContext(project: Project, call: Call): Promise<SearchContext> {
   const { environment } = await project.setup()
   const { workspace } = project
-  return { workspace, environment, signal: call.request.signal, decide: await readRules(project) }
+  const signal = AbortSignal.any([call.request.signal, AbortSignal.timeout(searchMs)])
+  return { workspace, environment, signal, decide: await readRules(project) }
 }

@@ -75,6 +75,7 @@ export async function fuzzWorld(): Promise<FuzzWorld> {
       join(scene.directory, "a.txt"),
       "relative",
       join(scene.directory, ".."),
+      "/",
     ],
   }
   const world: FuzzWorld = {
@@ -119,13 +120,10 @@ export async function fuzzWorld(): Promise<FuzzWorld> {
   return world
 }
 
-/**
- * A wish to compact is kept before anybody knows that there is nothing to compact, and then taken back; a revert that was
- * only a mark has become real by then.
- */
+/** A wish to compact is kept before anybody knows that there is nothing to compact, and then taken back. */
 function isOfRefusedCompaction(row: Row, { template }: FuzzRequest): boolean {
   if (!/\/(compact|summarize)$/.test(template)) return false
-  return row.type === "session" || row.type === "history" || (row.type === "inbox" && row.items.length === 0)
+  return row.type === "inbox" && row.items.length === 0
 }
 
 /** Quick, whatever is asked; asked to write, it asks a person first. */
