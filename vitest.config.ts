@@ -1,3 +1,4 @@
+import { availableParallelism } from "node:os"
 import { fileURLToPath } from "node:url"
 import { defineConfig } from "vitest/config"
 
@@ -11,5 +12,7 @@ export default defineConfig({
     testTimeout: 60_000,
     hookTimeout: 60_000,
     pool: "forks",
+    // Many tests wait for processes of their own: with as many files at once as cores, half of the time nobody works.
+    maxWorkers: Math.ceil(availableParallelism() * 1.5),
   },
 })
