@@ -26,6 +26,8 @@ export const UserBody = z.object({
   variant: z.string().optional(),
   /** Which references are resolved, if not all: in tasks that its answer gives, too. */
   references: z.enum(["files", "none"]).optional(),
+  /** Whoever sent it cannot be asked: what needs a person's permission is refused at once. */
+  unattended: z.boolean().optional(),
   /** Learnt after the turn ended; stored as a note. */
   summary: UserSummary.optional(),
 })

@@ -44,6 +44,8 @@ export interface AskOptions {
   signal: AbortSignal
   /** An answer for good makes no sense: it counts as once. */
   onceOnly?: boolean
+  /** Whoever sent the prompt cannot be asked, though others may be there. */
+  isUnattended?: boolean | undefined
 }
 
 /** The questions of one run. Each is a durable row with an event before anybody waits for its answer. */
@@ -96,7 +98,7 @@ export class Approvals {
     if (decision.action === "deny") throw forbidden(wanted, decision.rule)
     const known = this.#inherited(options)
     if (known?.reply !== undefined) return this.#conclude(known, options)
-    if (known === undefined && !this.#engine.listeners.isListening) {
+    if (known === undefined && (options.isUnattended || !this.#engine.listeners.isListening)) {
       throw new PermissionRefused(
         `Not allowed: ${describe(wanted)} needs a person's permission, and nobody is there to ask.`,
       )

@@ -104,6 +104,7 @@ async function ask(step: Step, { delegation, agent, model, childID, deadline }: 
       agent: agent.name,
       model: `${model.providerID}/${model.modelID}`,
       ...(references && { references }),
+      ...(user.unattended && { unattended: true }),
       ...(isInherited && user.variant !== undefined && { variant: user.variant }),
     },
     ...(delegation.fixed && { fixed: delegation.fixed }),

@@ -23,6 +23,7 @@ export const promptOptions = optionsOf<PromptOptions>("session.prompt", {
   tools: z.record(z.string(), flag, "expected names of tools with true or false"),
   variant: text,
   references: z.enum(["all", "files", "none"], "expected all, files or none"),
+  unattended: flag,
 })
 
 const shellOptions = optionsOf<ShellOptions>("session.shell", {

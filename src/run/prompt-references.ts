@@ -115,7 +115,8 @@ function resolvingOf(
       // What the user wrote into a trusted template was asked for by the user; what a rule forbids stays forbidden.
       if (isFixed && !isElsewhere && (await judge()).decide(wanted, tool).action !== "deny") return
       const where = { name: tool, messageID: prompt.id, callID: "reference" }
-      await run.approvals.ask({ wanted, judge, tool: where, signal: run.signal })
+      const isUnattended = prompt.message.unattended
+      await run.approvals.ask({ wanted, judge, tool: where, signal: run.signal, isUnattended })
       permitted.add(asked)
     },
   }

@@ -47,6 +47,8 @@ export interface PromptOptions {
    * leaves commands as text, `none` everything.
    */
   references?: "all" | "files" | "none"
+  /** Nobody can be asked about it, as for a message from a channel: what needs a person's permission is refused at once. */
+  unattended?: boolean
 }
 
 /** The inbox item of a prompt. Parts and options are checked and nobody else's. */
@@ -79,6 +81,7 @@ export async function promptItem(options: {
     ...(prompt.tools && { tools: prompt.tools }),
     ...(prompt.variant !== undefined && { variant: prompt.variant }),
     ...(wanted !== "all" && { references: wanted }),
+    ...(prompt.unattended && { unattended: true }),
   }
   const bare = options.parts.map((part): PartBody => {
     const id = part.id ?? engine.newID("part")

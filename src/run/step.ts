@@ -281,6 +281,7 @@ async function checkBudget(plan: Step): Promise<void> {
       judge: plan.judge,
       signal: run.signal,
       onceOnly: true,
+      isUnattended: plan.user.unattended,
     })
     run.isOverBudget = true
   } catch (error) {
@@ -314,6 +315,7 @@ async function askAboutLoop(plan: Step, tool: string): Promise<MessageError | un
       judge: plan.judge,
       signal: run.signal,
       onceOnly: true,
+      isUnattended: plan.user.unattended,
     })
     return undefined
   } catch (error) {

@@ -170,8 +170,16 @@ async function execute(step: Step, execution: Execution): Promise<ToolResult> {
   // The model may have thought for long: what was forbidden meanwhile is forbidden to this call.
   const judge = await step.judge()
   if (!mayUse(tool.name, judge)) throw new PermissionRefused(`Not allowed: ${tool.name} is switched off now.`)
+  const isUnattended = step.user.unattended
   const ask = (wanted: Wanted, known?: Judge) =>
-    run.approvals.ask({ wanted, judge: step.judge, tool: where, signal, ...(known && { known }) })
+    run.approvals.ask({
+      wanted,
+      judge: step.judge,
+      tool: where,
+      signal,
+      isUnattended,
+      ...(known && { known }),
+    })
   const shared = {
     agent: step.agent.name,
     decide: (wanted: Wanted) => judge.decide(wanted, tool.name).action,

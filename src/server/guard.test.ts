@@ -12,7 +12,7 @@ function guardOf(options: ServerOptions = {}, host = "127.0.0.1"): Guard {
 
 function isCalled(guard: Guard, host: string): boolean {
   try {
-    guard.checkSource(new Headers({ host }))
+    guard.checkSource({ method: "GET", headers: new Headers({ host }) })
     return true
   } catch {
     return false
@@ -80,4 +80,39 @@ test.each([
   ["10.0.0.1", false],
 ])("loopback is %s: %s", (host, expected) => {
   expect(isLoopback(host)).toBe(expected)
+})
+
+describe("behind a proxy", () => {
+  const guarded = (publicUrl: string) => {
+    const guard = new Guard(resolveOptions({ token: "0123456789abcdef", publicUrl }))
+    guard.address = { host: "127.0.0.1", port: 4096 }
+    return guard
+  }
+  const call = (headers: Record<string, string>, method = "POST") => ({
+    method,
+    headers: new Headers(headers),
+  })
+
+  test("the public address is known, with its port or without, and whatever Host the proxy says", () => {
+    const guard = guarded("https://stemma.example.org")
+    for (const host of ["stemma.example.org", "stemma.example.org:443", "127.0.0.1:4096"]) {
+      expect(() => guard.checkSource(call({ host, origin: "https://stemma.example.org" }))).not.toThrow()
+    }
+    expect(() => guard.checkSource(call({ host: "stemma.example.org:80" }))).toThrow()
+    expect(() => guard.checkSource(call({ host: "127.0.0.1:4096", origin: "https://evil.org" }))).toThrow()
+  })
+
+  test("a link of another page may be followed, but sends nothing", () => {
+    const guard = guarded("https://stemma.example.org")
+    const headers = { host: "127.0.0.1:4096", "sec-fetch-site": "cross-site", "sec-fetch-mode": "navigate" }
+    expect(() => guard.checkSource(call(headers, "GET"))).not.toThrow()
+    expect(() => guard.checkSource(call(headers, "POST"))).toThrow()
+  })
+
+  test.each(["https://x.org/?a=1", "https://x.org/#b", "https://u:p@x.org/", "ftp://x.org", "x.org"])(
+    "%s is no public address",
+    (publicUrl) => {
+      expect(() => resolveOptions({ publicUrl })).toThrow(/publicUrl/)
+    },
+  )
 })

@@ -21,7 +21,7 @@ export class Guard {
   }
 
   /** Throws if the request may not even be looked at: a page that tricked a browser into calling. */
-  checkSource(headers: Headers): void {
+  checkSource({ headers, method }: Pick<Request, "headers" | "method">): void {
     const host = headers.get("host")
     if (host === null || !this.#isOwnHost(host)) {
       throw new HttpError(
@@ -35,7 +35,8 @@ export class Guard {
       // A browser that says no Origin says this. Following a link is harmless: it reads, and shows nothing to the page.
       const site = headers.get("sec-fetch-site")
       const isForeign = site === "cross-site" || site === "same-site"
-      if (isForeign && headers.get("sec-fetch-mode") !== "navigate") throw foreignPage()
+      const isLink = headers.get("sec-fetch-mode") === "navigate" && (method === "GET" || method === "HEAD")
+      if (isForeign && !isLink) throw foreignPage()
       return
     }
     if (!this.isKnownOrigin(origin, host)) throw foreignPage()
@@ -43,6 +44,8 @@ export class Guard {
 
   isKnownOrigin(origin: string, host: string): boolean {
     if (this.#options.origins.includes(origin)) return true
+    // A proxy may have changed the Host.
+    if (this.#options.publicUrl && new URL(this.#options.publicUrl).origin === origin) return true
     return origin === `http://${host.toLowerCase()}` || origin === `https://${host.toLowerCase()}`
   }
 
@@ -69,7 +72,7 @@ export class Guard {
     if (!parsed) return false
     const name = parsed.hostname.toLowerCase()
     if (this.#options.hosts.includes(name) || this.#options.hosts.includes(parsed.host)) return true
-    if (this.#options.publicUrl && new URL(this.#options.publicUrl).host === parsed.host) return true
+    if (this.#options.publicUrl && isHostOf(new URL(this.#options.publicUrl), host)) return true
     const { address } = this
     if (!address) return false
     if (portOf(parsed) !== address.port) return false
@@ -99,6 +102,11 @@ function foreignPage(): HttpError {
     "A web page of another origin may not call this server. Add the origin to server.origins if it should.",
     { code: "denied" },
   )
+}
+
+/** With or without the port that the address does without. */
+function isHostOf(url: URL, host: string): boolean {
+  return URL.parse(`${url.protocol}//${host}`)?.host === url.host
 }
 
 function portOf(url: URL): number {

@@ -39,6 +39,12 @@ export async function listen(
   if (!options.auth && !isLoopback(host)) {
     throw new StemmaError("denied", `Without a token the server listens on loopback only, not on ${host}.`)
   }
+  if (host.trim() === "") {
+    throw new StemmaError(
+      "invalid",
+      "The host is empty, which would be every address. Name one, such as 127.0.0.1.",
+    )
+  }
   if (options.auth && options.token === undefined) {
     throw new StemmaError(
       "invalid",

@@ -82,6 +82,7 @@ function originOf(text: string): string {
 
 function publicAddress(text: string): string {
   const url = URL.parse(text)
-  if (url && /^https?:$/.test(url.protocol)) return url.href.replace(/\/$/, "")
+  const isPlain = url && url.search === "" && url.hash === "" && url.username === "" && url.password === ""
+  if (isPlain && /^https?:$/.test(url.protocol)) return url.href.replace(/\/$/, "")
   throw new StemmaError("invalid", `${text} is no address: write publicUrl as https://stemma.example.org.`)
 }

@@ -72,7 +72,7 @@ export class StemmaServer implements AsyncDisposable {
     const allowed = guard.allowedOrigin(request.headers)
     const headers = allowed === undefined ? commonHeaders : { ...commonHeaders, ...corsHeaders(allowed) }
     try {
-      guard.checkSource(request.headers)
+      guard.checkSource(request)
     } catch (error) {
       const { status, message, code } = error as HttpError
       return Response.json({ code, message }, { status, headers })
@@ -181,5 +181,9 @@ function buildApp(context: ServerContext, shares: Shares): App {
 }
 
 function corsHeaders(origin: string): Record<string, string> {
-  return { "access-control-allow-origin": origin, vary: "Origin" }
+  return {
+    "access-control-allow-origin": origin,
+    "access-control-expose-headers": "Retry-After, Link, X-Next-Cursor, X-Session-Id, X-Message-Id",
+    vary: "Origin",
+  }
 }

@@ -448,7 +448,7 @@ test("an unknown option is named, with those that there are", async () => {
   const { session, sessions } = await placeIn(scene)
   const prompt = (await rejection(session.prompt("x", { modle: "a/b" }))) as Error
   expect(prompt.message).toBe(
-    "session.prompt has no option modle. Its options are: messageID, delivery, agent, model, system, tools, variant, references.",
+    "session.prompt has no option modle. Its options are: messageID, delivery, agent, model, system, tools, variant, references, unattended.",
   )
   const create = (await rejection(sessions.create({ files: "a.txt" }))) as Error
   expect(create.message).toBe(

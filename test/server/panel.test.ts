@@ -88,6 +88,26 @@ describe("a chat", () => {
     expect((await scene.call("/api/agents/build/chat", { json: clash })).status).toBe(400)
   })
 
+  test("the name of a channel is plain, and none of Stemma's own", async () => {
+    await using scene = await httpScene({ script: () => ({ text: "ok" }) })
+    await scene.json("/sessions/current", { json: { agent: "build", scope: "boss" } })
+    for (const sessionKey of ["x\u0000y", "a\nb", "current:name:boss", "\ud800"]) {
+      const response = await scene.call("/api/agents/build/chat", { json: { message: "hi", sessionKey } })
+      expect([sessionKey, response.status]).toEqual([sessionKey, 400])
+    }
+    const path = `/api/agents/build/chat?sessionKey=${encodeURIComponent("current:name:boss")}`
+    expect((await scene.call(path)).status).toBe(400)
+  })
+
+  test("a channel that was put away comes back when somebody writes to it", async () => {
+    await using scene = await httpScene({ script: () => ({ text: "ok" }) })
+    const message = { message: "hi", sessionKey: "telegram:1" }
+    const sessionId = (await chat(scene, message)).at(-1)!.sessionId as string
+    await scene.stemma.sessions.archive(sessionId)
+    expect((await chat(scene, message)).at(-1)!.sessionId).toBe(sessionId)
+    expect((await scene.stemma.store.session(sessionId)).time.archived).toBeUndefined()
+  })
+
   test("another agent's session is not there", async () => {
     await using scene = await httpScene({ script: () => ({ text: "ok" }) })
     const sessionId = (await chat(scene, { message: "hi" })).at(-1)!.sessionId as string
@@ -139,6 +159,21 @@ describe("a chat", () => {
     const events = await chat(scene, { message: "run it" })
     expect(events.find(({ type }) => type === "tool_result")).toMatchObject({ isError: true })
     expect(textOf(events)).toBe("I may not.")
+  })
+
+  test("nor is anybody asked who happens to listen, or was there a moment ago", async () => {
+    await using scene = await httpScene({
+      config: { permission: { bash: "ask" } },
+      script: (_, n) =>
+        n === 0
+          ? { calls: [{ tool: "bash", input: { command: "echo hi", description: "say hi" } }] }
+          : { text: "I may not." },
+    })
+    using _person = scene.stemma.permissions.listen()
+    const events = await chat(scene, { message: "run it" })
+    expect(events.find(({ type }) => type === "tool_result")).toMatchObject({ isError: true })
+    expect(events.at(-1)!.type).toBe("done")
+    expect(await scene.stemma.permissions.open()).toEqual([])
   })
 
   test("a failure of the model is an event, and the chat is done", async () => {

@@ -95,7 +95,7 @@ export function sampleAssistant(id: string, parentID: string, nowMs: number): As
 
 /** The last fields of a message, as a run gives them when it seals. */
 export function sampleFinished(message: MessageBody, draw: Draw, nowMs: number): MessageBody {
-  if (message.role === "user") return { ...message, variant: "high", references: "none" }
+  if (message.role === "user") return { ...message, variant: "high", references: "none", unattended: true }
   const done = { ...message, time: { ...message.time, completed: nowMs } }
   if (draw.chance(20))
     return { ...done, error: { name: "MessageAbortedError", data: { message: "stopped" } } }

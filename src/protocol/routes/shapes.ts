@@ -50,6 +50,10 @@ export const promptFields = {
   tools: tools.optional(),
   variant: name.optional(),
   references: z.enum(["all", "files", "none"]).optional(),
+  unattended: z
+    .boolean()
+    .optional()
+    .describe("Nobody can be asked about it: what needs permission is refused at once"),
 }
 
 export const PromptParts = z

@@ -36,6 +36,7 @@ export function panelHandlers(context: ServerContext): Handlers<typeof panelRout
         const options = {
           agent: params.id,
           references: "none" as const,
+          unattended: true,
           ...(system !== undefined && { system }),
         }
         const run = session.prompt([...text, ...parts], options)
@@ -135,6 +136,7 @@ async function findOwn(
 ): Promise<Session> {
   if (sessionId !== undefined) return own(context, { id: agent, sid: sessionId })
   if (sessionKey === undefined) throw new StemmaError("invalid", "Name a sessionId or a sessionKey.")
+  checkKey(sessionKey)
   const found = await byKey(context, agent, sessionKey)
   if (found) return found
   throw new StemmaError("not_found", `The agent ${agent} has no session with that key.`)
@@ -154,15 +156,27 @@ async function sessionFor(
     return sessions.get(session.id)
   }
   if (sessionKey === undefined) return sessions.create({ agent })
+  checkKey(sessionKey)
   for (let attempt = 0; ; attempt++) {
     const found = await byKey(context, agent, sessionKey)
-    if (found) return sessions.get(found.id)
+    if (found) {
+      // Somebody put it away; whoever writes to it again wants it back.
+      if (found.time.archived !== undefined) await sessions.archive(found.id, { archived: false })
+      return sessions.get(found.id)
+    }
     try {
       return await sessions.create({ agent, key: sessionKey })
     } catch (error) {
       // Somebody else was faster.
       if (!StemmaError.is(error, "conflict") || attempt > 2) throw error
     }
+  }
+}
+
+/** Keys of Stemma's own are for those who hold the token alone, not for whoever names a channel. */
+function checkKey(key: string): void {
+  if (key.startsWith("current:")) {
+    throw new StemmaError("invalid", "A sessionKey cannot begin with `current:`. Name the channel otherwise.")
   }
 }
 

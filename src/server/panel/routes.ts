@@ -6,15 +6,16 @@ const agentName = z.string().min(1).max(256)
 const params = z.object({ id: agentName })
 const sessionParams = z.object({ id: agentName, sid: SessionID })
 
+const sessionKey = z
+  .string()
+  .min(1)
+  .max(512)
+  .regex(/^\P{C}+$/u, "expected a name without control characters")
+
 export const ChatBody = z.strictObject({
   message: z.string().max(1_000_000),
   sessionId: SessionID.optional().describe("Goes on with a session; a new one if absent"),
-  sessionKey: z
-    .string()
-    .min(1)
-    .max(512)
-    .optional()
-    .describe("The name of an outside channel: its session is found or made"),
+  sessionKey: sessionKey.optional().describe("The name of an outside channel: its session is found or made"),
   context: z.string().max(200_000).optional().describe("Joins the system text for this message only"),
   images: z
     .array(z.string().min(1))
@@ -99,7 +100,7 @@ export const panelRoutes = {
     params,
     query: z.strictObject({
       sessionId: SessionID.optional(),
-      sessionKey: z.string().min(1).max(512).optional(),
+      sessionKey: sessionKey.optional(),
     }),
     kind: "events",
     errors: ["not_found"],

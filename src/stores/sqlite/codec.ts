@@ -135,7 +135,7 @@ export function decodePart(id: unknown, kind: number, data: unknown, where: stri
 /** What most messages of a session have in common goes into `names`, once. */
 const userConstants = ["agent", "model", "tools", "variant"] as const
 const assistantConstants = ["agent", "modelID", "providerID", "mode", "path", "finish", "summary"] as const
-const userFields = ["system", "summary", "references"] as const
+const userFields = ["system", "summary", "references", "unattended"] as const
 const assistantFields = ["cost", "tokens", "error"] as const
 
 export interface StoredMessage {
