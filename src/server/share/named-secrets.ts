@@ -2,17 +2,30 @@ import type { Span } from "./mark.ts"
 import {
   isCall,
   isDotted,
+  isFile,
   isIdentity,
+  isLetters,
   isMixed,
   isPlaceholder,
+  isStandIn,
+  isWords,
   type Value,
   valueAt,
+  valueStart,
   wholeValue,
 } from "./named-value.ts"
 
 /** Values that are a secret because of the name that they are given: lines of `.env` files, headers, fields, options. */
 export function namedSpans(text: string): Span[] {
-  return [...variables(text), ...fields(text), ...headers(text), ...queries(text), ...cookies(text)]
+  return [
+    ...variables(text),
+    ...fields(text),
+    ...headers(text),
+    ...queries(text),
+    ...cookies(text),
+    ...pairs(text),
+    ...commands(text),
+  ]
 }
 
 /** The values behind a pattern for which it is true. */
@@ -25,7 +38,7 @@ function valuesAfter(
   let done = 0
   for (const match of text.matchAll(pattern)) {
     if (match.index < done) continue
-    const value = valueAt(text, match.index + match[0].length)
+    const value = valueAt(text, valueStart(text, match.index + match[0].length))
     if (!value || !isSecret(value, match) || isPlaceholder(value.text) || isCall(value)) continue
     const span = wholeValue(text, value)
     spans.push(span)
@@ -36,14 +49,15 @@ function valuesAfter(
 
 const strong = /(?:API|ACCESS|SECRET|PRIVATE|ENCRYPTION|MASTER|SIGNING|AUTH|LICENSE|SERVICE|ADMIN)_?KEY$/
 const variable =
-  /(?<![A-Z0-9_])([A-Z0-9_]*(KEY|TOKEN|SECRET|PASSWORD|PASSWD|PASSPHRASE|PASS|PWD|CREDENTIALS?|COOKIE|DSN))((?:_[A-Z0-9]{1,16})?)\\?["']?([ \t]{0,8}(?:=|:)[ \t]{0,8})/g
+  /(?<![A-Z0-9_])([A-Z0-9_]*(KEY|TOKEN|SECRET|PASSWORD|PASSWD|PASSPHRASE|PASS|PWD|CREDENTIALS?|COOKIE|DSN))((?:_[A-Z0-9]{1,16})?)\\?["'`*]{0,3}([ \t]{0,8}[=:＝：][ \t]{0,8})/g
 
 /** `NAME_KEY=...` as shells and `.env` files have it. */
 function variables(text: string): Span[] {
   return valuesAfter(variable, text, (value, [, name, kind, suffix, sign]) => {
     const isWeak = suffix !== "" || isWeakName(name!, kind!)
     if (sign !== "=" && isDotted(value)) return false
-    return isWeak ? isRandom(value.text) : isGiven(value, { isAssigned: sign === "=" })
+    if (isWeak) return isRandom(value.text)
+    return isGiven(value, { isAssigned: sign === "=" }) || isLoneWord(text, value)
   })
 }
 
@@ -57,80 +71,122 @@ function isRandom(text: string): boolean {
 
 function isGiven({ text, isQuoted }: Value, { isAssigned }: { isAssigned: boolean }): boolean {
   if (text.length < 4 || /^\d{1,7}$/.test(text)) return false
-  return isAssigned || isQuoted || (text.length >= 8 && /\d/.test(text))
+  return isAssigned || isQuoted || (text.length >= 8 && (/\d/.test(text) || isPadded(text)))
+}
+
+/** Base64 that says so by its end. */
+function isPadded(text: string): boolean {
+  return /^[A-Za-z0-9+/]{6,}={1,2}$/.test(text)
+}
+
+/** Letters that are all that stands behind a name: configuration, rather than a sentence or code. */
+function isLoneWord(text: string, { text: word, isQuoted, end }: Value): boolean {
+  return !isQuoted && isLetters(word, 8) && /^[ \t]{0,8}(?:$|[\r\n]|\\[rn])/.test(text.slice(end, end + 10))
 }
 
 const field =
-  /(key|token|secret|passw(?:or)?d|passphrase|pwd|credential)s?\\?["']?[ \t]{0,4}(?:=>|:=|={1,2}|:)[ \t]{0,4}/gi
+  /(key|token|secret|passw(?:or)?d|passphrase|pwd|credential|(?<=[_.-])pass|(?<![A-Za-z])pass(?=\\?["']?[ \t]{0,4}[:=][ \t]{0,4}\\?["'])|密码|口令|密钥|令牌)s?\\?["'`*]{0,3}[ \t]{0,4}(?:=>|:=|={1,3}|[:：＝])[ \t]{0,4}/gi
 const noSecretKey =
   /(?:public|primary|foreign|sort|partition|cache|idempotency|i18n|translation|object|group|unique|hash)[_-]?key$/i
 const strongField =
   /(?:api|access|secret|private|auth|client|encryption|signing|master|bearer|refresh|session)[_-]?(?:key|token|secret)$|(?:password|passwd|passphrase|secret|token)$/i
+/** Behind these, letters alone are a secret too. */
+const strongestField =
+  /(?:api|access|secret|private|auth|client|encryption|signing|master|refresh)[_-]?(?:key|token|secret)$/i
 
 /** `"apiKey": "..."`, `password = '...'` and the like, where the value looks like one. */
 function fields(text: string): Span[] {
   return valuesAfter(field, text, (value, match) => {
-    if (!value.isQuoted && !/\d/.test(value.text)) return false
     const kind = match[1]!
     const name = text.slice(Math.max(0, match.index - 24), match.index + kind.length)
     if (/\s/.test(value.text) || noSecretKey.test(name)) return false
-    const isPassword = /^(?:pass|pwd)/i.test(kind)
-    return isFieldSecret(value, { isPassword, isStrong: strongField.test(name) })
+    // Compared with a variable.
+    if (!value.isQuoted && match[0].includes("==")) return false
+    const isPassword = /^(?:pass|pwd|密码|口令)/i.test(kind)
+    if (isPassword && isLoneWord(text, value)) return true
+    return isFieldSecret(value, {
+      isPassword,
+      isStrong: strongField.test(name),
+      isStrongest: strongestField.test(name),
+    })
   })
 }
 
-function isFieldSecret(
-  value: Value,
-  { isPassword, isStrong }: { isPassword: boolean; isStrong: boolean },
-): boolean {
+interface FieldName {
+  isPassword: boolean
+  isStrong: boolean
+  isStrongest: boolean
+}
+
+function isFieldSecret(value: Value, { isPassword, isStrong, isStrongest }: FieldName): boolean {
   const { text, isQuoted } = value
-  if (isQuoted && isPassword)
-    return text.length >= 6 && /[^A-Za-z]/.test(text) && !/^[a-z]+(?:[._-][a-z]+)+$/i.test(text)
+  if (isQuoted && isPassword) return isQuotedPassword(text)
   if (!isStrong && isIdentity(text)) return false
-  if (!isMixed(text) || !/^[\w+/=.~!@#$%^&*:-]+$/.test(text)) return false
+  if (isStrongest && isLetters(text, isQuoted ? 10 : 16)) return true
+  if (!isMixed(text) || !/^[\w+/=.~!@#$%^&*:-]+$/.test(text)) return isPassword && isPadded(text)
   if (isQuoted) return text.length >= (isStrong ? 8 : 16)
   if (isDotted(value)) return false
-  if (isPassword) return text.length >= 8
-  return text.length >= 20 && text.replace(/\D/g, "").length >= 3 && /^[\w+/=.~-]+$/.test(text)
+  if (isPassword) return text.length >= 6
+  if (text.length < 20 || !/^[\w+/=.~-]+$/.test(text)) return false
+  return text.replace(/\D/g, "").length >= 3 || (isStrongest && isTangled(text))
+}
+
+function isQuotedPassword(text: string): boolean {
+  return text.length >= 6 && /^[\x20-\x7e]+$|\d/.test(text) && !isStandIn(text) && !isWords(text)
+}
+
+/** Letters of both kinds and more, which is neither a name in code nor a path. */
+function isTangled(text: string): boolean {
+  return /[a-z]/.test(text) && /[A-Z]/.test(text) && !/^[A-Za-z_]\w*\d?$/.test(text) && !isFile(text)
 }
 
 const authorization =
   /authorization\\?["']?[ \t]{0,4}[:=][ \t]{0,4}(?:\\?["'])?(?:(?:bearer|basic|token|digest|apikey|negotiate|key)[ \t]{1,4})?/gi
 const bearer = /(?<![A-Za-z])bearer[ \t]{1,4}/gi
 const basic = /(?<![A-Za-z])basic[ \t]{1,4}([A-Za-z0-9+/_-]{8,4096}={0,2})/gi
+/** As the configs of docker and npm keep them. */
+const storedLogin =
+  /(?<![A-Za-z])auth\\?["']?[ \t]{0,4}[:=][ \t]{0,4}(?:\\?["'])?([A-Za-z0-9+/_-]{8,4096}={0,2})/gi
 const keyHeader =
   /(?:x-(?:api-key|auth-token|goog-api-key|vault-token|amz-security-token|access-token|csrf-token)|private-token|(?<![A-Za-z-])api-key)\\?["']?[ \t]{0,4}[:=][ \t]{0,4}/gi
 const option = /--[a-z-]{0,24}(?:password|passwd|token|secret|api-?key|passphrase)(?:[ \t]{1,4}|=)/gi
 
 function headers(text: string): Span[] {
-  const after = (pattern: RegExp, unitsMin: number) =>
-    valuesAfter(
-      pattern,
-      text,
-      (value) => value.text.length >= unitsMin && !isDotted(value) && /[\d!@#$%^&*]/.test(value.text),
-    )
-  const logins = [...text.matchAll(basic)].filter((match) => isLogin(match[1]!)).map(lastGroup)
+  const after = (pattern: RegExp, { unitsMin, lettersMin }: { unitsMin: number; lettersMin: number }) =>
+    valuesAfter(pattern, text, (value, { 0: before }) => {
+      if (value.text.length < unitsMin || isDotted(value)) return false
+      if (/[\d!@#$%^&*]/.test(value.text)) return true
+      // Letters alone are a secret where a sign says that a value follows.
+      return /[:=]/.test(before) && isLetters(value.text, lettersMin)
+    })
+  const logins = [basic, storedLogin].flatMap((pattern) =>
+    [...text.matchAll(pattern)].filter((match) => isLogin(match[1]!)).map(lastGroup),
+  )
   return [
-    ...after(authorization, 8),
-    ...after(bearer, 12),
-    ...after(keyHeader, 8),
-    ...after(option, 6),
+    ...after(authorization, { unitsMin: 8, lettersMin: 16 }),
+    ...after(bearer, { unitsMin: 12, lettersMin: 16 }),
+    ...after(keyHeader, { unitsMin: 8, lettersMin: 16 }),
+    ...after(option, { unitsMin: 6, lettersMin: 8 }),
     ...logins,
   ]
 }
 
 /** `name:password` in base64. */
 function isLogin(base64: string): boolean {
-  return /^[\x20-\x7e]+:[\x20-\x7e]+$/.test(Buffer.from(base64, "base64").toString("latin1"))
+  return /^[\x20-\x39\x3b-\x7e]+:[\x20-\x7e]+$/.test(Buffer.from(base64, "base64").toString("latin1"))
 }
 
 const query =
   /[?&][A-Za-z0-9_.-]{0,24}(?:token|key|secret|sig|signature|password|passwd|credential|auth)=([^&\s#"'<>\\)]{8,2048})/gi
+const strongQuery =
+  /[?&](?:[A-Za-z0-9_.-]{0,24}(?:(?:access|auth|refresh)[_-]?token|api[_-]?key|secret|password|passwd))=([A-Za-z]{8,2048})(?![^&\s#"'<>\\)`,;.\]}])/gi
 
 function queries(text: string): Span[] {
-  return [...text.matchAll(query)]
-    .filter((match) => isMixed(match[1]!) && !isPlaceholder(match[1]!))
-    .map(lastGroup)
+  const mixed = [...text.matchAll(query)].filter((match) => isMixed(match[1]!) && !isPlaceholder(match[1]!))
+  const letters = [...text.matchAll(strongQuery)].filter(
+    (match) => isLetters(match[1]!, 8) && !isPlaceholder(match[1]!),
+  )
+  return [...mixed, ...letters].map(lastGroup)
 }
 
 const cookie =
@@ -140,8 +196,72 @@ function cookies(text: string): Span[] {
   return [...text.matchAll(cookie)].map(lastGroup)
 }
 
+const names = "(?:key|token|secret|passw(?:or)?d|passphrase|pwd|_pass)"
+/** The cells of a table beside one another. */
+const cells = new RegExp(
+  String.raw`\|[ \t]{0,8}[\x60*]{0,3}([\w. -]{0,40}${names})[\x60*]{0,3}[ \t]{0,40}\|[ \t]{0,8}\x60?([^\s|\x60]{4,512})(?=\x60?[ \t]{0,80}\|)`,
+  "gi",
+)
+const elements = new RegExp(String.raw`<([\w:.-]{0,40}${names})>([^<>\s]{4,512})(?=<\/)`, "gi")
+const nameAndValue = new RegExp(
+  String.raw`(?:name|key)\\?["']?[ \t]{0,4}[:=][ \t]{0,4}\\?["']?([\w.-]{0,48}${names})\\?["']?(?:,|\s|\\n)(?:\s|\\n){0,40}\\?["']?value\\?["']?[ \t]{0,4}[:=][ \t]{0,4}\\?["']?([^\s"'\\]{4,512})`,
+  "gi",
+)
+
+/** A name and its value where no sign stands between: in tables, in XML, in lists of variables. */
+function pairs(text: string): Span[] {
+  const isSecret = ([, name, value]: RegExpExecArray) =>
+    !isPlaceholder(value!) && !isCall({ text: value!, isQuoted: false }) && isPaired(name!, value!)
+  return [cells, elements, nameAndValue].flatMap((pattern) =>
+    [...text.matchAll(pattern)].filter(isSecret).map((match) => lastUnits(match, match[2]!)),
+  )
+}
+
+function isPaired(name: string, value: string): boolean {
+  if (noSecretKey.test(name) || isFile(value)) return false
+  if (/pass|pwd/i.test(name)) return (value.length >= 6 && isMixed(value)) || isLetters(value, 8)
+  if (!strongField.test(name)) return isRandom(value)
+  return value.length >= 8 && isMixed(value) && /^[\w+/=.~!@#$%^&*:-]+$/.test(value)
+}
+
+const login = /(?<=[ \t])(?:-u|--user)[ \t=]{0,4}["']?[^\s:"']{1,64}:([^\s"'\\]{1,256})/g
+const mysqlPassword = /(?<=[ \t])-p["']?([^\s"'\\]{3,256})/g
+const sshPassword = /(?<![\w-])sshpass[ \t]{1,4}-p[ \t]{0,4}["']?([^\s"'\\]{1,256})/g
+const netrc =
+  /(?<!\w)(?:machine\s{1,8}\S{1,255}|default)\s{1,8}login\s{1,8}\S{1,128}\s{1,8}password\s{1,8}(\S{1,256})/g
+
+/** What commands and the file of their logins are given. */
+function commands(text: string): Span[] {
+  const of = (pattern: RegExp, command?: RegExp) =>
+    [...text.matchAll(pattern)]
+      .filter(({ index, 1: given }) => {
+        if (isPlaceholder(given!) || isStandIn(given!) || /^\d+(?::\d+)?$/.test(given!)) return false
+        return command === undefined || command.test(commandBefore(text, index))
+      })
+      .map(lastGroup)
+  return [
+    ...of(login, /(?<![\w-])curl(?![\w-])/),
+    ...of(mysqlPassword, /(?<![\w/-])(?:mysql|mysqldump|mysqladmin|mariadb)(?![\w/])/),
+    ...of(sshPassword),
+    ...of(netrc),
+  ]
+}
+
+/** What stands before on the same line, and on the lines that it goes on from. */
+function commandBefore(text: string, index: number): string {
+  return text
+    .slice(Math.max(0, index - 300), index)
+    .replace(/\\\r?\n/g, " ")
+    .split(/[\n;|&]/)
+    .at(-1)!
+}
+
+function lastUnits(match: RegExpExecArray, last: string): Span {
+  const end = match.index + match[0].length
+  return { start: end - last.length, end }
+}
+
 /** Where the group is that ends a match. */
 function lastGroup(match: RegExpExecArray): Span {
-  const end = match.index + match[0].length
-  return { start: end - match[1]!.length, end }
+  return lastUnits(match, match[1]!)
 }

@@ -6,11 +6,30 @@ const blockUnitsMax = 32 * 1024
 
 /**
  * Private keys in PEM: whole blocks, also with escaped line breaks or with line numbers before the lines, and what is left of
- * blocks that were cut at either end. Those of PuTTY too.
+ * blocks that were cut at either end. Those of PuTTY too, and whatever PEM is in base64 as a whole.
  */
 export function privateKeySpans(text: string): Span[] {
   const spans = text.includes("PRIVATE KEY") ? blockSpans(text) : []
-  return text.includes("Private-Lines:") ? [...spans, ...puttySpans(text)] : spans
+  if (text.includes("Private-Lines:")) spans.push(...puttySpans(text))
+  if (text.includes(encodedBegin)) spans.push(...encodedSpans(text))
+  return spans
+}
+
+/** `-----BEGIN` in base64. */
+const encodedBegin = "LS0tLS1CRUdJTi"
+const newLine = String.raw`(?:\r?\n|\\r\\n|\\n)[ \t]{0,16}`
+/** On one line, or on lines of the usual lengths. */
+const encoded = new RegExp(
+  `${encodedBegin}[A-Za-z0-9+/_-]{4,}={0,2}(?:${newLine}[A-Za-z0-9+/]{60,}={0,2})*` +
+    `(?:${newLine}(?:[A-Za-z0-9+/]{20,59}={0,2}|[A-Za-z0-9+/]{1,19}={1,2})(?![A-Za-z0-9+/:=]))?`,
+  "g",
+)
+
+function encodedSpans(text: string): Span[] {
+  return [...text.matchAll(encoded)].map(({ index, 0: { length } }) => ({
+    start: index,
+    end: index + length,
+  }))
 }
 
 function puttySpans(text: string): Span[] {

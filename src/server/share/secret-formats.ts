@@ -25,7 +25,7 @@ function format(hints: string | readonly string[], source: string, isSecret?: Fo
 }
 
 const knownOpenAi = /^sk-(?:proj|svcacct|admin|ant|or|lf)-/
-const longRun = /(?=[A-Za-z]*\d)[A-Za-z0-9]{20}/
+const longRun = /(?=[A-Za-z]{0,19}\d)[A-Za-z0-9]{20}/
 
 /** Each in time that grows with the length of the text: what repeats is bounded, or taken whole. */
 const formats: readonly Format[] = [
@@ -53,9 +53,11 @@ const formats: readonly Format[] = [
   format("npm_", "npm_[A-Za-z0-9]{36}"),
   format("pypi-", "pypi-A[A-Za-z0-9_-]{40,}"),
   format("hf_", "hf_[A-Za-z0-9]{30,}"),
-  // Telegram bots.
-  format(":", String.raw`(?<![A-Za-z0-9])\d{8,10}:[A-Za-z0-9_-]{35}(?![A-Za-z0-9_-])`, (key) =>
-    /[A-Z]/.test(key),
+  // Telegram bots; in addresses behind `bot`.
+  format(
+    [":", "%3A"],
+    String.raw`(?:${edge}|(?<=bot))\d{8,10}(?::|%3A)[A-Za-z0-9_-]{35}(?![A-Za-z0-9_-])`,
+    (key) => /[A-Z]/.test(key.slice(12)),
   ),
   // Discord: tokens of bots and webhooks.
   format(
@@ -102,6 +104,12 @@ const formats: readonly Format[] = [
     "://",
     String.raw`:\/\/[^\s/:@"'<>\\]{0,128}:([^\s/"'<>\\]{1,256})(?=@)`,
     (key) => !/^[*.x•]*$|^[<${[]/i.test(key),
+  ),
+  // A password with a slash, unless what stands before the slash is a port.
+  format(
+    "://",
+    String.raw`:\/\/[^\s/:@."'<>\\]{1,64}:([^\s/@"'<>\\]{1,128}\/[^\s@"'<>\\]{1,200})(?=@[\w[])`,
+    (key) => !/^(?:\d+|:?port)\/|^[*<${[]/i.test(key),
   ),
   format("://", String.raw`:\/\/([^\s/:@"'<>\\]{20,256})(?=@)`, (key) => /\d/.test(key)),
 ]
