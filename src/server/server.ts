@@ -108,9 +108,9 @@ export class StemmaServer implements AsyncDisposable {
   async #close(): Promise<void> {
     this.#isDraining = true
     const endMs = performance.now() + this.#options.drainMs
-    while (this.#stemma.statuses().size > 0 && performance.now() < endMs) {
-      await new Promise((resolve) => setTimeout(resolve, 20))
-    }
+    while (this.#stemma.statuses().size > 0 && performance.now() < endMs) await pause(20)
+    // What the last runs did is on its way to those who listen.
+    if (this.#context.streams.count > 0) await pause(lastEventsMs)
     this.#shares.close()
     this.#context.streams.close()
     this.#context.presence.close()
@@ -142,6 +142,13 @@ export class StemmaServer implements AsyncDisposable {
       publicUrl: () => options.publicUrl ?? this.#listening?.url ?? "http://localhost",
     }
   }
+}
+
+/** A status is told after everything that was committed before it. */
+const lastEventsMs = 300
+
+function pause(ms: number): Promise<void> {
+  return new Promise((resolve) => setTimeout(resolve, ms))
 }
 
 function buildApp(context: ServerContext, shares: Shares): App {

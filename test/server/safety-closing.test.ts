@@ -98,7 +98,8 @@ describe("SIGTERM", () => {
       const startMs = performance.now()
       served.child.process.kill("SIGTERM")
       expect(await served.child.ended).toEqual({ code: 0, signal: null })
-      expect(performance.now() - startMs).toBeLessThan(drainMs + 2000)
+      // Two seconds on a machine that has nothing else to do.
+      expect(performance.now() - startMs).toBeLessThan(drainMs + 10_000)
       for await (const _ of messagesOf(stream));
       expect(served.child.errors()).toBe("")
     }
@@ -116,6 +117,11 @@ describe("SIGTERM", () => {
     })
     const { items } = (await (await again.call(`/sessions/${id}/history`)).json()) as { items: HistoryItem[] }
     expect(items.filter(({ message }) => message.role === "user")).toHaveLength(2)
+    // The first one did not wait for its answer.
+    const cutOff = items.filter(
+      ({ message }) => message.role === "assistant" && message.finish === "interrupted",
+    )
+    expect(cutOff.length).toBeGreaterThan(0)
     again.child.process.kill("SIGTERM")
     await again.child.ended
   })
