@@ -10,7 +10,7 @@ import { isAbsent, reported } from "./records.ts"
 export const tokenVariable = "STEMMA_TOKEN"
 
 const tokenBytes = 32
-const tokenCharactersMin = 16
+export const tokenCharactersMin = 16
 const fileBytesMax = 1024
 
 export interface Token {
@@ -89,8 +89,13 @@ async function readToken(path: string): Promise<string | undefined> {
   return checked((await opened.readFile("utf8")).trim(), path)
 }
 
+/** Long enough not to be guessed, and such that it fits into a header. */
+export function isToken(text: string): boolean {
+  return text.length >= tokenCharactersMin && /^[\x21-\x7e]+$/.test(text)
+}
+
 function checked(token: string, where: string): string {
-  if (token.length >= tokenCharactersMin && /^[\x21-\x7e]+$/.test(token)) return token
+  if (isToken(token)) return token
   throw new StemmaError(
     "invalid",
     `${where} holds no token: it needs at least ${tokenCharactersMin} plain characters, none of them blank.`,

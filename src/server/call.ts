@@ -55,3 +55,8 @@ function decoded(text: string): string {
     return text
   }
 }
+
+/** Where a reader wants to go on from. */
+export function sinceOf(call: Call, query: { since?: string | undefined }): string | undefined {
+  return query.since ?? call.request.headers.get("last-event-id") ?? undefined
+}

@@ -1,3 +1,4 @@
+import { isToken, tokenCharactersMin } from "../config/token.ts"
 import { StemmaError } from "../protocol/index.ts"
 
 export interface ServerOptions {
@@ -47,14 +48,12 @@ export interface ResolvedOptions {
   onWarning: (error: unknown) => void
 }
 
-const tokenLengthMin = 16
-
 export function resolveOptions(options: ServerOptions): ResolvedOptions {
   const { token, publicUrl } = options
-  if (token !== undefined && (token.length < tokenLengthMin || !/^[\x21-\x7e]+$/.test(token))) {
+  if (token !== undefined && !isToken(token)) {
     throw new StemmaError(
       "invalid",
-      `A token needs at least ${tokenLengthMin} characters, none of them blank. Leave it out to have one made.`,
+      `A token needs at least ${tokenCharactersMin} characters, none of them blank. Leave it out to have one made.`,
     )
   }
   return {

@@ -1,24 +1,17 @@
 import { StemmaError } from "../protocol/index.ts"
-import { type Route, routes } from "../protocol/routes/index.ts"
 import type { Stemma } from "../run/stemma.ts"
+import { buildApp } from "./app.ts"
 import type { ServerContext } from "./call.ts"
-import { HttpError } from "./errors.ts"
+import { errorAnswer } from "./errors.ts"
 import { Guard } from "./guard.ts"
 import { commonHeaders, preflight } from "./headers.ts"
 import { type Listening, listen } from "./listen.ts"
 import { prometheusText } from "./metrics.ts"
-import { type App, type Bindings, callOf, createApp, mount, refuse } from "./mount.ts"
-import { placeHandlers, serverHandlers } from "./native/place.ts"
-import { sessionHandlers } from "./native/session.ts"
-import { sessionsHandlers } from "./native/sessions.ts"
-import { documentHandlers, documentRoutes } from "./openapi/routes.ts"
-import { mountOpencode, opencodeRoutes } from "./opencode/index.ts"
+import type { App, Bindings } from "./mount.ts"
 import { type ResolvedOptions, resolveOptions, type ServerOptions } from "./options.ts"
-import { mountPanel, panelRoutes } from "./panel/index.ts"
 import { Presence } from "./presence.ts"
 import { ProcessMeter } from "./process-figures.ts"
-import { allowedMethods, singularPath } from "./route-paths.ts"
-import { mountShare, Shares, shareRoutes } from "./share/index.ts"
+import { Shares } from "./share/index.ts"
 import { Streams } from "./streams/streams.ts"
 
 export interface ListenOptions {
@@ -74,8 +67,8 @@ export class StemmaServer implements AsyncDisposable {
     try {
       guard.checkSource(request)
     } catch (error) {
-      const { status, message, code } = error as HttpError
-      return Response.json({ code, message }, { status, headers })
+      const { status, body } = errorAnswer(error)
+      return Response.json(body, { status, headers })
     }
     if (request.method === "OPTIONS" && allowed !== undefined) return preflight(headers)
     return this.#app.fetch(request, { ...env, headers, guard })
@@ -149,42 +142,6 @@ const lastEventsMs = 300
 
 function pause(ms: number): Promise<void> {
   return new Promise((resolve) => setTimeout(resolve, ms))
-}
-
-function buildApp(context: ServerContext, shares: Shares): App {
-  const app = createApp()
-  const all: Route[] = []
-  mount(app, context, { routes: routes.server, handlers: serverHandlers(context) })
-  mount(app, context, { routes: routes.sessions, handlers: sessionsHandlers(context) })
-  mountOpencode(app, context)
-  mount(app, context, {
-    routes: routes.session,
-    handlers: sessionHandlers(context),
-    aliases: (path) => singularPath(path),
-  })
-  mount(app, context, { routes: routes.place, handlers: placeHandlers(context) })
-  mount(app, context, { routes: documentRoutes, handlers: documentHandlers() })
-  mountPanel(app, context)
-  mountShare(app, context, shares)
-  const others = [documentRoutes, panelRoutes, shareRoutes, ...Object.values(opencodeRoutes)]
-  for (const group of [...Object.values(routes), ...others]) all.push(...Object.values<Route>(group))
-  app.notFound((c) => {
-    const call = callOf(c)
-    try {
-      call.authorize()
-      const allow = allowedMethods(all, new URL(c.req.url).pathname)
-      if (allow.length > 0)
-        throw new HttpError(405, `Use ${allow.join(" or ")} here.`, { headers: { allow: allow.join(", ") } })
-      throw new StemmaError(
-        "not_found",
-        "There is nothing at this address. /openapi.json lists what there is.",
-      )
-    } catch (error) {
-      return refuse(error, { call, context })
-    }
-  })
-  app.onError((error, c) => refuse(error, { call: callOf(c), context }))
-  return app
 }
 
 function corsHeaders(origin: string): Record<string, string> {

@@ -135,9 +135,7 @@ describe("a stream", () => {
       await until("it is synced", () => reader.messages.some(isSynced))
     }
     const text = async () => (await scene.call("/metrics")).text()
-    await until("none is left", async () =>
-      /^stemma_stream\w*subscribers\w* 0$|^stemma_\w*subscribers\w* 0$/m.test(await text()),
-    )
+    await until("none is left", async () => /^stemma_event_subscribers 0$/m.test(await text()))
   })
 
   test("is answered within the process as on a network", async () => {

@@ -1,6 +1,9 @@
 export * from "./place.ts"
 export * from "./route.ts"
 export * from "./session.ts"
+export * from "./session-changing.ts"
+export * from "./session-reading.ts"
+export * from "./session-talking.ts"
 export * from "./sessions.ts"
 
 import { placeRoutes, serverRoutes } from "./place.ts"

@@ -35,6 +35,9 @@ export const rules = z.union([Ruleset, RulesInput])
 export const tools = z.record(z.string(), z.boolean())
 
 export const sessionParams = z.object({ id: SessionID })
+/** A route of one session: its path names it. */
+export const ofSession = <const T extends object>(definition: T) => ({ params: sessionParams, ...definition })
+
 export const questionParams = z.object({ id: SessionID, permissionID: PermissionID })
 
 const noID = { id: true } as const

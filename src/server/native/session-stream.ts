@@ -1,13 +1,8 @@
 import type { SessionStatus } from "../../protocol/index.ts"
-import type { Call, ServerContext } from "../call.ts"
+import { type Call, type ServerContext, sinceOf } from "../call.ts"
 import { Format, ownText } from "../streams/format.ts"
 
 const format = new Format(ownText)
-
-/** Where a reader wants to go on from. */
-export function sinceOf(call: Call, query: { since?: string | undefined }): string | undefined {
-  return query.since ?? call.request.headers.get("last-event-id") ?? undefined
-}
 
 /** The stream of one session, or of its tree. */
 export async function serveSession(

@@ -1,40 +1,25 @@
-import { StemmaError, UserSummary } from "../../protocol/index.ts"
-import type { sessionRoutes } from "../../protocol/routes/index.ts"
+import { StemmaError } from "../../protocol/index.ts"
+import type {
+  changingRoutes,
+  readingRoutes,
+  sessionRoutes,
+  talkingRoutes,
+} from "../../protocol/routes/index.ts"
 import type { AppendInput } from "../../run/append.ts"
 import type { PromptOptions, PromptPart } from "../../run/prompt.ts"
 import type { PromptRun } from "../../run/prompt-run.ts"
 import type { ServerContext } from "../call.ts"
 import type { Handlers } from "../mount.ts"
+import { sessionDiff } from "../session-diff.ts"
 import { begun } from "../slow-answer.ts"
 import { serveSession } from "./session-stream.ts"
 import { readSnapshot } from "./snapshot.ts"
 
-type SessionHandlers = Handlers<typeof sessionRoutes>
-
-export function sessionHandlers(context: ServerContext): SessionHandlers {
+export function sessionHandlers(context: ServerContext): Handlers<typeof sessionRoutes> {
   return { ...reading(context), ...talking(context), ...changing(context) }
 }
 
-type Reading =
-  | "info"
-  | "status"
-  | "history"
-  | "snapshot"
-  | "changes"
-  | "event"
-  | "tree"
-  | "parents"
-  | "children"
-  | "todos"
-  | "questions"
-  | "context"
-  | "usage"
-  | "budget"
-  | "statistics"
-  | "diff"
-  | "transcript"
-
-function reading(server: ServerContext): Pick<SessionHandlers, Reading> {
+function reading(server: ServerContext): Handlers<typeof readingRoutes> {
   const { stemma, presence } = server
   const { sessions, store } = stemma
   return {
@@ -65,14 +50,12 @@ function reading(server: ServerContext): Pick<SessionHandlers, Reading> {
     usage: async ({ params }) => (await sessions.get(params.id)).usage(),
     budget: ({ params }) => budgetOf(server, params.id),
     statistics: ({ params }) => sessions.stats(params.id),
-    diff: ({ params, query }) => diffOf(server, params.id, query.messageID),
+    diff: ({ params, query }) => sessionDiff(store, params.id, query.messageID),
     transcript: async ({ params, query }) => (await sessions.get(params.id)).transcript(query),
   }
 }
 
-type Talking = "prompt" | "ask" | "command" | "shell" | "append" | "abort" | "compact" | "reply"
-
-function talking(server: ServerContext): Pick<SessionHandlers, Talking> {
+function talking(server: ServerContext): Handlers<typeof talkingRoutes> {
   const { sessions, permissions } = server.stemma
   const send = async (id: string, body: { text?: string; parts?: PromptPart[] } & PromptOptions) => {
     server.checkOpen()
@@ -124,19 +107,7 @@ function talking(server: ServerContext): Pick<SessionHandlers, Talking> {
   }
 }
 
-type Changing =
-  | "update"
-  | "setBudget"
-  | "remove"
-  | "fork"
-  | "revert"
-  | "unrevert"
-  | "archive"
-  | "redact"
-  | "share"
-  | "unshare"
-
-function changing(server: ServerContext): Pick<SessionHandlers, Changing> {
+function changing(server: ServerContext): Handlers<typeof changingRoutes> {
   const { sessions, store } = server.stemma
   return {
     update: ({ params, body }) => sessions.update(params.id, body),
@@ -171,13 +142,4 @@ async function budgetOf({ stemma }: ServerContext, id: string) {
   const budget = own ?? loaded.config.budget ?? null
   const { tree } = await (await stemma.sessions.get(id)).usage()
   return { budget, spent: tree.cost, left: budget === null ? null : Math.max(0, budget - tree.cost) }
-}
-
-async function diffOf({ stemma }: ServerContext, id: string, messageID: string | undefined) {
-  const session = await stemma.store.session(id)
-  if (messageID === undefined) return session.summary?.diffs ?? []
-  const { items } = await stemma.store.history(id, { messageID })
-  if (!items[0]) throw new StemmaError("not_found", `Session ${id} has no message ${messageID}.`)
-  const summary = UserSummary.safeParse(items[0].notes?.summary)
-  return summary.success ? summary.data.diffs : []
 }

@@ -1,8 +1,9 @@
 import { relative, sep } from "node:path"
-import { type FileDiff, type Session, UserSummary } from "../../protocol/index.ts"
+import type { Session } from "../../protocol/index.ts"
 import type { SessionQuery } from "../../stores/store.ts"
 import type { Call, ServerContext } from "../call.ts"
 import type { Handlers } from "../mount.ts"
+import { sessionDiff } from "../session-diff.ts"
 import { orBusy } from "./errors.ts"
 import { findMessage, lastMessages, wireItems } from "./history.ts"
 import { namedDirectory, projectOf } from "./request-project.ts"
@@ -123,7 +124,7 @@ function reading(server: ServerContext): Pick<SessionHandlers, Reading> {
     },
     todo: async ({ params }) => (await (await sessions.get(params.sessionID)).todos()).map(toWireTodo),
     diff: async ({ params, query }) =>
-      (await diffsOf(server, params.sessionID, query.messageID)).map(
+      (await sessionDiff(store, params.sessionID, query.messageID)).map(
         (diff): WireFileDiff => toWireDiff(diff),
       ),
     async messages({ params: { sessionID }, query: { limit = messagesMax, before } }, call) {
@@ -150,18 +151,6 @@ function nextHeaders(call: Call, { next, limit }: { next: string; limit: number 
     "x-next-cursor": next,
     "access-control-expose-headers": "Link, X-Next-Cursor",
   }
-}
-
-async function diffsOf(
-  { stemma: { store } }: ServerContext,
-  sessionID: string,
-  messageID: string | undefined,
-): Promise<FileDiff[]> {
-  const session = await store.session(sessionID)
-  if (messageID === undefined) return session.summary?.diffs ?? []
-  const { notes } = await findMessage(store, sessionID, messageID)
-  const summary = UserSummary.safeParse(notes?.summary)
-  return summary.success ? summary.data.diffs : []
 }
 
 type Changing = Exclude<keyof SessionHandlers, Finding | Reading | Talking>

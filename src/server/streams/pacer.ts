@@ -11,6 +11,7 @@ const restMaxMs = 25
 export class Pacer {
   #spentMs = 0
   #rest: Promise<void> | undefined
+  #isForgetting = false
 
   /** Says how long writing took. */
   spend(ms: number): void {
@@ -35,8 +36,6 @@ export class Pacer {
     })
     return this.#rest
   }
-
-  #isForgetting = false
 
   #forgetSoon(): void {
     if (this.#isForgetting) return

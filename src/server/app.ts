@@ -1,0 +1,50 @@
+import { StemmaError } from "../protocol/index.ts"
+import { type Route, routes } from "../protocol/routes/index.ts"
+import type { ServerContext } from "./call.ts"
+import { HttpError } from "./errors.ts"
+import { type App, callOf, createApp, mount, refuse } from "./mount.ts"
+import { placeHandlers, serverHandlers } from "./native/place.ts"
+import { sessionHandlers } from "./native/session.ts"
+import { sessionsHandlers } from "./native/sessions.ts"
+import { documentHandlers, documentRoutes } from "./openapi/routes.ts"
+import { mountOpencode, opencodeRoutes } from "./opencode/index.ts"
+import { mountPanel, panelRoutes } from "./panel/index.ts"
+import { allowedMethods, singularPath } from "./route-paths.ts"
+import { mountShare, type Shares, shareRoutes } from "./share/index.ts"
+
+/** Every route, and what is answered where there is none. Where two have a path, whoever is mounted first answers. */
+export function buildApp(context: ServerContext, shares: Shares): App {
+  const app = createApp()
+  const all: Route[] = []
+  mount(app, context, { routes: routes.server, handlers: serverHandlers(context) })
+  mount(app, context, { routes: routes.sessions, handlers: sessionsHandlers(context) })
+  mountOpencode(app, context)
+  mount(app, context, {
+    routes: routes.session,
+    handlers: sessionHandlers(context),
+    aliases: (path) => singularPath(path),
+  })
+  mount(app, context, { routes: routes.place, handlers: placeHandlers(context) })
+  mount(app, context, { routes: documentRoutes, handlers: documentHandlers() })
+  mountPanel(app, context)
+  mountShare(app, context, shares)
+  const others = [documentRoutes, panelRoutes, shareRoutes, ...Object.values(opencodeRoutes)]
+  for (const group of [...Object.values(routes), ...others]) all.push(...Object.values<Route>(group))
+  app.notFound((c) => {
+    const call = callOf(c)
+    try {
+      call.authorize()
+      const allow = allowedMethods(all, new URL(c.req.url).pathname)
+      if (allow.length > 0)
+        throw new HttpError(405, `Use ${allow.join(" or ")} here.`, { headers: { allow: allow.join(", ") } })
+      throw new StemmaError(
+        "not_found",
+        "There is nothing at this address. /openapi.json lists what there is.",
+      )
+    } catch (error) {
+      return refuse(error, { call, context })
+    }
+  })
+  app.onError((error, c) => refuse(error, { call: callOf(c), context }))
+  return app
+}
