@@ -72,7 +72,7 @@ async function listen(options: {
     let left = options.frames()
     try {
       for await (const frame of subscription) {
-        if ("event" in frame) await listener.hear(frame.event)
+        if ("event" in frame) await listener.hear(frame.event, frame.cursor)
         since = frame.cursor ?? since
         if (--left <= 0 && since !== undefined) break
       }
@@ -129,7 +129,7 @@ test("a cursor from a process that is gone is good in the next one", async () =>
   await heard.ready
   await scene.stemma.sessions.touch(session.id)
   for await (const frame of heard) {
-    if ("event" in frame) await listener.hear(frame.event)
+    if ("event" in frame) await listener.hear(frame.event, frame.cursor)
     since = frame.cursor ?? since
     // In the middle of what a tool prints.
     if (
@@ -166,7 +166,7 @@ async function listenOn(
   const timer = setInterval(() => options.isOver() && stop.abort(), 5)
   const { since, sessionID } = options
   for await (const frame of stemma.subscribe({ since, scope: { sessionID }, signal: stop.signal })) {
-    if ("event" in frame) await options.listener.hear(frame.event)
+    if ("event" in frame) await options.listener.hear(frame.event, frame.cursor)
   }
   clearInterval(timer)
 }

@@ -35,8 +35,8 @@ async function listen(scene: Scene, scope: Scope, listener: Listener): Promise<v
     try {
       let count = 0
       for await (const frame of subscription) {
+        if ("event" in frame) await listener.hear(frame.event, frame.cursor)
         if (frame.cursor !== undefined) since = frame.cursor
-        if ("event" in frame) await listener.hear(frame.event)
         listener.log.push(`-- ${frame.cursor ?? ""}`)
         if (++count > framesMax) break
       }

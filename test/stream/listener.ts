@@ -8,6 +8,7 @@ import {
 } from "../../src/protocol/index.ts"
 import { growingField, grownText, withGrownText } from "../../src/session/grow.ts"
 import type { Store } from "../../src/stores/store.ts"
+import { versionOf } from "../../src/stream/position.ts"
 
 interface HeardMessage {
   info: Message
@@ -19,6 +20,8 @@ type Delta = Extract<StemmaEvent, { type: "message.part.delta" }>["properties"]
 interface HeardSession {
   info: Session
   messages: Map<string, HeardMessage>
+  /** The version of the store when the history was read: events up to there may be about what is gone by then. */
+  readAt: number
 }
 
 /**
@@ -31,13 +34,21 @@ export class Listener {
   /** Parts that it read itself: they may be ahead of the events. */
   readonly #read = new Set<string>()
   readonly #store: () => Store
+  /** All events up to this version were heard. */
+  #heardTo = 0
 
   constructor(store: () => Store) {
     this.#store = store
   }
 
-  async hear(event: StemmaEvent): Promise<void> {
+  /** A frame's event, with its cursor if it has one. */
+  async hear(event: StemmaEvent, cursor?: string): Promise<void> {
     this.log.push(JSON.stringify(event).slice(0, 150))
+    await this.#put(event)
+    if (cursor !== undefined) this.#heardTo = versionOf(cursor)
+  }
+
+  async #put(event: StemmaEvent): Promise<void> {
     switch (event.type) {
       case "session.created":
       case "session.updated": {
@@ -65,6 +76,7 @@ export class Listener {
         const messages = this.#messages(part.sessionID)
         if (!messages) return
         const message = messages.get(part.messageID)
+        if (!message && this.#isBehind(part.sessionID)) return
         if (!message) throw new Error(`part ${part.id} came before its message ${part.messageID}`)
         message.parts.set(part.id, part)
         this.#read.delete(part.id)
@@ -87,6 +99,7 @@ export class Listener {
     if (!messages) return
     const message = messages.get(delta.messageID)
     const part = message?.parts.get(delta.partID)
+    if (!part && this.#isBehind(delta.sessionID)) return
     if (!message || !part) throw new Error(`a delta came before its part: ${JSON.stringify(delta)}`)
     if (this.#read.has(part.id) && isKnown(part, delta)) return
     const text = grownText(part)
@@ -100,10 +113,15 @@ export class Listener {
     return this.sessions.get(sessionID)?.messages
   }
 
+  /** True while the events are of before the history was read. */
+  #isBehind(sessionID: string): boolean {
+    return this.#heardTo < (this.sessions.get(sessionID)?.readAt ?? 0)
+  }
+
   async #load(info: Session): Promise<void> {
     const messages = await storedMessages(this.#store(), info.id)
     if (!messages) return
-    this.sessions.set(info.id, { info, messages })
+    this.sessions.set(info.id, { info, messages, readAt: versionOf(await this.#store().cursor()) })
     for (const { parts } of messages.values()) for (const id of parts.keys()) this.#read.add(id)
   }
 
