@@ -10,7 +10,8 @@ import { CatchUp } from "./catch-up.ts"
 import { bufferMaxStandard, type Delta, type SubscribeOptions, type Subscription } from "./frame.ts"
 import { LiveStore } from "./live-store.ts"
 import { hubClosed, scopeMissing, toStemmaError, wrongBuffer } from "./stream-error.ts"
-import { Subscriber, Waker } from "./subscriber.ts"
+import { Subscriber } from "./subscriber.ts"
+import { Waker } from "./waker.ts"
 
 export type { Delta, Frame, SubscribeOptions, Subscription } from "./frame.ts"
 
@@ -127,6 +128,7 @@ class StoreHub implements Hub {
 
   async close(): Promise<void> {
     this.#closed = true
+    this.#live?.flush()
     for (const subscriber of [...this.#subscribers]) subscriber.end()
     this.#live?.close()
     this.#live = undefined
@@ -163,6 +165,7 @@ class StoreHub implements Hub {
     const live = new LiveStore({
       store: this.#store,
       clock: this.#clock,
+      waker: this.#waker,
       onError: (error) => this.#fail(error),
     })
     live.ready.catch((error) => this.#fail(error))

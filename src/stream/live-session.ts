@@ -2,8 +2,10 @@ import type { Row, StemmaEvent } from "../protocol/index.ts"
 import { type Extras, SessionFeed } from "./feed.ts"
 import type { Delta, Frame } from "./frame.ts"
 import { addLive, type Growth, grownLength, grownPart } from "./growth.ts"
+import { LiveText } from "./live-text.ts"
 import type { Subscriber } from "./subscriber.ts"
 import type { Told } from "./telling.ts"
+import type { Waker } from "./waker.ts"
 
 /** Live text that waits for the row of its part, or for a gap to close. What is dropped comes as pieces. */
 const heldMax = 10_000
@@ -23,16 +25,19 @@ export class LiveSession {
   isPlaced = false
   /** When rows of it were last read, or the first text came. */
   touchedMs = performance.now()
+  readonly #text: LiveText
   #held: Delta[] = []
   #heldUnits = 0
 
-  constructor(sessionID: string) {
+  constructor(sessionID: string, waker: Waker) {
     this.feed = new SessionFeed(sessionID, { isPast: false })
+    this.#text = new LiveText(waker, (frame) => this.#pushAll(frame))
   }
 
   /** A new listener knows nothing of what is growing. */
   add(subscriber: Subscriber): void {
     if (this.subscribers.has(subscriber)) return
+    this.flush()
     this.subscribers.add(subscriber)
     // Rows tell it by themselves, and live text that does not fit is left to them.
     if (subscriber.takesRows) return
@@ -50,14 +55,21 @@ export class LiveSession {
     }
     if (growth.strangers === undefined && delta.offset === grownLength(growth)) {
       growth.live += delta.delta
-      this.#pushAll({ event: { type: "message.part.delta", properties: delta } })
+      this.#text.add(delta)
       return
     }
+    this.flush()
     if (!this.#add(growth, delta)) this.#hold(delta)
+  }
+
+  /** Gives live text that waits for the end of the turn. */
+  flush(): void {
+    this.#text.flush()
   }
 
   /** Tells the listeners what the rows mean. The frame of the last event has the cursor `after`. */
   tell({ rows, extras }: Batch, cursors: { before: string; after: string }): void {
+    this.flush()
     const told = this.feed.tell(rows, extras)
     const introduced = this.#introduce(told, cursors.before)
     for (const [index, { event, version }] of told.events.entries()) {

@@ -2,6 +2,7 @@ import type { Scope, Store } from "../stores/store.ts"
 import { LiveSession } from "./live-session.ts"
 import { isInScope, Places } from "./places.ts"
 import type { Subscriber } from "./subscriber.ts"
+import type { Waker } from "./waker.ts"
 
 /** A session without an open message is forgotten after this long. */
 const quietMs = 10_000
@@ -11,6 +12,7 @@ const ignoredMax = 10_000
 /** Who listens to which session. */
 export class LiveSessions {
   readonly #places: Places
+  readonly #waker: Waker
   readonly #subscribers = new Set<Subscriber>()
   /** How many of them can only be matched by the place of a session. */
   #placed = 0
@@ -19,12 +21,19 @@ export class LiveSessions {
   readonly #ignored = new Set<string>()
   #sweptMs = 0
 
-  constructor(store: Store) {
+  constructor(store: Store, waker: Waker) {
     this.#places = new Places(store)
+    this.#waker = waker
   }
 
   get isEmpty(): boolean {
     return this.#subscribers.size === 0
+  }
+
+  /** Gives the live text of a session, or of all, that waits for the end of the turn. */
+  flush(sessionID?: string): void {
+    if (sessionID !== undefined) this.#sessions.get(sessionID)?.flush()
+    else for (const session of this.#sessions.values()) session.flush()
   }
 
   clear(): void {
@@ -62,7 +71,7 @@ export class LiveSessions {
       this.#ignored.add(sessionID)
       return undefined
     }
-    const session = new LiveSession(sessionID)
+    const session = new LiveSession(sessionID, this.#waker)
     session.isPlaced = this.#places.get(sessionID) !== undefined
     for (const subscriber of listeners) session.add(subscriber)
     this.#sessions.set(sessionID, session)

@@ -8,6 +8,7 @@ import { LiveSessions } from "./live-sessions.ts"
 import { versionOf } from "./position.ts"
 import { toStemmaError } from "./stream-error.ts"
 import type { Subscriber } from "./subscriber.ts"
+import type { Waker } from "./waker.ts"
 
 /** A round lets others run after this long. */
 const sliceMs = 5
@@ -53,12 +54,17 @@ export class LiveStore {
   #later: Later[] = []
   #closed = false
 
-  constructor(options: { store: Store; clock: Clock; onError: (error: unknown) => void }) {
+  constructor(options: { store: Store; clock: Clock; waker: Waker; onError: (error: unknown) => void }) {
     this.#store = options.store
     this.#onError = options.onError
     this.#known = new KnownSessions(options.clock)
-    this.#sessions = new LiveSessions(options.store)
+    this.#sessions = new LiveSessions(options.store, options.waker)
     this.ready = this.#start()
+  }
+
+  /** Gives the live text that waits for the end of the turn. */
+  flush(): void {
+    this.#sessions.flush()
   }
 
   close(): void {
@@ -123,6 +129,7 @@ export class LiveStore {
       this.#later.shift()
       // The same frames for all, so that they are written once.
       const frames = first.events.map((event): Frame => ({ event }))
+      this.#sessions.flush(first.sessionID)
       for (const subscriber of this.#sessions.listeners(first.sessionID)) {
         for (const frame of frames) subscriber.push(frame)
       }

@@ -1,33 +1,10 @@
 import type { Scope } from "../stores/store.ts"
 import { bufferUnitsMax, type Frame, type Subscription } from "./frame.ts"
 import { frameUnits } from "./frame-units.ts"
+import { hurryUnits, type Waker } from "./waker.ts"
 
 /** Hands the next frames of the past to `keep`. */
 export type Past = () => Promise<void>
-
-/** Wakes those who wait, all at once and mostly once in a turn of the event loop. */
-export class Waker {
-  #waiting: (() => void)[] = []
-
-  readonly #wake = (): void => {
-    const waiting = this.#waiting
-    this.#waiting = []
-    for (const resolve of waiting) resolve()
-  }
-
-  wake(resolve: () => void): void {
-    if (this.#waiting.length === 0) setImmediate(this.#wake)
-    this.#waiting.push(resolve)
-  }
-
-  /** Wakes those who wait without waiting for the turn to end: a turn in which a fast model is read may be long. */
-  hurry(): void {
-    if (this.#waiting.length > 0) this.#wake()
-  }
-}
-
-/** Frames with so much text, in UTF-16 units, are worth a wake of their own. */
-const hurryUnits = 16 * 1024
 
 export interface SubscriberParts {
   scope: Scope | undefined

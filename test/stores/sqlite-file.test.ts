@@ -1,8 +1,10 @@
-import { readFile, rm, stat, symlink, writeFile } from "node:fs/promises"
+import { readdir, readFile, rm, stat, symlink, writeFile } from "node:fs/promises"
 import { join } from "node:path"
 import { DatabaseSync } from "node:sqlite"
 import { expect, test } from "vitest"
+import { Samples } from "../../src/stores/conformance/samples.ts"
 import { type Run, Scene } from "../../src/stores/conformance/scene.ts"
+import { openJsonlStore } from "../../src/stores/jsonl/index.ts"
 import { openSqliteStore } from "../../src/stores/sqlite/index.ts"
 import type { Store } from "../../src/stores/store.ts"
 import { temporaryDirectory } from "../support/temporary-directory.ts"
@@ -217,3 +219,33 @@ test("opening for reading sees commits and refuses to write", async () => {
     code: "not_found",
   })
 })
+
+/** The bits of what others may do with the files in a directory, by name; those that nobody else may touch are left out. */
+async function openToOthers(directory: string): Promise<string[]> {
+  const names = await readdir(directory, { recursive: true })
+  const found: string[] = []
+  for (const name of names) {
+    const { mode } = await stat(join(directory, name))
+    if ((mode & 0o077) !== 0) found.push(`${name} ${(mode & 0o777).toString(8)}`)
+  }
+  return found.sort()
+}
+
+test.skipIf(process.platform === "win32")(
+  "what a store makes is its owner's alone, in any driver",
+  async () => {
+    await using directory = await temporaryDirectory()
+    const make = new Samples(1, { now: () => 1_000 })
+    for (const [name, open] of [
+      ["sqlite", () => openSqliteStore({ path: join(directory.path, "sqlite", "data", "stemma.db") })],
+      ["jsonl", () => openJsonlStore({ directory: join(directory.path, "jsonl", "data") })],
+    ] as const) {
+      await using store = await open()
+      await store.blobs.put(Buffer.from("a picture"))
+      await store.commit({
+        ops: [{ op: "session.create", session: make.session(), segment: make.id("segment") }],
+      })
+      expect({ name, found: await openToOthers(directory.path) }).toEqual({ name, found: [] })
+    }
+  },
+)

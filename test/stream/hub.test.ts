@@ -10,7 +10,7 @@ import { drivers } from "../support/drivers.ts"
 import { type Ids, sampleIds } from "../support/ids.ts"
 import { rejection } from "../support/rejection.ts"
 import { temporaryDirectory } from "../support/temporary-directory.ts"
-import { createSession, hear, nowMs, startWriting, until } from "./scene.ts"
+import { createSession, hear, nowMs, startWriting, turn, until } from "./scene.ts"
 
 async function collect<T>(iterable: AsyncIterable<T>): Promise<T[]> {
   const items: T[] = []
@@ -44,9 +44,12 @@ describe.each(drivers.filter(({ name }) => name !== "jsonl"))("the hub on $name"
       await writing.put(text(writing.partID))
       await until(() => heard.lines().includes('part.updated ""'), heard.lines)
       writing.say(0, "Hello")
+      await turn()
       writing.say(5, " wor")
+      await turn()
       await writing.piece(0, "Hello wor")
       writing.say(9, "ld")
+      await turn()
       await writing.piece(9, "ld!")
       await until(() => heard.lines().includes('part.delta 11 "!"'), heard.lines)
       await writing.seal()
@@ -61,6 +64,46 @@ describe.each(drivers.filter(({ name }) => name !== "jsonl"))("the hub on $name"
         'part.delta 11 "!"',
       ])
       expect(lines.slice(-3)).toEqual(["updated assistant stop", "session.status idle", "session.idle"])
+    }))
+
+  test("puts live text of one turn of the event loop together, before whatever follows it", () =>
+    withHub(async (parts) => {
+      const heard = await hear(parts.hub)
+      const writing = await startWriting(parts)
+      await writing.put(text(writing.partID))
+      await until(() => heard.lines().includes('part.updated ""'), heard.lines)
+      const first = heard.lines().length
+      for (const [offset, letter] of [..."Hello"].entries()) writing.say(offset, letter)
+      expect(heard.lines().slice(first)).toEqual([])
+      await turn()
+      expect(heard.lines().slice(first)).toEqual(['part.delta 0 "Hello"'])
+      writing.say(5, ", ")
+      writing.say(7, "you")
+      parts.hub.setStatus(writing.sessionID, { type: "busy" })
+      const late = await hear(parts.hub)
+      writing.say(10, "!")
+      for (const one of [heard, late]) await until(() => one.textOf(writing.partID).endsWith("!"), one.lines)
+      expect(heard.textOf(writing.partID)).toBe("Hello, you!")
+      expect(late.textOf(writing.partID)).toBe("Hello, you!")
+      await writing.piece(0, "Hello, you!")
+      writing.say(11, " Bye")
+      await writing.piece(11, " Bye")
+      await writing.seal()
+      await until(() => heard.lines().includes("updated assistant stop"), heard.lines)
+      expect(heard.textOf(writing.partID)).toBe("Hello, you! Bye")
+      await until(() => late.textOf(writing.partID) === "Hello, you! Bye", late.lines)
+    }))
+
+  test("gives text that waits for the end of the turn to who listens until the end", () =>
+    withHub(async (parts) => {
+      const heard = await hear(parts.hub)
+      const writing = await startWriting(parts)
+      await writing.put(text(writing.partID))
+      await until(() => heard.lines().includes('part.updated ""'), heard.lines)
+      writing.say(0, "the last words")
+      await parts.hub.close()
+      await heard.done
+      expect(heard.lines().at(-1)).toBe('part.delta 0 "the last words"')
     }))
 
   test("holds live text back until its part was given, and until a gap is closed", () =>
@@ -192,7 +235,10 @@ describe.each(drivers.filter(({ name }) => name !== "jsonl"))("the hub on $name"
       await slow.ready
       await writing.piece(0, "x")
       await until(() => fast.events().length > 0, fast.lines)
-      for (let index = 0; index < 500; index++) writing.say(1 + index, "y")
+      for (let index = 0; index < 500; index++) {
+        writing.say(1 + index, "y")
+        await turn()
+      }
       await until(() => fast.events().length > 500, fast.lines)
       const frames = (await collect(slow.batches())).flat()
       expect(frames).toEqual([{ lagged: true, cursor: expect.any(String) }])

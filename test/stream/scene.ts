@@ -88,6 +88,8 @@ export interface Heard {
   events(): StemmaEvent[]
   /** Events as short lines: their type, and what of them tests look at. */
   lines(): string[]
+  /** The text of a part as one has it who puts parts and adds deltas. */
+  textOf(partID: string): string
 }
 
 export async function hear(hub: Hub, options?: SubscribeOptions): Promise<Heard> {
@@ -100,7 +102,27 @@ export async function hear(hub: Hub, options?: SubscribeOptions): Promise<Heard>
   done.catch(() => {})
   const events = () => frames.flatMap((frame) => ("event" in frame ? [frame.event] : []))
   await subscription.ready
-  return { frames, subscription, done, events, lines: () => events().map(line) }
+  const lines = () => events().map(line)
+  return { frames, subscription, done, events, lines, textOf: (partID) => textOf(partID, events()) }
+}
+
+function textOf(partID: string, events: readonly StemmaEvent[]): string {
+  let text = ""
+  for (const { type, properties } of events) {
+    if (type === "message.part.updated" && properties.part.id === partID && properties.part.type === "text") {
+      text = properties.part.text
+    }
+    if (type === "message.part.delta" && properties.partID === partID) {
+      if (properties.offset !== text.length) throw new Error(`A delta at ${properties.offset} of "${text}"`)
+      text += properties.delta
+    }
+  }
+  return text
+}
+
+/** The end of a turn of the event loop, after everybody was woken. */
+export async function turn(): Promise<void> {
+  for (let turns = 0; turns < 2; turns++) await new Promise((resolve) => setImmediate(resolve))
 }
 
 function line(event: StemmaEvent): string {

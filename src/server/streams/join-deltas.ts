@@ -1,10 +1,8 @@
 import type { StemmaEvent } from "../../protocol/index.ts"
+import { goesOn } from "../../stream/live-text.ts"
 import type { Numbered } from "./format.ts"
 
 type DeltaEvent = Extract<StemmaEvent, { type: "message.part.delta" }>
-
-/** A frame longer than this is no better than two. */
-const unitsMax = 64 * 1024
 
 /**
  * Live text that goes on where live text before it ends becomes one delta: what a fast model says while others are written to
@@ -28,13 +26,4 @@ export function joinDeltas<F extends Numbered>(frames: readonly F[]): readonly F
 
 function liveDelta(frame: Numbered & { event?: StemmaEvent }): DeltaEvent | undefined {
   return frame.cursor === undefined && frame.event?.type === "message.part.delta" ? frame.event : undefined
-}
-
-function goesOn(before: DeltaEvent["properties"], delta: DeltaEvent["properties"]): boolean {
-  return (
-    before.partID === delta.partID &&
-    before.field === delta.field &&
-    before.offset + before.delta.length === delta.offset &&
-    before.delta.length < unitsMax
-  )
 }

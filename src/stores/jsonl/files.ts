@@ -142,13 +142,13 @@ export class Files {
   }
 
   makeDirectory(name: string): void {
-    guard(this.path(name), () => mkdirSync(this.path(name), { recursive: true }))
+    guard(this.path(name), () => mkdirSync(this.path(name), { recursive: true, mode: 0o700 }))
   }
 
   /** Writes at the end, whole or not at all, and gives the file's size after it. */
   append(name: string, bytes: Buffer): number {
     return guard(this.path(name), () => {
-      const fd = openSync(this.path(name), appending, 0o666)
+      const fd = openSync(this.path(name), appending, 0o600)
       try {
         appendWhole(fd, bytes)
         return fstatSync(fd).size

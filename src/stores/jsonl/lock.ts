@@ -95,7 +95,7 @@ export class StoreLock {
   #link(name: string): boolean {
     const own = join(this.#directory, this.#ownName)
     try {
-      if (!this.#named) writeFileSync(own, JSON.stringify(this.#holder))
+      if (!this.#named) writeFileSync(own, JSON.stringify(this.#holder), { mode: 0o600 })
       this.#named = true
       linkSync(own, join(this.#directory, name))
       return true

@@ -45,7 +45,7 @@ export class BlobFiles implements BlobStore {
   /** Written aside, synced, then renamed: a blob is whole or absent. */
   async #write(path: string, bytes: Uint8Array): Promise<void> {
     const folder = join(path, "..")
-    await mkdir(folder, { recursive: true })
+    await mkdir(folder, { recursive: true, mode: 0o700 })
     const temporary = `${path}.${randomBytes(6).toString("hex")}.tmp`
     try {
       await withFile(temporary, "wx", async (file) => {
@@ -131,6 +131,6 @@ export class BlobFiles implements BlobStore {
 }
 
 async function withFile<T>(path: string, flags: string, use: (file: FileHandle) => Promise<T>): Promise<T> {
-  await using file = await open(path, flags)
+  await using file = await open(path, flags, 0o600)
   return await use(file)
 }

@@ -1,5 +1,5 @@
 import { randomBytes } from "node:crypto"
-import { existsSync, mkdirSync, realpathSync } from "node:fs"
+import { closeSync, existsSync, mkdirSync, openSync, realpathSync } from "node:fs"
 import { dirname, resolve } from "node:path"
 import { setTimeout as sleep } from "node:timers/promises"
 import { StemmaError } from "../../protocol/index.ts"
@@ -35,7 +35,7 @@ export async function connect(options: OpenOptions): Promise<Database> {
     if (options.readOnly && !existsSync(path)) {
       throw new StemmaError("not_found", `There is no store at ${path}. Open it for writing once to make it.`)
     }
-    if (!options.readOnly) mkdirSync(dirname(path), { recursive: true })
+    if (!options.readOnly) makeFile(path)
     const connection = new DatabaseSync(path, { readOnly: options.readOnly, timeout: 0 })
     const db = new Database(connection, path)
     try {
@@ -56,6 +56,13 @@ export async function connect(options: OpenOptions): Promise<Database> {
     }
     throw toStemmaError(error, path)
   }
+}
+
+/** Sessions tell what somebody read and ran: a new file, and with it its log, is its owner's alone. */
+function makeFile(path: string): void {
+  if (existsSync(path)) return
+  mkdirSync(dirname(path), { recursive: true, mode: 0o700 })
+  closeSync(openSync(path, "a", 0o600))
 }
 
 /** The file itself, whatever links lead to it: its log and its blobs stand beside it. */

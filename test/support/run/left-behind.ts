@@ -30,13 +30,22 @@ export const recoveriesMax = 3
 
 /** How often the answer to a prompt was cut off by the end of a process. */
 export function interruptionsOf(items: readonly HistoryItem[], promptID: string): number {
-  let count = 0
-  for (const { message, parts } of items) {
-    if (message.role !== "assistant" || message.parentID !== promptID) continue
-    if (message.finish === "interrupted") count++
-    for (const part of parts) if (part.type === "retry" && part.error.name === "InterruptedError") count++
-  }
-  return count
+  return interruptionsByMessage(items, promptID).reduce((sum, count) => sum + count, 0)
+}
+
+/** The same, since the last message of the answer that was not cut off. */
+function interruptionsInRow(items: readonly HistoryItem[], promptID: string): number {
+  const counts = interruptionsByMessage(items, promptID)
+  const inRow = counts.slice(counts.lastIndexOf(0) + 1)
+  return inRow.reduce((sum, count) => sum + count, 0)
+}
+
+function interruptionsByMessage(items: readonly HistoryItem[], promptID: string): number[] {
+  return items.flatMap(({ message, parts }) => {
+    if (message.role !== "assistant" || message.parentID !== promptID) return []
+    const retries = parts.filter((part) => part.type === "retry" && part.error.name === "InterruptedError")
+    return [retries.length + (message.finish === "interrupted" ? 1 : 0)]
+  })
 }
 
 /** How the last message that answers a prompt ended; undefined if there is none or it is open. */
@@ -49,7 +58,7 @@ export function finishOf(items: readonly HistoryItem[], promptID: string): strin
 export function endOf(items: readonly HistoryItem[], promptID: string): string | undefined {
   const finish = finishOf(items, promptID)
   if (finish === "tool-calls") return undefined
-  return finish !== "interrupted" || interruptionsOf(items, promptID) > recoveriesMax ? finish : undefined
+  return finish !== "interrupted" || interruptionsInRow(items, promptID) >= recoveriesMax ? finish : undefined
 }
 
 /** Where a run was when its process ended, by what it left. */
