@@ -1,5 +1,7 @@
 import { describe, expect, test } from "vitest"
+import { ChatEvent } from "../../src/server/panel/chat-event.ts"
 import { until } from "../support/run-scene.ts"
+import { expectShape } from "../support/server/expect-shape.ts"
 import { type HttpScene, httpScene, type Message, messagesOf } from "../support/server/http-scene.ts"
 
 const png = Buffer.from(
@@ -11,7 +13,10 @@ async function chat(scene: HttpScene, body: unknown, agent = "build"): Promise<M
   const response = await scene.call(`/api/agents/${agent}/chat`, { json: body })
   if (!response.ok) throw new Error(`${response.status}: ${await response.text()}`)
   const events: Message["data"][] = []
-  for await (const { data } of messagesOf(response)) events.push(data)
+  for await (const { data } of messagesOf(response)) {
+    expectShape(ChatEvent, data, "an event of a chat")
+    events.push(data)
+  }
   return events
 }
 

@@ -11,12 +11,17 @@ export const ErrorShape = z
   })
   .describe("Why a call was refused, or failed")
 
+/** The last frame of a stream that failed. */
+export const StreamError = z
+  .object({ type: z.literal("error"), properties: ErrorShape })
+  .describe("Why a stream ends")
+
 /** The last frame of a stream that cannot go on, and the frame between what was and what is new. */
 export const StreamFrame = z
   .discriminatedUnion("type", [
     z.object({ type: z.literal("synced"), properties: z.object({ cursor: z.string() }) }),
     z.object({ type: z.literal("lagged"), properties: z.object({ cursor: z.string() }) }),
-    z.object({ type: z.literal("error"), properties: ErrorShape }),
+    StreamError,
   ])
   .describe("What a stream says of itself")
 
@@ -66,6 +71,7 @@ export const namedSchemas: Record<string, z.ZodType> = {
   SnapshotPart: protocol.SnapshotPart,
   StepFinishPart: protocol.StepFinishPart,
   StepStartPart: protocol.StepStartPart,
+  StreamError,
   StreamFrame,
   SubtaskPart: protocol.SubtaskPart,
   TextPart: protocol.TextPart,

@@ -3,14 +3,17 @@ import { StemmaEvent } from "../../protocol/event.ts"
 import { type RouteTable, routes } from "../../protocol/routes/index.ts"
 import { RowSchema } from "../../protocol/row-schema.ts"
 import { opencodeRoutes } from "../opencode/routes.ts"
+import { WireEvent } from "../opencode/wire-event.ts"
 import * as wireMessage from "../opencode/wire-message.ts"
 import * as wirePlace from "../opencode/wire-place.ts"
 import * as wireSession from "../opencode/wire-session.ts"
+import { ChatEvent } from "../panel/chat-event.ts"
 import { panelRoutes } from "../panel/routes.ts"
 import { singularPath } from "../route-paths.ts"
 import { shareRoutes } from "../share/routes.ts"
 import * as shared from "../share/shapes.ts"
-import { ErrorShape, StreamFrame } from "./named-schemas.ts"
+import { SharedEvent } from "../share/shared-event.ts"
+import { ErrorShape, StreamError, StreamFrame } from "./named-schemas.ts"
 import { documentRoutes } from "./routes.ts"
 
 /** A table of routes as the document shows it. */
@@ -31,6 +34,8 @@ export interface DocumentedTable {
 
 const ownError = { name: "Error", schema: ErrorShape }
 
+const ownFrames = [StemmaEvent, RowSchema, StreamFrame] as const
+
 /** Everything that the server answers to. */
 export const documentedTables: readonly DocumentedTable[] = [
   {
@@ -43,19 +48,32 @@ export const documentedTables: readonly DocumentedTable[] = [
       server: "The server itself",
     },
     error: ownError,
-    frame: z.union([StemmaEvent, RowSchema, StreamFrame]),
+    frame: z.union(ownFrames),
     aliases: singularPath,
   },
   {
     prefix: "",
-    routes: { share: shareRoutes, panel: panelRoutes, document: documentRoutes },
+    routes: { share: shareRoutes },
+    about: { share: "What everybody may read who knows the address of a shared session" },
+    error: ownError,
+    schemas: { ...schemasOf(shared), SharedEvent },
+    frame: z.union([SharedEvent, StreamError]),
+  },
+  {
+    prefix: "",
+    routes: { panel: panelRoutes },
     about: {
-      share: "What everybody may read who knows the address of a shared session",
       panel: "A small interface for panels and chat channels: they send a message and the id of a session",
-      document: "What can be asked",
     },
     error: ownError,
-    schemas: schemasOf(shared),
+    schemas: { ChatEvent },
+    frame: ChatEvent,
+  },
+  {
+    prefix: "",
+    routes: { document: documentRoutes },
+    about: { document: "What can be asked" },
+    error: ownError,
   },
   {
     prefix: "opencode",
@@ -68,7 +86,8 @@ export const documentedTables: readonly DocumentedTable[] = [
       file: "Files of a project, for the OpenCode client",
     },
     error: { name: "WireError", schema: wireSession.WireError },
-    schemas: schemasOf({ ...wireMessage, ...wirePlace, ...wireSession }),
+    schemas: { ...schemasOf({ ...wireMessage, ...wirePlace, ...wireSession }), WireEvent },
+    frame: z.union([WireEvent, ...ownFrames]),
   },
 ]
 

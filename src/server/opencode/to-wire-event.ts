@@ -5,13 +5,17 @@ import { toWireMessage } from "./to-wire-message.ts"
 import { type PartOptions, toWirePart } from "./to-wire-part.ts"
 import { toWireDiff, toWirePermission, toWireRemoved, toWireSession, toWireTodo } from "./to-wire-session.ts"
 
+import type { WireEvent } from "./wire-event.ts"
+
+type WithoutID<T> = T extends unknown ? Omit<T, "id"> : never
+
 export interface EventOptions extends PartOptions {
   projectID: string
   nowMs: number
 }
 
 /** What happened in that client's words; undefined for what it has none for. */
-export function toWireEvent(event: StemmaEvent, options: EventOptions) {
+export function toWireEvent(event: StemmaEvent, options: EventOptions): WithoutID<WireEvent> | undefined {
   switch (event.type) {
     case "session.created":
     case "session.updated": {
@@ -75,7 +79,7 @@ export function toWireText(frame: Frame, options: Omit<EventOptions, "nowMs">): 
   return told && JSON.stringify({ id: eventID(nowMs), ...told })
 }
 
-function ownEvent(frame: Exclude<Frame, { event: unknown }>) {
+function ownEvent(frame: Exclude<Frame, { event: unknown }>): WithoutID<WireEvent> | undefined {
   if ("row" in frame) return undefined
   const type = "synced" in frame ? "synced" : "lagged"
   return { type, properties: { cursor: frame.cursor } }
@@ -83,7 +87,8 @@ function ownEvent(frame: Exclude<Frame, { event: unknown }>) {
 
 /** The first thing that a reader hears. */
 export function connectedText(): string {
-  return JSON.stringify({ id: eventID(Date.now()), type: "server.connected", properties: {} })
+  const event: WireEvent = { id: eventID(Date.now()), type: "server.connected", properties: {} }
+  return JSON.stringify(event)
 }
 
 function eventID(nowMs: number): string {

@@ -1,17 +1,5 @@
 import type { HistoryItem, Message, Part, StemmaEvent } from "../../protocol/index.ts"
-
-/** What a chat stream says. */
-export type ChatEvent =
-  | { type: "start"; sessionId: string; messageId: string }
-  | { type: "text_delta" | "thinking_delta"; text: string; partId: string; offset: number }
-  /** What was said of a part is void: the call of the model failed and is tried again. */
-  | { type: "reset"; partId: string }
-  | { type: "tool_call"; id: string; name: string; input: Record<string, unknown> }
-  | { type: "tool_result"; id: string; name: string; output: string; isError: boolean }
-  | { type: "compaction_start" }
-  | { type: "compaction_end"; tokensBefore?: number; tokensAfter?: number }
-  | { type: "error"; name: string; message: string }
-  | { type: "done"; sessionId: string; tokenEstimate: number }
+import type { ChatEvent } from "./chat-event.ts"
 
 interface Told {
   kind: "text_delta" | "thinking_delta"

@@ -3,7 +3,8 @@ import type { Stemma } from "../../run/stemma.ts"
 import type { Frame, Subscription } from "../../stream/hub.ts"
 import { errorAnswer } from "../errors.ts"
 import type { Source } from "../streams/streams.ts"
-import { type ChatEvent, ChatFeed } from "./chat-feed.ts"
+import type { ChatEvent } from "./chat-event.ts"
+import { ChatFeed } from "./chat-feed.ts"
 
 /** One event of a chat, as it is sent. */
 export interface ChatFrame {

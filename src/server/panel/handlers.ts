@@ -4,6 +4,7 @@ import type { Store } from "../../stores/store.ts"
 import type { Call, ServerContext } from "../call.ts"
 import type { Handlers } from "../mount.ts"
 import { Format } from "../streams/format.ts"
+import type { ChatEvent } from "./chat-event.ts"
 import { type ChatFrame, ChatSource, type ChatSourceOptions } from "./chat-source.ts"
 import { imageParts } from "./images.ts"
 import { metaOf, TokenEstimates } from "./meta.ts"
@@ -119,6 +120,7 @@ function serveChat(context: ServerContext, call: Call, options: ChatSourceOption
   return context.streams.serve({ ...call, headers }, new ChatSource(options), {
     format,
     isLast: ({ chat }) => chat.type === "done",
+    failure: ({ code, message }): ChatEvent => ({ type: "error", name: code, message }),
   })
 }
 

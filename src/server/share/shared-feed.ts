@@ -2,6 +2,7 @@ import { StemmaError } from "../../protocol/index.ts"
 import type { Stemma } from "../../run/stemma.ts"
 import type { Frame, Subscription } from "../../stream/hub.ts"
 import { messagesMax, type SharedReader, type SharedStretch, shownUnitsMax } from "./read-shared.ts"
+import type { SharedEvent } from "./shared-event.ts"
 
 /** What a reader of a shared session is sent. */
 export interface SharedFrame {
@@ -81,12 +82,12 @@ export class SharedFeed {
   take(place: Place | undefined, header: string | undefined): SharedBatch | undefined {
     if (this.#state === "failed") return undefined
     if (this.#state !== "open") {
-      const frames: SharedFrame[] = [{ body: JSON.stringify({ type: this.#state }), isLast: true }]
+      const frames: SharedFrame[] = [{ body: bodyOf({ type: this.#state }), isLast: true }]
       return { frames, place: place ?? { key: this.#key, next: 0 }, header: "" }
     }
     const isKnown = place !== undefined && place.key === this.#key
     const isHere = isKnown && place.next >= this.#from && place.next <= this.#next
-    const frames: SharedFrame[] = isHere ? [] : [{ body: JSON.stringify({ type: "reset" }) }]
+    const frames: SharedFrame[] = isHere ? [] : [{ body: bodyOf({ type: "reset" }) }]
     if (header !== this.#header || !isHere) frames.push({ body: this.#header })
     return this.#fill(frames, isHere ? place.next : this.#from)
   }
@@ -107,7 +108,7 @@ export class SharedFeed {
 
   #synced(): SharedFrame {
     return {
-      body: JSON.stringify({ type: "synced" }),
+      body: bodyOf({ type: "synced" }),
       cursor: cursorOf({ key: this.#key, next: this.#next }),
     }
   }
@@ -174,10 +175,10 @@ export class SharedFeed {
   }
 
   #add({ header, key, messages, next }: SharedStretch): void {
-    this.#header = JSON.stringify({ type: "session", properties: header })
+    this.#header = bodyOf({ type: "session", properties: header })
     this.#next = next
     for (const message of messages) {
-      const body = JSON.stringify({ type: "message", properties: message })
+      const body = bodyOf({ type: "message", properties: message })
       const cursor = cursorOf({ key, next: message.position + 1 })
       this.#kept.push({ position: message.position, frame: { body, cursor } })
       this.#keptUnits += body.length
@@ -236,4 +237,8 @@ export function cursorOf({ key, next }: Place): string {
 export function placeOf(cursor: string | undefined): Place | undefined {
   const match = /^([A-Za-z0-9_-]{16})\.(\d{1,9})$/.exec(cursor ?? "")
   return match ? { key: match[1]!, next: Number(match[2]) } : undefined
+}
+
+function bodyOf(event: SharedEvent): string {
+  return JSON.stringify(event)
 }

@@ -1,7 +1,7 @@
 import type { SessionStatus } from "../../protocol/index.ts"
 import type { Frame } from "../../stream/hub.ts"
 import type { Call } from "../call.ts"
-import { errorAnswer } from "../errors.ts"
+import { type ErrorAnswer, errorAnswer } from "../errors.ts"
 import type { Format, Numbered } from "./format.ts"
 import { Pacer } from "./pacer.ts"
 import { NodeSink, type Sink, WebSink } from "./sink.ts"
@@ -34,6 +34,8 @@ export interface StreamOptions<F extends Numbered> {
   /** Ends the stream after the frames for which it is true. */
   isLast?: (frame: F) => boolean
   onClose?: () => void
+  /** What is sent when the stream fails, in the words of its readers. */
+  failure?: (error: ErrorAnswer["body"]) => unknown
 }
 
 interface Open {
@@ -128,8 +130,8 @@ export class Streams {
         if (rest) await rest
       }
     } catch (error) {
-      const { body } = errorAnswer(error)
-      sink.write(Buffer.from(`data: ${JSON.stringify({ type: "error", properties: body })}\n\n`))
+      const { failure = (properties: object) => ({ type: "error", properties }) } = options
+      sink.write(Buffer.from(`data: ${JSON.stringify(failure(errorAnswer(error).body))}\n\n`))
     } finally {
       if (mayEnd) sink.end()
       else sink.cut()

@@ -1,9 +1,10 @@
 import { createOpencodeClient, type Event, type OpencodeClient } from "@opencode-ai/sdk/v2"
-import { expect } from "vitest"
 import type { Route } from "../../../src/protocol/routes/index.ts"
 import { createServer, type ServerOptions, type StemmaServer } from "../../../src/server/index.ts"
 import { opencodeRoutes } from "../../../src/server/opencode/index.ts"
+import { WireEvent } from "../../../src/server/opencode/wire-event.ts"
 import { type RunScene, type RunSceneOptions, runScene, until } from "../run-scene.ts"
+import { expectShape } from "./expect-shape.ts"
 
 export const token = "a-token-for-tests-0123456789"
 export const bearer = { authorization: `Bearer ${token}` }
@@ -74,11 +75,7 @@ async function checked(request: Request, called: Set<string>): Promise<Response>
   const response = await fetch(request)
   called.add(found.name)
   if (!response.ok || found.route.answer === undefined) return response
-  const body: unknown = await response.clone().json()
-  const parsed = found.route.answer.safeParse(body)
-  expect(parsed.error?.issues ?? [], `the answer of ${found.name}`).toEqual([])
-  // What a shape does not know is cut by it: nothing may be sent that is in no shape.
-  expect(parsed.data, `the answer of ${found.name}`).toEqual(body)
+  expectShape(found.route.answer, await response.clone().json(), `the answer of ${found.name}`)
   return response
 }
 
@@ -107,9 +104,15 @@ export async function watch(
   })
   const events: Event[] = []
   const reading = (async () => {
-    for await (const event of stream) events.push(event as Event)
+    for await (const event of stream) {
+      events.push(event as Event)
+      expectShape(WireEvent, event, `an event ${event.type}`)
+    }
   })()
-  reading.catch(() => {})
+  let failure: unknown
+  reading.catch((error) => {
+    if (!over.signal.aborted) failure = error
+  })
   const watched: Watched = {
     events,
     async next(type, passes = () => true) {
@@ -117,7 +120,10 @@ export async function watch(
         events.find((event) => event.type === type && passes(event as never)) as
           | Extract<Event, { type: typeof type }>
           | undefined
-      await until(`there is an event ${type}`, () => find() !== undefined)
+      await until(`there is an event ${type}`, () => {
+        if (failure !== undefined) throw failure
+        return find() !== undefined
+      })
       return find()!
     },
     [Symbol.dispose]: () => over.abort(),

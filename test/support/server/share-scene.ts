@@ -2,6 +2,8 @@ import { once } from "node:events"
 import { type IncomingMessage, request } from "node:http"
 import type { Session } from "../../../src/protocol/index.ts"
 import type { SharedDocument, SharedMessage } from "../../../src/server/share/shapes.ts"
+import { SharedEvent } from "../../../src/server/share/shared-event.ts"
+import { expectShape } from "./expect-shape.ts"
 import type { HttpScene } from "./http-scene.ts"
 
 /** Shares a session over HTTP and gives its public path. */
@@ -81,12 +83,13 @@ function take(reader: PublicReader, block: string): void {
   const lines = block.split("\n")
   const data = lines.find((line) => line.startsWith("data: "))
   if (data === undefined) return
-  const { type, properties } = JSON.parse(data.slice(6)) as { type: string; properties: unknown }
-  reader.types.push(type)
-  reader.isSynced = type === "synced"
-  if (type === "reset") reader.messages = []
-  if (type === "session") reader.title = (properties as { title: string }).title
-  if (type === "message") reader.messages.push(properties as SharedMessage)
+  const event = JSON.parse(data.slice(6)) as SharedEvent
+  expectShape(SharedEvent, event, "an event of a shared session")
+  reader.types.push(event.type)
+  reader.isSynced = event.type === "synced"
+  if (event.type === "reset") reader.messages = []
+  if (event.type === "session") reader.title = event.properties.title
+  if (event.type === "message") reader.messages.push(event.properties)
   reader.cursor = lines.find((line) => line.startsWith("id: "))?.slice(4) ?? reader.cursor
 }
 
