@@ -9,8 +9,8 @@ export default defineConfig({
   test: {
     include: ["src/**/*.test.ts", "test/**/*.test.ts"],
     exclude: ["test/soak/**", "node_modules/**"],
-    testTimeout: 60_000,
-    hookTimeout: 60_000,
+    testTimeout: 120_000,
+    hookTimeout: 120_000,
     pool: "forks",
     // Many tests wait for processes of their own: with as many files at once as cores, half of the time nobody works.
     maxWorkers: Math.ceil(availableParallelism() * 1.5),

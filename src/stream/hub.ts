@@ -28,8 +28,8 @@ export interface Hub extends AsyncDisposable {
    */
   subscribe(options?: SubscribeOptions): Subscription
   /**
-   * Text that a run of this process has just received: given at once, before it is committed as a piece. Costs next to
-   * nothing if nobody listens to the session. The object is given to listeners and not to be changed.
+   * Text that a run of this process has just received: given when the turn of the event loop ends, with what else came in
+   * it, before it is committed as a piece. Costs next to nothing if nobody listens to the session. The object is given to listeners and not to be changed.
    */
   delta(delta: Delta): void
   /**

@@ -97,6 +97,7 @@ it.each(durableDrivers)("$name: each process sees the others' commits within 100
       child.process.send({
         directory: directory.path,
         sessionID: sessionIDs[number]!,
+        others: sessionIDs.filter((_, index) => index !== number),
         writes,
       } satisfies WatchGo)
     }

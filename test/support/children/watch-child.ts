@@ -9,6 +9,8 @@ import { dieWithParent } from "./lifeline.ts"
 export interface WatchGo {
   directory: string
   sessionID: string
+  /** The sessions that the others write. */
+  others: string[]
   writes: number
 }
 
@@ -19,12 +21,15 @@ export type WatchLine =
 
 const nowMs = () => Number(process.hrtime.bigint()) / 1e6
 const print = (line: WatchLine) => writeSync(1, `${JSON.stringify(line)}\n`)
+/** What was not seen by then never will be. */
+const lastSeenMs = 20_000
 const delay = (ms: number) => new Promise((resolve) => setTimeout(resolve, ms))
 
 async function watchAndWrite(go: WatchGo, name: string): Promise<void> {
   await using store = await driverNamed(name).open(go.directory)
   let cursor = await store.cursor()
   let pulling = Promise.resolve()
+  const unseen = new Set(go.others.map((sessionID) => `${sessionID} ${go.writes}`))
   const stop = store.watch(() => {
     const atMs = nowMs()
     pulling = pulling.then(async () => {
@@ -32,6 +37,7 @@ async function watchAndWrite(go: WatchGo, name: string): Promise<void> {
       cursor = changes.cursor
       for (const row of changes.rows) {
         if (row.type === "session" && row.sessionID !== go.sessionID) {
+          unseen.delete(row.session.title)
           print({ saw: row.session.title, sessionID: row.sessionID, atMs })
         }
       }
@@ -45,7 +51,7 @@ async function watchAndWrite(go: WatchGo, name: string): Promise<void> {
     print({ wrote: title, atMs })
     await delay(15 + (count % 7) * 10)
   }
-  await delay(700)
+  for (const end = nowMs() + lastSeenMs; unseen.size > 0 && nowMs() < end; ) await delay(20)
   stop()
   await pulling
 }
