@@ -34,11 +34,16 @@ export function combineLayers(given: readonly Layer[], standard: readonly Agent[
   const layers = given.map((layer) => withoutUsersOwn(layer, notices))
   let merged: ConfigInput = {}
   for (const layer of layers) {
+    // Sharing nothing is only stricter. What cannot be read may have said so.
+    const sharesNothing = layer.isBroken || layer.config.share === "disabled"
     if (layer.trusted) merged = mergeConfig(merged, layer.config)
     else {
-      const left = Object.keys(layer.config).filter((key) => !takenFromAnybody.includes(key))
+      const left = Object.keys(layer.config).filter(
+        (key) => !takenFromAnybody.includes(key) && !(key === "share" && sharesNothing),
+      )
       if (left.length > 0) notices.push(`${layer.path}: ${left.join(", ")} ${untrusted(layer, left.length)}`)
     }
+    if (sharesNothing) merged = { ...merged, share: "disabled" }
   }
   const budget = stricterBudget()
   const rules = combineRules(layers, { notices, budget })

@@ -30,6 +30,8 @@ export interface Layer {
   /** The user's own, or trusted by the user. Of others only what makes things stricter is taken, and prompts. */
   trusted: boolean
   config: ConfigInput
+  /** There is a config file, and nobody can say what it means. */
+  isBroken: boolean
   /** Agents of Markdown files, after those of the config. */
   agents: ReadonlyMap<string, AgentConfig>
   /** Commands of Markdown files, after those of the config. */
@@ -133,6 +135,7 @@ export async function readLayer(
     path,
     trusted,
     config: config ?? {},
+    isBroken: (file !== undefined && config === undefined) || files.ambiguous.length > 0,
     agents,
     commands,
     skills,
@@ -158,6 +161,7 @@ export async function readProgramLayer(
     path,
     trusted: true,
     config,
+    isBroken: false,
     agents: new Map(),
     commands: new Map(),
     skills: [],

@@ -21,6 +21,8 @@ export interface LoadedConfig {
   notices: readonly string[]
   /** Values that must not be shown to anybody: keys and whatever `{env:NAME}` stood for. */
   secrets: readonly string[]
+  /** Keys in files of the project that are not trusted: nobody uses them, and they are nobody else's business either. */
+  unusedSecrets: readonly string[]
   /** Names of the environment variables that tools do not get. */
   secretNames: readonly string[]
   project: Project

@@ -1,5 +1,5 @@
 import { type AssistantBody, noTokens, type PartBody, StemmaError, type UserBody } from "../protocol/index.ts"
-import { isDefaultTitle, titleFromText } from "../session/index.ts"
+import { isDefaultTitle, promptTitle } from "../session/index.ts"
 import type { Op } from "../stores/commit.ts"
 import { promptOf } from "./compaction-message.ts"
 import { directCalls } from "./direct-tasks.ts"
@@ -78,7 +78,8 @@ async function openWith(run: Run, prompts: readonly Prompt[]): Promise<OpenedSte
     { id: engine.newID("part"), type: "step-start", ...(prune && { prune }) },
     ...direct.map(({ part }) => part),
   ]
-  ops.push(...titleOps(run, prompts, now), { op: "message.append", sessionID, message, parts })
+  const isUnnamed = isDefaultTitle(run.session.title) || ops.some((op) => op.op === "session.patch")
+  ops.push(titleOp(run, { prompts, now, isUnnamed }), { op: "message.append", sessionID, message, parts })
   const isMoved = ops[0]?.op === "history.move"
   const { version } = await run.writer.attempt(ops)
   run.promptID = promptID
@@ -95,20 +96,20 @@ function addPrompts(run: Run, prompts: readonly Prompt[], version: number): numb
   return run.memo.count
 }
 
-/** A session that nobody has named gets the first words of its first prompt. */
-function titleOps(run: Run, prompts: readonly Prompt[], now: number): Op[] {
+/** A session that nobody has named, or not any more, gets the first words of its first prompt. */
+function titleOp(
+  run: Run,
+  { prompts, now, isUnnamed }: { prompts: readonly Prompt[]; now: number; isUnnamed: boolean },
+): Op {
   const set: { title?: string; time: { updated: number } } = {
     time: { updated: Math.max(now, run.session.time.updated) },
   }
-  const text = prompts[0]?.parts.find((part) => part.type === "text" && !part.synthetic && !part.ignored)
-  if (isDefaultTitle(run.session.title) && text?.type === "text") {
-    const title = titleFromText(text.text)
-    if (title !== "") {
-      set.title = title
-      run.session = { ...run.session, title }
-    }
+  const title = promptTitle(prompts[0]?.parts ?? [])
+  if (title !== "" && isUnnamed) {
+    set.title = title
+    run.session = { ...run.session, title }
   }
-  return [{ op: "session.patch", sessionID: run.sessionID, set }]
+  return { op: "session.patch", sessionID: run.sessionID, set }
 }
 
 /** The history has moved: what the memo knew of it is read again. Gives the position of the open message. */

@@ -6,7 +6,7 @@ import {
   type Session,
   StemmaError,
 } from "../protocol/index.ts"
-import { type RevertMark, revertPlan } from "../session/index.ts"
+import { defaultTitle, promptTitle, type RevertMark, revertPlan } from "../session/index.ts"
 import type { Op } from "../stores/commit.ts"
 import type { Store } from "../stores/store.ts"
 import { unifiedDiff } from "../workspace/line-diff.ts"
@@ -103,9 +103,19 @@ export async function revertOps(run: Run): Promise<Op[]> {
   const { revert } = run.session
   if (!revert) return []
   const { store, newID } = run.engine
-  const page = await store.history(run.sessionID, { messageID: revert.messageID })
+  const { sessionID } = run
+  const page = await store.history(sessionID, { messageID: revert.messageID })
   const plan = revertPlan(page.items, revert, { newID })
-  return [{ op: "history.move", sessionID: run.sessionID, segment: newID("segment"), ...plan }]
+  const move: Op = { op: "history.move", sessionID, segment: newID("segment"), ...plan }
+  if (revert.partID !== undefined || !isCalledAfter(run.session, page.items[0])) return [move]
+  const { parentID, time } = run.session
+  const title = defaultTitle({ child: parentID !== undefined, nowMs: time.created })
+  return [move, { op: "session.patch", sessionID, set: { title } }]
+}
+
+/** True if the title is the first words of this message, the first of all: they go with it. */
+function isCalledAfter({ title }: Session, item: HistoryItem | undefined): boolean {
+  return item?.position === 0 && item.message.role === "user" && promptTitle(item.parts) === title
 }
 
 async function itemsFrom(store: Store, sessionID: string, messageID: string): Promise<HistoryItem[]> {

@@ -32,11 +32,9 @@ export class Guard {
     }
     const origin = headers.get("origin")
     if (origin === null) {
-      // A browser that says no Origin says this. Following a link is harmless: it reads, and shows nothing to the page.
-      const site = headers.get("sec-fetch-site")
-      const isForeign = site === "cross-site" || site === "same-site"
+      // A browser that says no Origin says this. A link may lead to what is public: it reads, and shows nothing to the page.
       const isLink = headers.get("sec-fetch-mode") === "navigate" && (method === "GET" || method === "HEAD")
-      if (isForeign && !isLink) throw foreignPage()
+      if (isForeign(headers) && !isLink) throw foreignPage()
       return
     }
     if (!this.isKnownOrigin(origin, host)) throw foreignPage()
@@ -53,6 +51,11 @@ export class Guard {
   allowedOrigin(headers: Headers): string | undefined {
     const origin = headers.get("origin")
     return origin !== null && this.#options.origins.includes(origin) ? origin : undefined
+  }
+
+  /** Throws for a link on another site: who looks for questions counts as there, and a browser may know a login. */
+  checkLink(headers: Headers): void {
+    if (headers.get("origin") === null && isForeign(headers)) throw foreignPage()
   }
 
   /** Throws if the caller does not know the token. */
@@ -80,6 +83,12 @@ export class Guard {
     // A name can be made to point anywhere, an address cannot.
     return isAnyAddress(address.host) ? isAddress(name) : bare(name) === bare(address.host)
   }
+}
+
+/** True if a page of another origin made the browser call. */
+function isForeign(headers: Headers): boolean {
+  const site = headers.get("sec-fetch-site")
+  return site === "cross-site" || site === "same-site"
 }
 
 /** The token in `Bearer TOKEN`, or the password in `Basic`. */
@@ -111,6 +120,17 @@ function isHostOf(url: URL, host: string): boolean {
 
 function portOf(url: URL): number {
   return url.port === "" ? 80 : Number(url.port)
+}
+
+/**
+ * A host as `URL` writes it, without brackets: LOCALHOST is localhost, 127.1 is 127.0.0.1, 0 is 0.0.0.0, [::1] is ::1. What is
+ * none stays, for the system to refuse.
+ */
+export function plainHost(host: string): string {
+  const inner = /^\[.*\]$/.test(host) ? host.slice(1, -1) : host
+  if (/[\s/?#@\\]/.test(inner)) return host
+  const url = URL.parse(`http://${inner.includes(":") ? `[${inner}]` : inner}/`)
+  return url ? bare(url.hostname) : host
 }
 
 function bare(host: string): string {

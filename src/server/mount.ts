@@ -100,7 +100,11 @@ export function callOf(c: Context<{ Bindings: Bindings }>): Call {
     incoming: c.env?.incoming,
     outgoing: c.env?.outgoing,
     headers: c.env?.headers ?? {},
-    authorize: () => c.env?.guard?.checkToken(c.req.raw.headers),
+    authorize() {
+      const { guard } = c.env ?? {}
+      guard?.checkLink(c.req.raw.headers)
+      guard?.checkToken(c.req.raw.headers)
+    },
     sent: () => new Response(null, { headers: { "x-hono-already-sent": "true" } }),
   }
 }

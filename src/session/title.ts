@@ -1,3 +1,4 @@
+import type { PartBody } from "../protocol/index.ts"
 import { visibleLine } from "./visible-text.ts"
 
 const rootPrefix = "New session - "
@@ -34,4 +35,16 @@ export function titleFromText(text: string): string {
     length++
   }
   return title.trimEnd()
+}
+
+/** The title that a prompt gives to a session that nobody has named; empty if it has none to give. */
+export function promptTitle(parts: readonly PartBody[]): string {
+  const text = parts.find((part) => part.type === "text" && !part.synthetic && !part.ignored)
+  return text?.type === "text" ? titleFromText(text.text) : ""
+}
+
+/** What a session may be called after a text: nothing if nobody could see it. */
+export function titlesFrom(part: PartBody): string[] {
+  const title = part.type === "text" ? titleFromText(part.text) : ""
+  return title === "" ? [] : [title]
 }

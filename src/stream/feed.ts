@@ -122,7 +122,10 @@ export class SessionFeed<Listener> {
         met.add(messageID)
         const item = extras?.messages.get(messageID)
         if (row.type === "note") this.#meetNoted(row, item)
-        else this.#meet(row, { messageID, item, own: ownRow(useful, messageID), telling })
+        else {
+          const newest = newestVersion(useful, messageID)
+          this.#meet(row, { messageID, item, own: ownRow(useful, messageID), newest, telling })
+        }
       }
       this.#row(row, telling)
       if (row.type === "history" && row.version === extras?.moved?.version) {
@@ -177,7 +180,7 @@ export class SessionFeed<Listener> {
 
   /** Before the first row of a message: listeners are to know the message, and of a doubtful one every part. */
   #meet(first: Row, meeting: Meeting<Listener>): void {
-    const { messageID, own, item, telling } = meeting
+    const { messageID, own, item, newest, telling } = meeting
     const isDoubtful = this.#doubtful.has(messageID)
     const isGivenAgain = isDoubtful && own !== undefined
     if (isGivenAgain) {
@@ -194,11 +197,12 @@ export class SessionFeed<Listener> {
     if (!item || !isDoubtful) return
     this.#introduced.add(messageID)
     if (!item.sealed) this.#open ??= messageID
+    // They have what all the rows tell: whoever knows only some of that needs them too.
     for (const row of rowsOf(item, this.sessionID, version)) {
       if (row.type !== "part") continue
       reduceRow(this.#view, row)
-      telling.put(row.part, version)
-      telling.event({ type: "message.part.updated", properties: { part: row.part } }, version)
+      telling.put(row.part, newest)
+      telling.event({ type: "message.part.updated", properties: { part: row.part } }, newest)
     }
   }
 
@@ -224,5 +228,14 @@ interface Meeting<Listener> {
   /** The message's own row, if it is among the rows. */
   own: RowOf<"message"> | undefined
   item: HistoryItem | undefined
+  /** The version of the newest row that is about it. */
+  newest: number
   telling: Telling<Listener>
+}
+
+function newestVersion(rows: readonly Row[], messageID: string): number {
+  return rows.reduce(
+    (newest, row) => (messageOf(row) === messageID ? Math.max(newest, row.version) : newest),
+    0,
+  )
 }

@@ -252,9 +252,10 @@ describe("trust", () => {
     ["adds an agent", { "project/.stemma/agents/new.md": "New." }],
     ["adds a command", { "project/.stemma/commands/new.md": "New." }],
     ["adds a skill", { "project/.stemma/skills/new/SKILL.md": "---\ndescription: d\n---\n" }],
-    ["adds a second config", { "project/stemma.jsonc": {} }],
+    // Nobody can say which one was meant, and it may be that nothing is to be shared.
+    ["adds a second config", { "project/stemma.jsonc": {} }, "disabled"],
     ["changes an agent", { "project/.stemma/agents/a.md": "Other prompt." }],
-  ])("ends when somebody %s", async (_, change) => {
+  ])("ends when somebody %s", async (_, change, share = "manual") => {
     await using at = await place()
     await at.write({ "project/stemma.json": { share: "auto" }, "project/.stemma/agents/a.md": "Prompt." })
     const source = at.open()
@@ -263,7 +264,30 @@ describe("trust", () => {
     await at.write(change)
     const loaded = await source.current()
     expect(loaded.project.trusted).toBe(false)
-    expect(loaded.config.share).toBe("manual")
+    expect(loaded.config.share).toBe(share)
+  })
+
+  test("is not needed to share nothing, whatever else a file says; nor to have keys that are not shown", async () => {
+    await using at = await place()
+    const provider = {
+      local: { options: { apiKey: "swordfishswordfishes" } },
+      other: { options: { apiKey: "{env:HOME}" } },
+    }
+    await at.write({ "project/stemma.json": { share: "disabled", provider } })
+    const source = at.open()
+    const before = await source.current()
+    expect(before.config).toMatchObject({ share: "disabled", provider: {} })
+    expect(before.secrets).not.toContain("swordfishswordfishes")
+    expect(before.unusedSecrets).toEqual(["swordfishswordfishes"])
+    expect(before.notices.join("\n")).toMatch(/provider/)
+    expect(before.notices.join("\n")).not.toMatch(/share/)
+    await source.trust()
+    expect((await source.current()).config.share).toBe("disabled")
+    expect((await source.current()).unusedSecrets).toEqual([])
+    await at.write({ "project/stemma.json": '{ "share": "disabled", ' })
+    expect((await source.current()).config.share).toBe("disabled")
+    await at.write({ "project/stemma.json": { share: "manual" } })
+    expect((await source.current()).config.share).toBe("manual")
   })
 
   test("ends when a config file is removed, and stays when AGENTS.md changes", async () => {

@@ -1,11 +1,11 @@
-import { mkdir, writeFile } from "node:fs/promises"
+import { mkdir, rename, writeFile } from "node:fs/promises"
 import { join } from "node:path"
 import { describe, expect, test } from "vitest"
 import type { Session } from "../../src/protocol/index.ts"
 import { createServer } from "../../src/server/index.ts"
 import { runScene, until } from "../support/run-scene.ts"
-import { httpScene } from "../support/server/http-scene.ts"
-import { followShared, readShared, share } from "../support/server/share-scene.ts"
+import { type HttpScene, httpScene } from "../support/server/http-scene.ts"
+import { followShared, readShared, share, textsOf } from "../support/server/share-scene.ts"
 
 describe('share: "auto"', () => {
   test("shares each new session, by whichever route it is made, but none that works for another", async () => {
@@ -77,5 +77,63 @@ describe('share: "disabled"', () => {
       message: expect.stringContaining("disabled"),
     })
     expect((await readShared(scene, path)).session.title).toBe("Before")
+  })
+})
+
+describe("a project's config", () => {
+  const key = "swordfishswordfishes"
+
+  async function sharedIn(scene: HttpScene, config: object) {
+    const directory = join(scene.directory, "own")
+    const write = (next: object) => writeFile(join(directory, "stemma.json"), JSON.stringify(next))
+    await mkdir(directory)
+    await write(config)
+    await scene.stemma.trust({ directory })
+    const { id } = await scene.json<Session>("/sessions", { json: { directory, title: "Mine" } })
+    await scene.json(`/sessions/${id}/append`, {
+      json: { role: "user", parts: [{ type: "text", text: `the endpoint takes ${key}` }] },
+    })
+    return { id, directory, write }
+  }
+
+  const settled = (scene: HttpScene, directory: string) =>
+    until("the change was read", async () => {
+      const { loaded } = await (await scene.stemma.project(directory)).setup()
+      return loaded.project.trusted === false
+    })
+
+  test("that is no longer trusted still hides its keys", async () => {
+    await using scene = await httpScene()
+    const provider = { local: { options: { apiKey: key } } }
+    const { id, directory, write } = await sharedIn(scene, { provider })
+    const path = await share(scene, id)
+    const shown = async () => textsOf((await readShared(scene, path)).messages).join()
+    expect(await shown()).toBe("the endpoint takes [redacted]")
+    await write({ provider, title: false })
+    await settled(scene, directory)
+    expect(await shown()).toBe("the endpoint takes [redacted]")
+    // A key that is gone from the file was one all the same.
+    await write({ title: false })
+    await settled(scene, directory)
+    expect(await shown()).toBe("the endpoint takes [redacted]")
+  })
+
+  test("that shares nothing holds though it is no longer trusted, or broken, or gone with its directory", async () => {
+    await using scene = await httpScene()
+    const { id, directory, write } = await sharedIn(scene, {})
+    const path = await share(scene, id)
+    const status = async () => (await fetch(`${scene.url}${path}/data`)).status
+    expect(await status()).toBe(200)
+    await write({ share: "disabled", title: false })
+    await until("it is read", async () => (await status()) === 404)
+    await writeFile(join(directory, "stemma.json"), '{ "share": "disabled", ')
+    await settled(scene, directory)
+    expect(await status()).toBe(404)
+    await write({})
+    await until("it is shared again", async () => (await status()) === 200)
+    await rename(directory, `${directory}-elsewhere`)
+    await until("it is gone", async () => (await status()) === 404)
+    await rename(`${directory}-elsewhere`, directory)
+    await until("it is back", async () => (await status()) === 200)
   })
 })

@@ -236,6 +236,24 @@ describe("who follows a shared session is told when", () => {
     expect(late.raw).not.toContain("regrettable")
   })
 
+  test("a title that is the first words of a prompt goes with it", async () => {
+    await using scene = await httpScene({ script: () => ({ text: "Noted." }), config: { title: false } })
+    const { id } = await scene.json<Session>("/sessions", { json: {} })
+    const path = await share(scene, id)
+    await ask(scene, id, "The door code is 4711")
+    using reader = await followShared(scene, path)
+    await shows(reader, ["The door code is 4711", "Noted."])
+    expect(reader.title).toBe("The door code is 4711")
+    await scene.json(`/sessions/${id}/revert`, { json: { messageID: reader.messages[0]!.id } })
+    await until("the title is hidden", () => reader.title.startsWith("New session"))
+    expect(JSON.stringify(await readShared(scene, path))).not.toContain("4711")
+    await ask(scene, id, "Use the other code: 0815")
+    await until("there is another title", () => reader.title === "Use the other code: 0815")
+    await scene.json(`/sessions/${id}/redact`, { json: { messageID: reader.messages[0]!.id } })
+    await until("it is gone", () => reader.title === "[redacted]")
+    expect(JSON.stringify(await readShared(scene, path))).not.toMatch(/4711|0815/)
+  })
+
   test("another process ends it", async () => {
     await using scene = await httpScene()
     const id = await newSession(scene)

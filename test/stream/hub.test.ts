@@ -94,6 +94,22 @@ describe.each(drivers.filter(({ name }) => name !== "jsonl"))("the hub on $name"
       await until(() => late.textOf(writing.partID) === "Hello, you! Bye", late.lines)
     }))
 
+  test("tells one who comes between two commits of one round all that follows, and waits for nothing", () =>
+    withHub(async (parts) => {
+      const { store, hub, ids } = parts
+      const sessionID = await createSession(store, ids)
+      // Somebody listens elsewhere, so that the store is followed and this session is not known.
+      await hear(hub, { scope: { sessionID: await createSession(store, ids) } })
+      const writing = await startWriting(parts, { sessionID })
+      await writing.put(text(writing.partID))
+      await sleep(50)
+      const since = await store.cursor()
+      await writing.piece(0, "one ")
+      const late = await hear(hub, { scope: { sessionID }, since })
+      await writing.piece(4, "two ")
+      await until(() => late.textOf(writing.partID) === "one two ", late.lines)
+    }))
+
   test("gives text that waits for the end of the turn to who listens until the end", () =>
     withHub(async (parts) => {
       const heard = await hear(parts.hub)

@@ -1,11 +1,12 @@
 import { homedir } from "node:os"
-import type { HistoryItem, Session } from "../../protocol/index.ts"
+import { type HistoryItem, type Session, StemmaError } from "../../protocol/index.ts"
 import type { Setup } from "../../run/project.ts"
 import type { Stemma } from "../../run/stemma.ts"
+import { Pace } from "./pace.ts"
 import { createSharedRedactor, type SharedRedactor } from "./redact-shared.ts"
 import { environmentSecrets } from "./secret-values.ts"
 import type { SharedHeader, SharedMessage } from "./shapes.ts"
-import { type Include, shownHeader, shownMessage } from "./shown.ts"
+import { type Include, type Namesake, shownHeader, shownMessage } from "./shown.ts"
 
 /** How much text is kept that was looked through already. */
 const keptUnitsMax = 4 * 1024 * 1024
@@ -14,16 +15,21 @@ const keptUnitsMax = 4 * 1024 * 1024
 export class Curtain {
   readonly #stemma: Stemma
   readonly #redact: SharedRedactor
+  readonly #pace: Pace
   readonly #kept = new Map<string, { message: SharedMessage | undefined; units: number }>()
   #keptUnits = 0
 
-  constructor(stemma: Stemma, redact: SharedRedactor) {
+  constructor(stemma: Stemma, { redact, pace }: { redact: SharedRedactor; pace: Pace }) {
     this.#stemma = stemma
     this.#redact = redact
+    this.#pace = pace
   }
 
-  header(session: Session, include: Include): SharedHeader {
-    return shownHeader(session, { include, redact: this.#redact })
+  header(
+    session: Session,
+    { include, namesake }: { include: Include; namesake: Namesake | undefined },
+  ): SharedHeader {
+    return shownHeader(session, { include, namesake, redact: this.#redact })
   }
 
   /**
@@ -38,13 +44,18 @@ export class Curtain {
     const key = JSON.stringify([message.sessionID, epoch, message.id, position, parts.length, include])
     const kept = this.#kept.get(key)
     if (kept) return kept.message
-    const shown = await shownMessage(item, {
-      include,
-      redact: this.#redact,
-      sizeOf: (hash) => this.#stemma.store.blobs.size(hash).catch(() => undefined),
+    return this.#pace.run(async () => {
+      // Somebody who asked for the same was before.
+      const made = this.#kept.get(key)
+      if (made) return made.message
+      const shown = await shownMessage(item, {
+        include,
+        redact: this.#redact,
+        sizeOf: (hash) => this.#stemma.store.blobs.size(hash).catch(() => undefined),
+      })
+      this.#keep(key, shown)
+      return shown
     })
-    this.#keep(key, shown)
-    return shown
   }
 
   #keep(key: string, message: SharedMessage | undefined): void {
@@ -63,17 +74,20 @@ export class Curtain {
 export class Curtains {
   readonly #stemma: Stemma
   readonly #token: string | undefined
+  readonly #pace = new Pace()
   readonly #made = new WeakMap<Setup, Map<string, Curtain>>()
+  /** By directory, all that was secret there since the server began: a key that was changed was said before that. */
+  readonly #secrets = new Map<string, Set<string>>()
 
   constructor(stemma: Stemma, token: string | undefined) {
     this.#stemma = stemma
     this.#token = token
   }
 
-  /** Undefined if the config forbids sharing by now. */
+  /** Undefined if the config forbids sharing by now, or cannot be read: nobody knows then what is secret there. */
   async of({ directory }: Session): Promise<Curtain | undefined> {
     const setup = await this.#setup(directory)
-    if (setup.loaded.config.share === "disabled") return undefined
+    if (setup === undefined || setup.loaded.config.share === "disabled") return undefined
     const made = this.#made.get(setup) ?? new Map<string, Curtain>()
     this.#made.set(setup, made)
     const curtain = made.get(directory) ?? this.#create(setup, directory)
@@ -81,30 +95,33 @@ export class Curtains {
     return curtain
   }
 
-  /** A directory may be gone; what was said in it can still be read. */
-  async #setup(directory: string): Promise<Setup> {
-    const project = await this.#stemma.project(directory).catch(() => this.#stemma.project())
-    return project.setup()
+  async #setup(directory: string): Promise<Setup | undefined> {
+    try {
+      return await (await this.#stemma.project(directory)).setup()
+    } catch (error) {
+      if (StemmaError.is(error)) return undefined
+      throw error
+    }
   }
 
   #create({ loaded, models, environment }: Setup, directory: string): Curtain {
-    const { project, secrets } = loaded
+    const { project, secrets, unusedSecrets } = loaded
+    const seen = this.#secrets.get(directory) ?? new Set()
+    this.#secrets.set(directory, seen)
+    for (const value of [...secrets, ...unusedSecrets, ...models.secrets()]) seen.add(value)
     const homes = [homedir(), environment.HOME, process.env.HOME].filter((home) => home !== undefined)
-    return new Curtain(
-      this.#stemma,
-      createSharedRedactor({
-        values: [
-          ...secrets,
-          ...models.secrets(),
-          ...environmentSecrets(environment),
-          ...environmentSecrets(process.env),
-          ...(this.#token === undefined ? [] : [this.#token]),
-        ],
-        paths: [
-          ...[directory, project.directory, project.root].map((path) => ({ path, text: "." })),
-          ...homes.map((path) => ({ path, text: "~" })),
-        ],
-      }),
-    )
+    const redact = createSharedRedactor({
+      values: [
+        ...seen,
+        ...environmentSecrets(environment),
+        ...environmentSecrets(process.env),
+        ...(this.#token === undefined ? [] : [this.#token]),
+      ],
+      paths: [
+        ...[directory, project.directory, project.root].map((path) => ({ path, text: "." })),
+        ...homes.map((path) => ({ path, text: "~" })),
+      ],
+    })
+    return new Curtain(this.#stemma, { redact, pace: this.#pace })
   }
 }

@@ -4,7 +4,7 @@ import { StemmaError } from "../../protocol/index.ts"
 import type { Store } from "../../stores/store.ts"
 import type { Curtain, Curtains } from "./curtain.ts"
 import type { SharedHeader, SharedMessage } from "./shapes.ts"
-import { type Include, includeOf } from "./shown.ts"
+import { type Include, includeOf, type Namesake } from "./shown.ts"
 
 /** A session that is shared, as it was found. */
 export interface SharedSession {
@@ -31,6 +31,8 @@ const pageLimit = 50
 export const messagesMax = 200
 export const shownUnitsMax = 1024 * 1024
 const triesMax = 10
+/** A prompt is among the first messages of a history. */
+const namesakeLimit = 5
 
 export class SharedReader {
   readonly #store: Store
@@ -89,18 +91,28 @@ export class SharedReader {
       const mark = found.session.revert
       const marked =
         mark && (await this.#store.history(found.session.id, { messageID: mark.messageID })).items[0]
-      const { items, from, next } = await read(
-        found,
-        mark ? endUnder(mark, marked) : found.session.history.count,
-      )
+      const end = mark ? endUnder(mark, marked) : found.session.history.count
+      const { items, from, next } = await read(found, end)
+      const namesake = await this.#namesake(found.session, end)
       const after = await this.find(secret)
       if (after && keyOf(secret, after) === keyOf(secret, found)) {
-        return await stretchOf(after, { secret, items, from, next })
+        return await stretchOf(after, { secret, items, from, next, namesake })
       }
       found = after
     }
     if (!found) return undefined
     throw new StemmaError("unavailable", "The session changes too fast to be read. Try again soon.")
+  }
+
+  /** The first prompt, hidden or not: most sessions are called after it. */
+  async #namesake(session: Session, end: number): Promise<Namesake | undefined> {
+    const { items } = await this.#store.history(session.id, { take: "start", limit: namesakeLimit })
+    for (const { message, parts, position } of items) {
+      if (message.role !== "user") continue
+      const part = parts.find((one) => one.type === "text" && !one.synthetic && !one.ignored)
+      if (part?.type === "text") return { text: part.text, isHidden: position >= end }
+    }
+    return undefined
   }
 
   async #itemsBefore(session: Session, end: number): Promise<HistoryItem[]> {
@@ -134,7 +146,14 @@ async function stretchOf(
     items,
     from,
     next,
-  }: { secret: string; items: readonly HistoryItem[]; from: number; next: number },
+    namesake,
+  }: {
+    secret: string
+    items: readonly HistoryItem[]
+    from: number
+    next: number
+    namesake: Namesake | undefined
+  },
 ): Promise<SharedStretch> {
   const messages: SharedMessage[] = []
   let end = from
@@ -147,7 +166,7 @@ async function stretchOf(
     if (shown) messages.push(shown)
     end = item.position + 1
   }
-  const header = curtain.header(session, include)
+  const header = curtain.header(session, { include, namesake })
   const key = keyOf(secret, { session, include })
   return { header, include, key, messages, from, next: Math.min(next, end) }
 }

@@ -24,7 +24,7 @@ export const shareRoutes = {
     kind: "bytes",
     media: ["text/html", "application/json"],
     isPublic: true,
-    errors: ["not_found"],
+    errors: ["not_found", "unavailable"],
   }),
   data: route({
     method: "GET",
@@ -34,7 +34,7 @@ export const shareRoutes = {
     query: z.object({ before }),
     answer: SharedDocument,
     isPublic: true,
-    errors: ["not_found"],
+    errors: ["not_found", "unavailable"],
   }),
   event: route({
     method: "GET",

@@ -10,6 +10,7 @@ import { SharedSource } from "./shared-source.ts"
 const secretBytes = 24
 /** Everybody may read, but not everybody at once. */
 const readersMax = 1000
+const readsMax = 100
 
 export interface SharesOptions {
   stemma: Stemma
@@ -29,6 +30,7 @@ export class Shares {
   readonly #sharing = new Map<string, Promise<unknown>>()
   readonly #stopListening: () => void
   #readers = 0
+  #reads = 0
 
   constructor(options: SharesOptions) {
     const { stemma, token } = options
@@ -52,9 +54,15 @@ export class Shares {
 
   /** What is shown now: the newest, or what came before a position. */
   async read(secret: string, options: { before?: number } = {}): Promise<SharedStretch> {
-    const stretch = await this.#reader.last(secret, options)
-    if (stretch) return stretch
-    throw nothingShared()
+    if (this.#reads >= readsMax) throw tooMany("read")
+    this.#reads++
+    try {
+      const stretch = await this.#reader.last(secret, options)
+      if (stretch) return stretch
+      throw nothingShared()
+    } finally {
+      this.#reads--
+    }
   }
 
   /** Follows a shared session from a cursor on. Leave it with `leave`. */
@@ -64,9 +72,7 @@ export class Shares {
   ): Promise<{ source: SharedSource; leave: () => void }> {
     const found = await this.#reader.find(secret)
     if (!found) throw nothingShared()
-    if (this.#readers >= readersMax) {
-      throw new StemmaError("unavailable", "Too many follow shared sessions just now. Try again soon.")
-    }
+    if (this.#readers >= readersMax) throw tooMany("follow")
     const entry = this.#feeds.get(secret) ?? this.#open(secret, found.session.id)
     entry.readers++
     this.#readers++
@@ -123,6 +129,10 @@ export class Shares {
       onWarning(error)
     }
   }
+}
+
+function tooMany(what: "read" | "follow"): StemmaError {
+  return new StemmaError("unavailable", `Too many ${what} shared sessions just now. Try again soon.`)
 }
 
 /** The same for an address that never was and for one that was ended. */

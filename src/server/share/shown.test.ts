@@ -1,5 +1,6 @@
 import { describe, expect, test } from "vitest"
 import { type HistoryItem, type Message, noTokens, type Part, type Session } from "../../protocol/index.ts"
+import { titleFromText } from "../../session/index.ts"
 import { createSharedRedactor } from "./redact-shared.ts"
 import { type Include, includeOf, shownHeader, shownMessage } from "./shown.ts"
 
@@ -127,6 +128,18 @@ describe("what may be seen of a message", () => {
     expect(JSON.stringify(part)).not.toContain("secret")
     expect(JSON.stringify(part).length).toBeLessThan(200_100)
   })
+
+  test("shows nothing from behind the cut, however much before it was a secret", async () => {
+    const key = `-----BEGIN PRIVATE KEY-----\n${"MIIEvQIBADANBgkqhkiG9w0B\n".repeat(130)}-----END PRIVATE KEY-----\n`
+    const keys = key.repeat(4)
+    for (const at of [199_990, 208_170, 208_192]) {
+      const filler = "word ".repeat(50_000).slice(0, at - keys.length - 1)
+      const long = `${keys}${filler} postgres://admin:s3cretPassw0rdOfMine@db.example.org and ${"more ".repeat(5000)}`
+      const [part] = (await shown(item([{ type: "text", text: long }])))!.parts
+      expect(part).toMatchObject({ text: expect.stringMatching(/^\[redacted\].* …$/s) })
+      expect(JSON.stringify(part)).not.toContain("s3cret")
+    }
+  })
 })
 
 describe("what may be seen of a session", () => {
@@ -141,10 +154,35 @@ describe("what may be seen of a session", () => {
 
   test("is its title, its times and what is shown of it", () => {
     const redact = createSharedRedactor({ values: ["secret-words"], paths: [] })
-    expect(shownHeader(session, { include: includeOf(session), redact })).toEqual({
+    expect(shownHeader(session, { include: includeOf(session), redact, namesake: undefined })).toEqual({
       title: "About [redacted]",
       time: { created: 1, updated: 2 },
       include: { reasoning: false, tools: true },
     })
+  })
+
+  const token = `ghp_${"a1B2c3D4".repeat(5).slice(0, 36)}`
+  test.each([
+    ["use postgres://me:Tr0ub4dor-9z@db.example.org/x", "Tr0ub4dor"],
+    [`${token} is refused`, "ghp_a1B2"],
+    ["swordfishswordfishswordfishswordfish is the value", "swordfish"],
+    [`  \n ${token}`, "ghp_a1B2"],
+  ])("a title that is the beginning of %j shows no beginning of a secret", (text, secret) => {
+    const redact = createSharedRedactor({ values: ["swordfishswordfishswordfishswordfish"], paths: [] })
+    const titled = { ...session, title: titleFromText(text) }
+    expect(titled.title).toContain(secret)
+    const namesake = { text, isHidden: false }
+    const { title } = shownHeader(titled, { include: includeOf(session), redact, namesake })
+    expect(title).toContain("[redacted]")
+    expect(title).not.toContain(secret)
+  })
+
+  test("a title of somebody's own stays, one of a prompt that is hidden does not", () => {
+    const redact = createSharedRedactor({ values: [], paths: [] })
+    const options = { include: includeOf(session), redact }
+    const titleOf = (isHidden: boolean) =>
+      shownHeader({ ...session, title: "Mine" }, { ...options, namesake: { text: "Hello", isHidden } }).title
+    expect(titleOf(false)).toBe("Mine")
+    expect(titleOf(true)).toBe("New session - 1970-01-01T00:00:00.001Z")
   })
 })

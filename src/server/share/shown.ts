@@ -1,4 +1,5 @@
 import type { HistoryItem, Part, PartOf, Session } from "../../protocol/index.ts"
+import { defaultTitle, titleFromText } from "../../session/index.ts"
 import type { SharedRedactor } from "./redact-shared.ts"
 import type { SharedHeader, SharedMessage, SharedPart } from "./shapes.ts"
 
@@ -24,20 +25,47 @@ const errorUnitsMax = 300
 const nameUnitsMax = 200
 /** A secret that begins before a cut is found if it ends within this. */
 const marginUnits = 8192
+/** A title is made of no more than this. */
+const titleSourceUnits = 2000
+
+/** What a session is called after, if that is known. */
+export interface Namesake {
+  /** What the first prompt says. */
+  text: string
+  /** Nobody may see the prompt now. */
+  isHidden: boolean
+}
 
 /** What everybody may see of a session beside its messages. */
 export function shownHeader(
   session: Session,
-  { include, redact }: Omit<ShowOptions, "sizeOf">,
+  { include, redact, namesake }: Omit<ShowOptions, "sizeOf"> & { namesake: Namesake | undefined },
 ): SharedHeader {
   const { agent, model, time } = session
   return {
-    title: shortened(redact([session.title.slice(0, 2 * marginUnits)])[0]!, nameUnitsMax),
+    title: shownTitle(session, { redact, namesake }),
     ...(agent !== undefined && { agent: redact([agent])[0]! }),
     ...(model !== undefined && { model: redact([`${model.providerID}/${model.modelID}`])[0]! }),
     time: { created: time.created, updated: time.updated },
     include,
   }
+}
+
+/**
+ * A title that is the first words of a prompt may end in the middle of a secret: then the prompt is looked through, and cut
+ * after that.
+ */
+function shownTitle(
+  { title, time }: Session,
+  { redact, namesake }: { redact: SharedRedactor; namesake: Namesake | undefined },
+): string {
+  // The words of a title come from the prompt, whoever chose them.
+  if (namesake?.isHidden) return defaultTitle({ child: false, nowMs: time.created })
+  if (namesake === undefined || title !== titleFromText(namesake.text)) {
+    return shownTexts([{ text: title, unitsMax: nameUnitsMax }], redact)[0]!
+  }
+  const text = namesake.text.trimStart()
+  return titleFromText(redact(headAndMargin({ text, unitsMax: titleSourceUnits }))[0]!)
 }
 
 /** What everybody may see of a sealed message; undefined if that is nothing. */
@@ -64,10 +92,10 @@ export async function shownMessage(
     ...(error && {
       error: {
         name: error.name,
-        message: shortened(
-          options.redact([(error.data.message ?? "").slice(0, marginUnits)])[0]!,
-          errorUnitsMax,
-        ),
+        message: shownTexts(
+          [{ text: error.data.message ?? "", unitsMax: errorUnitsMax }],
+          options.redact,
+        )[0]!,
       },
     }),
   }
@@ -76,12 +104,14 @@ export async function shownMessage(
 /** A part with its texts aside, until they have been looked through together. */
 interface Draft {
   part: SharedPart
-  texts: {
-    key: "text" | "title" | "input" | "output" | "error" | "name" | "mime" | "tool"
-    text: string
-    unitsMax: number
-  }[]
+  texts: (LongText & { key: "text" | "title" | "input" | "output" | "error" | "name" | "mime" | "tool" })[]
   blob?: string
+}
+
+interface LongText {
+  text: string
+  /** More than this of it is not shown. */
+  unitsMax: number
 }
 
 function draftsOf({ message, parts }: HistoryItem, include: Include): Draft[] {
@@ -166,28 +196,39 @@ function fileDraft({
   }
 }
 
-/**
- * What is said is looked through as one, whatever lies between; each other text by itself. Long texts are cut after that, and
- * not looked through further than it needs.
- */
+/** What is said is looked through as one, whatever lies between; each other text by itself. */
 async function finish(drafts: readonly Draft[], { redact, sizeOf }: ShowOptions): Promise<SharedPart[]> {
-  const bounded = ({ text, unitsMax }: Draft["texts"][number]) => text.slice(0, unitsMax + marginUnits)
   const said = drafts.flatMap(({ texts }) => texts).filter(({ key }) => key === "text")
-  const clean = redact(said.map(bounded)).values()
+  const clean = shownTexts(said, redact).values()
   const parts: SharedPart[] = []
   for (const { part, texts, blob } of drafts) {
-    const shown = texts.map((one) => {
-      const text = one.key === "text" ? clean.next().value! : redact([bounded(one)])[0]!
-      return [one.key, shortened(text, one.unitsMax)]
-    })
+    const shown = texts.map((one) => [
+      one.key,
+      one.key === "text" ? clean.next().value! : shownTexts([one], redact)[0]!,
+    ])
     const bytes = blob === undefined ? undefined : await sizeOf(blob)
     parts.push({ ...part, ...Object.fromEntries(shown), ...(bytes !== undefined && { bytes }) })
   }
   return parts
 }
 
+/**
+ * Texts as they are shown one after the other. Long ones are cut, and looked through a little further than that. What lies
+ * behind a cut is never shown, however much before it was taken out: a secret may end where nobody has looked.
+ */
+function shownTexts(texts: readonly LongText[], redact: SharedRedactor): string[] {
+  const clean = redact(texts.flatMap(headAndMargin))
+  return texts.map(({ text, unitsMax }, index) =>
+    shortened(clean[2 * index]!, { unitsMax, isCut: text.length > unitsMax }),
+  )
+}
+
+function headAndMargin({ text, unitsMax }: LongText): [head: string, margin: string] {
+  return [text.slice(0, unitsMax), text.slice(unitsMax, unitsMax + marginUnits)]
+}
+
 /** Never in the middle of a character. */
-function shortened(text: string, unitsMax: number): string {
-  if (text.length <= unitsMax) return text
+function shortened(text: string, { unitsMax, isCut }: { unitsMax: number; isCut: boolean }): string {
+  if (text.length <= unitsMax && !isCut) return text
   return `${text.slice(0, unitsMax).replace(/[\uD800-\uDBFF]$/, "")} …`
 }

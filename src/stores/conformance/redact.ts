@@ -1,4 +1,6 @@
 import assert from "node:assert/strict"
+import { redacted } from "../../session/redact.ts"
+import { titleFromText } from "../../session/title.ts"
 import { currentHolder } from "../holder.ts"
 import { completed } from "./samples.ts"
 import { failsWith, promised } from "./scene.ts"
@@ -52,6 +54,24 @@ export const redactCases = [
     assert.deepEqual(items[1]?.notes, { summary: "kept note" })
     assert.equal(items[1] && (await run.texts())[1], "kept")
   }),
+
+  promised(
+    "redacting a prompt takes the title that was made of its first words, here and in forks",
+    async (scene) => {
+      const { store, make } = scene
+      const words = "The door code is 4711 blue fox and more"
+      const title = titleFromText(words)
+      const run = await scene.session({ title })
+      const part = make.text(words)
+      const id = await run.append([make.text("before"), part])
+      const fork = await scene.fork(run.id, { fields: { title } })
+      const named = await scene.fork(run.id, { fields: { title: "The door" } })
+      await store.redact({ sessionID: run.id, messageID: id, partID: part.id })
+      const titles = await Promise.all([run, fork, named].map(async (one) => (await one.info()).title))
+      assert.deepEqual(titles, [redacted, redacted, "The door"])
+      assert.deepEqual((await store.search({ text: "4711" })).hits, [])
+    },
+  ),
 
   promised(
     "redacting a session takes everything it reaches, and its title, summary, todos and requests",

@@ -1,4 +1,5 @@
 import { redacted, redactMessage, redactPart } from "../../session/redact.ts"
+import { titlesFrom } from "../../session/title.ts"
 import {
   messageMissing,
   noMessage,
@@ -45,8 +46,16 @@ export function redactContent(state: PlainState, target: RedactionTarget, claima
         .flat()
         .some(({ origin }) => replacements.has(origin)),
   )
+  const gone = messages.flatMap(({ parts }) =>
+    parts.filter(({ body }) => target.partID === undefined || body.id === target.partID),
+  )
+  const titles = new Set(gone.flatMap(({ body }) => titlesFrom(body)))
   const applied = applyChange(state, (change) => {
-    for (const candidate of sharing) replaceIn(change, candidate, replacements)
+    for (const candidate of sharing) {
+      replaceIn(change, candidate, replacements)
+      // It was called after what is gone now.
+      if (titles.has(candidate.info.title)) change.changeInfo(candidate, { title: redacted })
+    }
     if (target.messageID === undefined) redactFields(change, session)
   })
   const parts =

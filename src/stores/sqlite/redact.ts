@@ -1,6 +1,7 @@
 import type { PermissionRequest } from "../../protocol/index.ts"
 import { blobRefs } from "../../session/blob-refs.ts"
 import { redacted, redactMessage, redactPart } from "../../session/redact.ts"
+import { titlesFrom } from "../../session/title.ts"
 import { isDead, sameHolder } from "../holder.ts"
 import {
   messageMissing,
@@ -38,17 +39,21 @@ export function redactContent(
   if (target.messageID === undefined) requireQuiet(reader, session.key, target.sessionID, options)
   const lowest = new Map<number, number>([[session.key, Number.MAX_SAFE_INTEGER]])
   const blobs = new Set<string>()
+  const titles = new Set<string>()
   let parts = 0
   for (const place of places) {
     for (const key of sharers(reader.db, place.segment, place.position)) {
       lowest.set(key, Math.min(lowest.get(key) ?? Number.MAX_SAFE_INTEGER, place.position))
     }
-    parts += redactPlace(reader, place, { partID: target.partID, blobs })
+    parts += redactPlace(reader, place, { partID: target.partID, blobs, titles })
     dropNotes(reader, place)
   }
   if (target.messageID === undefined) redactFields(reader, session.key, options.version)
   const keys = [...lowest.keys()].sort((a, b) => a - b)
-  for (const key of keys) moveEpoch(reader, key, lowest.get(key)!, options.version)
+  for (const key of keys) {
+    redactTitle(reader, key, titles)
+    moveEpoch(reader, key, lowest.get(key)!, options.version)
+  }
   const sessions = keys.map((key) =>
     decodeID("session", reader.db.get("SELECT id FROM sessions WHERE key = ?", key)?.[0]),
   )
@@ -157,7 +162,7 @@ function requireQuiet(
 function redactPlace(
   reader: Reader,
   place: Place,
-  options: { partID: string | undefined; blobs: Set<string> },
+  options: { partID: string | undefined; blobs: Set<string>; titles: Set<string> },
 ): number {
   const { db, names } = reader
   const { segment, position } = place
@@ -172,6 +177,7 @@ function redactPlace(
       continue
     }
     for (const hash of blobRefs(body)) options.blobs.add(hash)
+    for (const title of titlesFrom(body)) options.titles.add(title)
     const blank = redactPart(body)
     db.run("UPDATE parts SET kind = ?, data = ? WHERE key = ?", partKind(blank), encodePart(blank), key)
     if (kind >= longKind) dropPieces(reader, place, index)
@@ -233,8 +239,7 @@ function redactFields(reader: Reader, session: number, version: number): void {
   delete data.summary
   if (data.revert) delete data.revert.diff
   writeSessionData(db, session, data)
-  db.run("UPDATE sessions SET title = ?, folded = ? WHERE key = ?", redacted, redacted, session)
-  db.run("INSERT OR IGNORE INTO untitled (session) VALUES (?)", session)
+  setTitle(reader, session, redacted)
   for (const [key, text] of db.all("SELECT key, data FROM permissions WHERE session = ?", session)) {
     const { feedback: _, ...request } = parseStored(text, "A permission request") as PermissionRequest
     const blank = { ...request, patterns: [], always: [], metadata: {} }
@@ -246,6 +251,17 @@ function redactFields(reader: Reader, session: number, version: number): void {
     )
   }
   db.run("UPDATE todos SET version = ?, data = '[]' WHERE session = ? AND data <> '[]'", version, session)
+}
+
+/** A session that was called after what is gone now. */
+function redactTitle(reader: Reader, session: number, titles: ReadonlySet<string>): void {
+  const title = reader.db.get("SELECT title FROM sessions WHERE key = ?", session)?.[0] as string
+  if (titles.has(title)) setTitle(reader, session, redacted)
+}
+
+function setTitle({ db }: Reader, session: number, title: string): void {
+  db.run("UPDATE sessions SET title = ?, folded = ? WHERE key = ?", title, title, session)
+  db.run("INSERT OR IGNORE INTO untitled (session) VALUES (?)", session)
 }
 
 function moveEpoch(reader: Reader, session: number, lowest: number, version: number): void {
