@@ -19,6 +19,7 @@ import {
 export function namedSpans(text: string): Span[] {
   return [
     ...variables(text),
+    ...settings(text),
     ...fields(text),
     ...headers(text),
     ...queries(text),
@@ -59,6 +60,38 @@ function variables(text: string): Span[] {
     if (isWeak) return isRandom(value.text)
     return isGiven(value, { isAssigned: sign === "=" }) || isLoneWord(text, value)
   })
+}
+
+const setting =
+  /(?:(?<![\w-])|(?<=\\[nrt]))(?:ENV|ARG|setenv|[Ss][Ee][Tt][Xx](?:[ \t]{1,4}\/[Mm])?|set(?:[ \t]{1,4}--?[A-Za-z][A-Za-z-]{0,11}){1,4})[ \t]{1,8}["']?([A-Z0-9_]{0,64}(KEY|TOKEN|SECRET|PASSWORD|PASSWD|PASSPHRASE|PASS|PWD|CREDENTIALS?|COOKIE|DSN))((?:_[A-Z0-9]{1,16})?)["']?[ \t]{1,8}(?![ \t=:＝：(])/g
+
+/** `ENV NAME_KEY ...` of Dockerfiles, `set -x` of fish, `setx` of Windows: no sign stands between, as in a sentence. */
+function settings(text: string): Span[] {
+  return valuesAfter(setting, text, (value, { index, 1: name, 2: kind, 3: suffix }) => {
+    if (!value.isQuoted && !isLast(text, wholeValue(text, value))) return false
+    if (suffix !== "" || isWeakName(name!, kind!)) return isRandom(value.text)
+    if (!isGiven(value, { isAssigned: true })) return false
+    return (
+      value.isQuoted ||
+      !/^[A-Za-z]+(?:[-_.][A-Za-z]+)*$/.test(value.text) ||
+      isSetting(text, { value, index })
+    )
+  })
+}
+
+/** Whether it ends its line, its command or its code span, rather than being followed by the rest of a sentence. */
+function isLast(text: string, { end }: Span): boolean {
+  return /^(?:[ \t]{1,4}\/[Mm])?\.?[ \t]{0,8}(?:$|[\r\n"'`;#]|\\[rn]|&&|\|\|)/.test(text.slice(end, end + 24))
+}
+
+/** Words, where nothing but a prompt or the number of the line stands before the command. */
+function isSetting(text: string, { value, index }: { value: Value; index: number }): boolean {
+  const line = text
+    .slice(Math.max(0, index - 40), index)
+    .split(/\n|\\n/)
+    .at(-1)!
+  const isFirst = line.length < 40 && /^[\s\d|:+"'`-]*$/.test(line)
+  return (isFirst || /[>$#%][ \t]{1,4}$/.test(line)) && !isStandIn(value.text)
 }
 
 function isWeakName(name: string, kind: string): boolean {

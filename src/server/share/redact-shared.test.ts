@@ -1,3 +1,4 @@
+import fc from "fast-check"
 import { describe, expect, test } from "vitest"
 import { createSharedRedactor } from "./redact-shared.ts"
 import { environmentSecrets } from "./secret-values.ts"
@@ -202,6 +203,30 @@ const loneWords = [
   "**Password:** correcthorse",
 ]
 
+/** No sign stands between the name and the value, which has to end the line or be in quotes. */
+const settings: [text: string, secret: string][] = [
+  ["ENV API_KEY abc-123-def", "abc-123-def"],
+  ["ENV DB_PASSWORD correcthorse", "correcthorse"],
+  ['ENV SESSION_SECRET "keyboard cat 42"', "keyboard cat 42"],
+  [`ARG NPM_TOKEN ${noise(24)}`, noise(24)],
+  [`  3| ENV SIGNING_KEY_PROD ${noise(24)}`, noise(24)],
+  [`ENV SORT_KEY ${noise(24)}`, noise(24)],
+  ["set -x API_KEY abc-123-def", "abc-123-def"],
+  ["set -gx API_KEY 'abc-123-def'; and echo done", "abc-123-def"],
+  ["> set -Ux DEPLOY_TOKEN correcthorse", "correcthorse"],
+  ["set --global --export API_KEY abc-123-def # mine", "abc-123-def"],
+  ["echo a && set -g -x API_KEY abc-123-def && run", "abc-123-def"],
+  ["jane@host ~> set -gx API_KEY correcthorse", "correcthorse"],
+  [`ENV AWS_SESSION_TOKEN ${noise(900)}`, noise(900)],
+  ["setenv API_KEY abc-123-def", "abc-123-def"],
+  ["setx API_KEY abc-123-def", "abc-123-def"],
+  ["C:\\> setx API_KEY abc-123-def /M", "abc-123-def"],
+  ['SETX /M API_KEY "abc-123-def"', "abc-123-def"],
+  ["write `ENV API_KEY abc-123-def` there", "abc-123-def"],
+  ["FROM a\\nENV API_KEY abc-123-def\\nRUN b", "abc-123-def"],
+  ["FROM a\\nENV DB_PASSWORD correcthorse\\nRUN b", "correcthorse"],
+]
+
 const uuid = "550e8400-e29b-41d4-a716-446655440000"
 const negatives = [
   "An ordinary sentence about tokens, keys and passwords, and why a secret should not be shared.",
@@ -334,6 +359,33 @@ const negatives = [
   "if (password === password2) return",
   "--password=PASSWORD --token=<token>",
   "--password option",
+  "set -x DEBUG",
+  "set -x DEBUG verbose",
+  "set -x API_KEY",
+  "set -x",
+  "set -x API_KEY $OTHER_KEY",
+  "set -x API_KEY (op read item)",
+  "set -x API_KEY (pass)",
+  "set API_KEY properly",
+  "setx API_KEY %OTHER%",
+  "ENV API_KEY is missing",
+  "ENV API_KEY is missing.",
+  "the ENV API_KEY variable",
+  "Remove the ARG API_KEY line",
+  "Remove the ARG API_KEY line.",
+  "ENV API_KEY missing",
+  "ENV API_KEY should be set",
+  "ENV DB_PASSWORD v1.2.3 is what the image has",
+  `see ${"-".repeat(60)} ENV API_KEY anything`,
+  "ENV API_KEY not-required",
+  `ENV API_KEY \${API_KEY}`,
+  "ENV API_KEY <your key>",
+  "ENV API_KEY your-key",
+  "ENV KEY_FILE /etc/ssl/server.key",
+  "ENV API_KEY /run/secrets/api",
+  "ENV SORT_KEY created_at",
+  "ENV MAX_TOKENS 4096",
+  "ARG TOKEN 4096",
 ]
 
 describe("what is secret is not shown", () => {
@@ -347,6 +399,11 @@ describe("what is secret is not shown", () => {
 
   test.each(loneWords)("%s", (text) => {
     expect(one(`a\n${text}\nb`)).toBe(`a\n${text.replace("correcthorse", "[redacted]")}\nb`)
+  })
+
+  test.each(settings)("%s", (text, secret) => {
+    expect(one(text)).toBe(text.replace(secret, "[redacted]"))
+    expect(one(`a\n${text}\nb`)).toBe(`a\n${text.replace(secret, "[redacted]")}\nb`)
   })
 
   test("what stands around a secret stays", () => {
@@ -444,6 +501,268 @@ describe("known values", () => {
   })
 })
 
+/** Each unit as it is, or as an escape: whichever the choices say for it, one after the other. */
+type Encode = (text: string, chosen: () => boolean) => string
+
+const characters = (text: string, encode: (character: string) => string) => Array.from(text, encode).join("")
+const bytesOf = (text: string, encode: (byte: string) => string) =>
+  Buffer.from(text)
+    .toString("hex")
+    .replace(/../g, (byte) => encode(byte))
+const cased = (text: string, isUpper: boolean) => (isUpper ? text.toUpperCase() : text)
+
+const percentEncoded: Encode = (text, chosen) =>
+  characters(text, (character) =>
+    /[%+]/.test(character) || chosen()
+      ? bytesOf(character, (byte) => `%${cased(byte, chosen())}`)
+      : character,
+  )
+const formEncoded: Encode = (text, chosen) =>
+  characters(text, (character) => (character === " " ? "+" : percentEncoded(character, chosen)))
+const jsonEncoded: Encode = (text, chosen) =>
+  text.replace(/[\s\S]/g, (unit) => {
+    if (unit === "/" && chosen()) return "\\/"
+    if (!chosen()) return JSON.stringify(unit).slice(1, -1)
+    return `\\u${cased(unit.charCodeAt(0).toString(16).padStart(4, "0"), chosen())}`
+  })
+const entityNames: Record<string, string> = { "&": "amp", "<": "lt", ">": "gt", '"': "quot", "'": "apos" }
+const entityEncoded: Encode = (text, chosen) =>
+  characters(text, (character) => {
+    const name = entityNames[character]
+    if (name !== undefined && chosen()) return `&${name};`
+    if (character !== "&" && chosen()) return character
+    const code = character.codePointAt(0)!
+    return chosen() ? `&#${code};` : `&#x${cased(code.toString(16), chosen())};`
+  })
+const wrapped = (text: string, { columns, by }: { columns: number; by: string }) =>
+  (text.match(new RegExp(`.{1,${columns}}`, "g")) ?? []).join(by)
+const base64 =
+  (name: "base64" | "base64url", wrap: { columns: number; by: string }): Encode =>
+  (text) =>
+    wrapped(Buffer.from(text).toString(name), wrap)
+const hexEncoded =
+  (wrap: { columns: number; by: string }): Encode =>
+  (text, chosen) =>
+    wrapped(cased(Buffer.from(text).toString("hex"), chosen()), wrap)
+
+const asPercent = (text: string) => decodeURIComponent(text)
+const asForm = (text: string) => decodeURIComponent(text.replaceAll("+", " "))
+const asJson = (text: string) => JSON.parse(`"${text}"`) as string
+const asEntities = (text: string) =>
+  text.replace(/&(?:#(\d+)|#x([0-9a-f]+)|([a-z]+));/gi, (_, decimal, hexadecimal, name) =>
+    name === undefined
+      ? String.fromCodePoint(decimal === undefined ? Number.parseInt(hexadecimal, 16) : Number(decimal))
+      : Object.keys(entityNames).find((character) => entityNames[character] === name)!,
+  )
+/** What is left of base64 or hex, read from each digit on: nobody says where a stretch began. */
+const asBytes = (name: "base64" | "hex") => (text: string) =>
+  text
+    .split("[redacted]")
+    .map((rest) => rest.replace(/\s|\\[nr]/g, ""))
+    .flatMap((rest) => [0, 1, 2, 3].map((at) => Buffer.from(rest.slice(at), name).toString()))
+    .join("|")
+
+const encodings: [name: string, encode: Encode, decode: (text: string) => string][] = [
+  ["percents", percentEncoded, asPercent],
+  [
+    "percents of percents",
+    (text, chosen) => percentEncoded(percentEncoded(text, chosen), chosen),
+    (text) => asPercent(asPercent(text)),
+  ],
+  ["a form", formEncoded, asForm],
+  ["JSON", jsonEncoded, asJson],
+  [
+    "JSON in JSON",
+    (text, chosen) => jsonEncoded(jsonEncoded(text, chosen), chosen),
+    (text) => asJson(asJson(text)),
+  ],
+  [
+    "JSON in an address",
+    (text, chosen) => percentEncoded(jsonEncoded(text, chosen), chosen),
+    (text) => asJson(asPercent(text)),
+  ],
+  ["HTML", entityEncoded, asEntities],
+  [
+    "HTML in JSON",
+    (text, chosen) => jsonEncoded(entityEncoded(text, chosen), chosen),
+    (text) => asEntities(asJson(text)),
+  ],
+  [
+    "JSON in HTML",
+    (text, chosen) => entityEncoded(jsonEncoded(text, chosen), chosen),
+    (text) => asJson(asEntities(text)),
+  ],
+  ["base64", base64("base64", { columns: 76, by: "\n" }), asBytes("base64")],
+  ["base64 in a few columns", base64("base64", { columns: 3, by: "\r\n\t  " }), asBytes("base64")],
+  ["base64 in JSON", base64("base64", { columns: 64, by: "\\r\\n" }), asBytes("base64")],
+  ["base64 of addresses", base64("base64url", { columns: 1000, by: "" }), asBytes("base64")],
+  ["hex", hexEncoded({ columns: 60, by: "\n" }), asBytes("hex")],
+  ["hex in pairs", hexEncoded({ columns: 4, by: " " }), asBytes("hex")],
+]
+
+describe("known values that are encoded", () => {
+  const value = `pa/ss+&<w>"o'r\\d ~!%é中😀-0`
+  const known = createSharedRedactor({ values: [value], paths: [] })
+  const always = () => true
+  const never = () => false
+  const inTurn = () => {
+    let count = 0
+    return () => count++ % 3 > 0
+  }
+  const whole = Buffer.from(value).toString("base64")
+  const mac = (text: string, by: string) => wrapped(text, { columns: 8, by })
+
+  test.each(encodings)("%s", (_, encode, decode) => {
+    for (const chosen of [always, never, inTurn()]) {
+      const [shown] = known([encode(`before ${value} after`, chosen)])
+      const read = decode(shown!)
+      expect(shown).toContain("[redacted]")
+      for (const part of ["pa/", "ss+", "w>", "r\\d", "~!%", "é", "中", "😀", "-0"]) {
+        expect(read).not.toContain(part)
+      }
+      expect(read).toMatch(/^befor/)
+      expect(read).toMatch(/fter/)
+    }
+  })
+
+  test.each<[what: string, encoded: string]>([
+    ["lower-case hex", encodeURIComponent(value).toLowerCase().replace("%c3%a9", "%C3%a9")],
+    [
+      "all that may be encoded",
+      encodeURIComponent(value).replaceAll("~", "%7E").replaceAll("!", "%21").replaceAll("'", "%27"),
+    ],
+    ["slashes left", encodeURIComponent(value).replaceAll("%2F", "/").replaceAll("%2B", "+")],
+    ["a form", encodeURIComponent(value).replaceAll("%20", "+")],
+    ["an address in an address", encodeURIComponent(encodeURIComponent(value))],
+    ["JSON", JSON.stringify(value).slice(1, -1)],
+    [
+      "JSON of PHP",
+      JSON.stringify(value)
+        .slice(1, -1)
+        .replaceAll("/", "\\/")
+        .replace("é", "\\u00e9")
+        .replace("中", "\\u4E2D"),
+    ],
+    [
+      "JSON of Go",
+      JSON.stringify(value)
+        .slice(1, -1)
+        .replace("&", "\\u0026")
+        .replace("<", "\\u003c")
+        .replace(">", "\\u003E"),
+    ],
+    [
+      "JSON of Python",
+      JSON.stringify(value)
+        .slice(1, -1)
+        .replace("é", "\\u00e9")
+        .replace("中", "\\u4e2d")
+        .replace("😀", "\\ud83d\\ude00"),
+    ],
+    ["JSON in JSON", JSON.stringify(JSON.stringify(value).replaceAll("/", "\\/")).slice(3, -3)],
+    ["Markdown", value.replace(/[\\<>~!+&]/g, "\\$&")],
+    ["HTML", value.replaceAll("&", "&amp;").replace("<", "&lt;").replace(">", "&gt;").replace('"', "&quot;")],
+    ["HTML with quotes", value.replaceAll("&", "&amp;").replace("'", "&#39;").replace('"', "&#34;")],
+    ["HTML with hex", value.replaceAll("&", "&#x26;").replace("'", "&#x27;").replace("/", "&#x2F;")],
+    ["HTML of PHP", value.replaceAll("&", "&amp;").replace("'", "&#039;").replace("😀", "&#128512;")],
+    ["XML", value.replaceAll("&", "&amp;").replace("'", "&apos;").replace("<", "&lt;")],
+    ["base64", whole],
+    ["base64 without its end", whole.replace(/=+$/, "")],
+    ["base64 on lines", mac(whole, "\n")],
+    ["base64 on lines of Windows", mac(whole, "\r\n")],
+    ["base64 on lines with room", mac(whole, "\n    ")],
+    ["base64 on lines in JSON", mac(whole, "\\n")],
+    ["base64 on lines in JSON in JSON", mac(whole, "\\\\r\\\\n")],
+    ["base64 in an address", encodeURIComponent(mac(whole, "\r\n"))],
+    ["base64 in JSON of PHP", whole.replaceAll("/", "\\/")],
+    ["base64 in JSON of .NET", mac(whole, "\n").replaceAll("+", "\\u002B")],
+    ["base64 in HTML", whole.replaceAll("+", "&#43;").replaceAll("/", "&#x2F;")],
+    ["base64 of addresses", Buffer.from(value).toString("base64url")],
+    ["hex", Buffer.from(value).toString("hex")],
+    ["hex in capitals", Buffer.from(value).toString("hex").toUpperCase()],
+    ["hex on lines", mac(Buffer.from(value).toString("hex"), "\n")],
+  ])("%s, and nothing around it", (_, encoded) => {
+    expect(known([`one: ${encoded}, two`])).toEqual(["one: [redacted], two"])
+    expect(known([`"${encoded}"`])).toEqual(['"[redacted]"'])
+    expect(known([`a\n${encoded}\n\nb`])).toEqual(["a\n[redacted]\n\nb"])
+    expect(known([`100% &c. \\d ${encoded} %zz &amp; \\n`])).toEqual([
+      "100% &c. \\d [redacted] %zz &amp; \\n",
+    ])
+    const half = Math.floor(encoded.length / 2)
+    expect(known([`x ${encoded.slice(0, half)}`, `${encoded.slice(half)} y`])).toEqual(["x [redacted]", " y"])
+  })
+
+  test("in base64 with others, the digits that have bits of both go with it", () => {
+    for (const before of ["", "a", "ab", "abc"]) {
+      const [shown] = known([`x ${Buffer.from(`${before}${value}`).toString("base64")} y`])
+      expect(shown).toMatch(/^x (?:YWJj|Y?W?)\[redacted\] y$/)
+    }
+  })
+
+  test("in base64 of JSON it is found as JSON has it", () => {
+    const json = JSON.stringify({ user: "jane", secret: value })
+    const [shown] = known([Buffer.from(json).toString("base64")])
+    expect(asBytes("base64")(shown!)).toMatch(/^{"user":"jane","secret":/)
+    expect(asBytes("base64")(shown!)).not.toMatch(/ss|rd|~!/)
+  })
+
+  test("a short value with a digit is found as it is", () => {
+    expect(createSharedRedactor({ values: ["a1b", "abc"], paths: [] })(["abc a1b a%31b"])).toEqual([
+      "abc [redacted] a%31b",
+    ])
+  })
+
+  test("what only has some of it stays", () => {
+    const texts = [
+      encodeURIComponent(value.slice(0, -2)),
+      whole.slice(0, 20),
+      "pa/ss &amp; %77 \\u0026 words\non lines",
+      value.toUpperCase(),
+    ]
+    expect(known(texts)).toEqual(texts)
+  })
+
+  test("a value again and again is taken out of a long text", () => {
+    const text = `${encodeURIComponent(value)} `.repeat(20_000)
+    expect(known([text, text]).join("")).toBe("[redacted] ".repeat(40_000))
+  })
+
+  test("values on lines of their own stay on them", () => {
+    expect(known([`a: ${whole}\n   ${whole}\nb`])).toEqual(["a: [redacted]\n   [redacted]\nb"])
+  })
+
+  test("what overlaps itself is taken out whole", () => {
+    const tail = createSharedRedactor({ values: ["abcabc1abc"], paths: [] })
+    expect(tail(["abcabc1abcabc1abc."])).toEqual(["[redacted]."])
+  })
+
+  test("no encoding of a text shows a value", () => {
+    const unit = fc.oneof(
+      fc.constantFrom(..."/+&<>\"'\\ ~!%=\n"),
+      fc.string({ unit: "binary", minLength: 1, maxLength: 1 }),
+      fc.string({ unit: "grapheme-ascii", minLength: 1, maxLength: 1 }),
+    )
+    const text = fc.array(unit, { maxLength: 40 }).map((units) => units.join(""))
+    fc.assert(
+      fc.property(
+        fc.array(unit, { minLength: 8, maxLength: 40 }).map((units) => units.join("")),
+        text,
+        text,
+        fc.constantFrom(...encodings),
+        fc.infiniteStream(fc.boolean()),
+        (secret, before, after, [, encode, decode], choices) => {
+          const chosen = () => choices.next().value!
+          const encoded = encode(before + secret + after, chosen)
+          const [shown] = createSharedRedactor({ values: [secret], paths: [] })([encoded])
+          expect(shown).toContain("[redacted]")
+          expect(decode(shown!)).not.toContain(secret)
+        },
+      ),
+      { numRuns: 1000 },
+    )
+  })
+})
+
 describe("places of the machine", () => {
   const placed = createSharedRedactor({
     values: [],
@@ -476,7 +795,7 @@ describe("places of the machine", () => {
 describe("time grows with the length of a text only", () => {
   const million = 1_000_000
   const filled = (piece: string) => piece.repeat(Math.ceil(million / piece.length)).slice(0, million)
-  const values = Array.from({ length: 40 }, (_, at) => `${noise(20)}${at}-${noise(12)}`)
+  const values = Array.from({ length: 40 }, (_, at) => `${noise(20)}${at}- &%\\${noise(12)}`)
   const slow = createSharedRedactor({ values, paths: [{ path: "/home/jan/work", text: "." }] })
   const hostile: [string, string][] = [
     ["a", "a"],
@@ -535,6 +854,22 @@ describe("time grows with the length of a text only", () => {
     ["logins of colons", `basic ${Buffer.from(`${":".repeat(3000)}\n`).toString("base64")} `],
     ["Telegram", "bot12345678:"],
     ["full-width colons", "密码："],
+    ["settings", "ENV API_KEY "],
+    ["options of settings", "set -x "],
+    ["long options of settings", "set ----------- --"],
+    ["percents", "%"],
+    ["percents of percents", "%2525"],
+    ["percents of letters", "%41"],
+    ["percents that are broken", "%E4"],
+    ["percents of characters", "%F0%9F%98%80"],
+    ["plus", "+"],
+    ["only backslashes", "\\"],
+    ["backslashes of units", "\\u005c"],
+    ["entities", "&amp;amp;"],
+    ["entities that do not end", "&#"],
+    ["entities of digits", "&#0000000000"],
+    ["words on lines", "a\r\n"],
+    ["all encodings", "%2525&amp;amp;\\\\\\\\+ \n"],
   ]
   /** Each way in which a key or a value begins that may be long. */
   const beginnings = [
@@ -610,6 +945,7 @@ describe("time grows with the length of a text only", () => {
       "curl -u ",
       "curl -u a:",
     ],
+    ...["ENV API_KEY ", "set -x ", "setx /M ", "%", "%E4%B8", "\\u00", "&#", "&#x", "&"],
     ...["mysql -p", "sshpass -p ", "machine ", "machine a login a password ", "密码："],
   ]
   const fillings = ["a", "A", "1", "a1", "a-", "A_", "/", ".", "a."]

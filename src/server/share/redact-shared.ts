@@ -22,10 +22,10 @@ export type SharedRedactor = (texts: readonly string[]) => string[]
  * time it takes grows with the length of the texts, whatever is in them.
  */
 export function createSharedRedactor({ values, paths }: Hidden): SharedRedactor {
-  const forms = appearances(values)
-  const known = machinePaths(paths)
+  const known = appearances(values)
+  const places = machinePaths(paths)
   const secretsIn = (text: string) => [
-    ...valueSpans(text, forms),
+    ...valueSpans(text, known),
     ...formatSpans(text),
     ...privateKeySpans(text),
     ...namedSpans(text),
@@ -33,11 +33,11 @@ export function createSharedRedactor({ values, paths }: Hidden): SharedRedactor 
   return (texts) => {
     const joined = texts.join("")
     const spans = secretsIn(joined)
-    const paths = pathMarks(joined, known)
-    if (texts.length > 1) {
+    const paths = pathMarks(joined, places)
+    if (texts.filter((text) => text !== "").length > 1) {
       let offset = 0
       for (const text of texts) {
-        spans.push(...secretsIn(text).map((span) => shifted(span, offset)))
+        for (const span of secretsIn(text)) spans.push(shifted(span, offset))
         offset += text.length
       }
     }
