@@ -41,6 +41,11 @@ async function orGone<T>(found: Promise<T>): Promise<T | undefined> {
   })
 }
 
+function answeredAlready(permissionID: string, reply: PermissionReply | undefined): StemmaError {
+  const how = reply === undefined ? "" : `: ${reply}`
+  return new StemmaError("conflict", `The question ${permissionID} was answered already${how}.`)
+}
+
 /** Questions to people and what they have allowed for good. */
 export class Permissions {
   readonly #engine: Engine
@@ -109,21 +114,27 @@ export class Permissions {
       throw new StemmaError("not_found", `Session ${rootID} has no question ${permissionID}.`)
     }
     const { sessionID } = request
-    if (request.reply !== undefined) {
-      throw new StemmaError(
-        "conflict",
-        `The question ${permissionID} was answered already: ${request.reply}.`,
-      )
+    if (request.reply !== undefined) throw answeredAlready(permissionID, request.reply)
+    const id = `answer_${permissionID}`
+    const time = clock.now()
+    try {
+      await store.admit({ id, sessionID, type: "answer", time, permissionID, ...given })
+    } catch (error) {
+      // Another answer came first, and may not have reached the question yet.
+      if (StemmaError.is(error, "conflict"))
+        throw answeredAlready(permissionID, await this.#firstReply(request))
+      throw error
     }
-    await store.admit({
-      id: `answer_${permissionID}`,
-      sessionID,
-      type: "answer",
-      time: clock.now(),
-      permissionID,
-      ...given,
-    })
     if (this.#coordinator.isRunning(sessionID) || this.#engine.recover) this.#coordinator.wake(sessionID)
+  }
+
+  /** What was answered, be it on its way still; undefined if nobody can say any more. */
+  async #firstReply({ id, sessionID }: PermissionRequest): Promise<PermissionReply | undefined> {
+    const { store } = this.#engine
+    for (const item of await store.inbox(sessionID)) {
+      if (item.type === "answer" && item.permissionID === id) return item.reply
+    }
+    return (await store.permissions({ sessionID, permissionID: id }))[0]?.reply
   }
 
   /** What a person has allowed for good in a project. */

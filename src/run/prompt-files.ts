@@ -4,11 +4,16 @@ import { fileURLToPath } from "node:url"
 import { type PartBody, StemmaError } from "../protocol/index.ts"
 import { blobRefs } from "../session/index.ts"
 import type { Store } from "../stores/store.ts"
+import { readWant } from "../tools/file-wants.ts"
+import { listing } from "../tools/list.ts"
+import { statOf } from "../tools/open-file.ts"
+import { shownName } from "../tools/shown-name.ts"
 import type { Wanted } from "../tools/tool.ts"
-import type { Workspace } from "../workspace/workspace.ts"
+import type { Place, Workspace } from "../workspace/workspace.ts"
 
 /** A file that a prompt brings along may be so big. */
 const fileBytesMax = 20 * 1024 * 1024
+const listingMs = 10_000
 
 /** What decides whether a file may be shown to a model. */
 export interface FileAccess {
@@ -16,10 +21,20 @@ export interface FileAccess {
   decide: (wanted: Wanted) => "allow" | "ask" | "deny"
 }
 
-/** Keeps the bytes of a part's file as a blob: no row carries them, and what was sent stays what it was. */
+/**
+ * Keeps the bytes of a part's file as a blob: no row carries them, and what was sent stays what it was. Of a directory it is
+ * a text that lists it.
+ */
 export async function storedFile(part: PartBody, options: FileAccess & { store: Store }): Promise<PartBody> {
   if (part.type !== "file") return part
   await checkBlobs([part], options.store)
+  const directory = part.url.startsWith("file:") ? await directoryAt(part.url, options) : undefined
+  if (directory) {
+    const text = await listingOf(directory, options)
+    const { filename = `${shownName(directory.name)}/` } = part
+    const url = `blob:${await options.store.blobs.put(Buffer.from(text))}`
+    return { ...part, mime: "text/plain", filename, url }
+  }
   const bytes = await bytesOf(part.url, options)
   if (!bytes) return part
   if (bytes.byteLength === 0 && !part.mime.startsWith("text/")) {
@@ -71,6 +86,30 @@ function dataBytes(url: string): Uint8Array {
     return Buffer.from(decodeURIComponent(data))
   } catch {
     throw new StemmaError("invalid", "A data: url is not encoded well: write data:MIME;base64,DATA.")
+  }
+}
+
+/** Undefined if it is none. Outside of the workspace nobody looks. */
+async function directoryAt(url: string, { workspace }: FileAccess): Promise<Place | undefined> {
+  const place = await workspace.resolve(filePath(url))
+  if (place.external || place.forbidden) return undefined
+  return (await statOf(place.path))?.isDirectory() ? place : undefined
+}
+
+/** What the list tool would show without asking; files that may not be read are left out. */
+async function listingOf(place: Place, { workspace, decide }: FileAccess): Promise<string> {
+  const mayList = decide({ permission: "list", patterns: ["*"] }) === "allow"
+  if (!mayList || decide(readWant(place)) === "deny") {
+    throw new StemmaError(
+      "denied",
+      `The directory ${place.name} may not be listed here. Name its files in the text, or change the rules.`,
+    )
+  }
+  try {
+    const signal = AbortSignal.timeout(listingMs)
+    return (await listing(place, { context: { workspace, decide, signal } })).text
+  } catch (error) {
+    throw new StemmaError("invalid", `${place.name} cannot be listed: ${(error as Error).message}`)
   }
 }
 

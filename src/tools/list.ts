@@ -13,6 +13,8 @@ const entriesMax = 200
 /** No more are looked at, shown or not. */
 const entriesReadMax = 20_000
 
+type ListContext = Pick<ToolContext, "workspace" | "decide" | "signal">
+
 const ListInput = z.object({
   path: searchPath.describe("The directory; the session's directory if absent."),
   ignore: z
@@ -41,18 +43,24 @@ export const listTool: Tool<ListInput> = {
 
   async execute(input, context) {
     const place = await searchedDirectory(input, context)
-    const tree = await walk(place, { isIgnored: ignored(input), context })
-    const notices = [
-      ...(tree.more ? ["(There is more than fits here. List a directory by itself to see all of it.)"] : []),
-      ...leftOutNotice(tree.leftOut),
-    ]
-    const lines = tree.root.children.length > 0 ? show(tree.root.children, "  ") : ["  (nothing)"]
-    return {
-      title: shownName(place.name),
-      output: [place.name === "/" ? "/" : `${shownName(place.name)}/`, ...lines, ...notices].join("\n"),
-      metadata: { count: tree.count, truncated: tree.more },
-    }
+    const { text, count, truncated } = await listing(place, { isIgnored: ignored(input), context })
+    return { title: shownName(place.name), output: text, metadata: { count, truncated } }
   },
+}
+
+/** A directory as a tree, without the files that may not be read. */
+export async function listing(
+  place: Place,
+  options: WalkOptions,
+): Promise<{ text: string; count: number; truncated: boolean }> {
+  const tree = await walk(place, options)
+  const notices = [
+    ...(tree.more ? ["(There is more than fits here. List a directory by itself to see all of it.)"] : []),
+    ...leftOutNotice(tree.leftOut),
+  ]
+  const lines = tree.root.children.length > 0 ? show(tree.root.children, "  ") : ["  (nothing)"]
+  const text = [place.name === "/" ? "/" : `${shownName(place.name)}/`, ...lines, ...notices].join("\n")
+  return { text, count: tree.count, truncated: tree.more }
 }
 
 interface Entry {
@@ -76,8 +84,8 @@ interface Tree {
 }
 
 interface WalkOptions {
-  isIgnored: (below: string) => boolean
-  context: ToolContext
+  isIgnored?: (below: string) => boolean
+  context: ListContext
 }
 
 /** Level by level, so that what is near the top is there before what is deep. */
@@ -101,7 +109,7 @@ async function walk(place: Place, options: WalkOptions): Promise<Tree> {
 
 async function entriesOf(
   directory: Entry,
-  { isIgnored, context, tree }: WalkOptions & { tree: Tree },
+  { isIgnored = () => false, context, tree }: WalkOptions & { tree: Tree },
 ): Promise<Entry[]> {
   const entries: Entry[] = []
   try {
@@ -127,7 +135,7 @@ async function entriesOf(
   return showable(entries, context)
 }
 
-async function showable(entries: readonly Entry[], context: ToolContext): Promise<Entry[]> {
+async function showable(entries: readonly Entry[], context: ListContext): Promise<Entry[]> {
   const shown: Entry[] = []
   for (const entry of entries) {
     const looked = shown.length < entriesMax

@@ -58,6 +58,23 @@ test("a question is found by its id, answered or not", async () => {
   await expect(permissions.find("per_nobody")).rejects.toMatchObject({ code: "not_found" })
 })
 
+test("a second answer is told of the first, also while that is on its way", async () => {
+  await using scene = await runScene()
+  const { sessions, permissions, store } = scene.stemma
+  const session = await sessions.create()
+  const question = await ask(scene.stemma, session.id)
+  await permissions.reply(session.id, question.id, { reply: "once" })
+  const refused = {
+    code: "conflict",
+    message: `The question ${question.id} was answered already: once.`,
+  }
+  const second = () => permissions.reply(session.id, question.id, { reply: "reject" })
+  await expect(second()).rejects.toMatchObject(refused)
+  expect(await store.inbox(session.id)).toMatchObject([{ type: "answer", reply: "once" }])
+  await store.commit({ ops: [{ op: "permission.put", request: { ...question, reply: "once" } }] })
+  await expect(second()).rejects.toMatchObject(refused)
+})
+
 test("an answer reaches a question below the session that is named, and no other", async () => {
   await using directory = await temporaryDirectory()
   await using store = await openStore({ path: join(directory.path, "stemma.db") })

@@ -1,5 +1,6 @@
 import { mkdir, writeFile } from "node:fs/promises"
 import { join } from "node:path"
+import { pathToFileURL } from "node:url"
 import { expect, test } from "vitest"
 import { until } from "../support/run-scene.ts"
 import {
@@ -104,6 +105,40 @@ test("a prompt without a reply only adds a message, with its files kept", async 
     undefined,
   )
   expect(await data(client.session.messages({ sessionID }))).toHaveLength(2)
+})
+
+test("a directory that a prompt brings along is a text that lists it, without what may not be read", async () => {
+  await using scene = await opencodeScene({
+    files: { "sub/x.txt": "1", "sub/.env": "KEY=1", "sub/more/y.txt": "2", "private/z.txt": "3" },
+    config: { permission: { read: { "private*": "deny" } } },
+    script: () => ({ text: "Seen." }),
+  })
+  const { client, directory } = scene
+  const sessionID = await session(scene)
+  const mime = "application/x-directory"
+  const part = (path: string) => ({ type: "file" as const, mime, url: pathToFileURL(path).href })
+  const sub = part(join(directory, "sub"))
+  await data(client.session.prompt({ sessionID, parts: [...text("Look"), sub] }))
+  await data(client.session.prompt({ sessionID, noReply: true, parts: [{ ...sub, filename: "sub" }] }))
+  const sent = (await data(client.session.messages({ sessionID }))).flatMap(({ parts }) =>
+    parts.filter((one) => one.type === "file"),
+  )
+  expect(sent).toMatchObject([
+    { mime: "text/plain", filename: "sub/" },
+    { mime: "text/plain", filename: "sub" },
+  ])
+  const lists = sent.map(({ url }) => Buffer.from(url.split(",")[1]!, "base64").toString())
+  expect(new Set(lists)).toEqual(
+    new Set(["sub/\n  more/\n    y.txt\n  x.txt\n(1 file is left out: reading is not allowed.)"]),
+  )
+
+  for (const path of [join(directory, "private"), join(directory, ".."), "/etc"]) {
+    const refused = await client.session.prompt({ sessionID, parts: [...text("Look"), part(path)] })
+    expect(refused.response.status, path).toBe(403)
+  }
+  const off = { list: false }
+  const refused = await client.session.prompt({ sessionID, tools: off, parts: [...text("Look"), sub] })
+  expect(refused.response.status).toBe(403)
 })
 
 test("a file that is too large for a url has an address of its own", async () => {

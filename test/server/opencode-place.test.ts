@@ -105,13 +105,14 @@ test("files are found, listed and read, but for what an agent would have to ask 
       "keys/id_rsa": "answer\n",
       "dist/out.js": "answer\n",
       "private/notes.md": "answer\n",
-      ".gitignore": "dist/\n*.log\n",
+      ".gitignore": "dist/\n*.log\nvoid/\n",
       "a.log": "answer\n",
     },
     config: { permission: { read: { "private/*": "deny" } } },
   })
   const { client, directory } = scene
   await mkdir(join(directory, "empty"))
+  await mkdir(join(directory, "void"))
   await writeFile(join(directory, "dot.png"), Buffer.from("\x89PNG\r\n\x1a\n\0\0", "latin1"))
 
   const found = await data(client.find.text({ directory, pattern: "ans\\w+" }))
@@ -139,6 +140,10 @@ test("files are found, listed and read, but for what an agent would have to ask 
   expect(names).toEqual(expect.arrayContaining(["src", "docs", "keys", ".gitignore"]))
   expect(names).not.toContain(".env")
   expect(names).not.toContain(".git")
+  expect(names).toContain("empty")
+  expect(names).toContain("void (ignored)")
+  const dist = await data(client.file.list({ directory, path: "dist" }))
+  expect(dist).toMatchObject([{ name: "out.js", ignored: true }])
   const src = await data(client.file.list({ directory, path: "src" }))
   expect(src[0]).toEqual({
     name: "main.ts",

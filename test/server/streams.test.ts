@@ -22,6 +22,16 @@ async function read(scene: HttpScene, path: string, headers: Record<string, stri
 
 const isSynced = ({ data }: Message) => data.type === "synced"
 
+/** What a reader was told last of what a session is doing. */
+function statusOf({ messages }: Pick<Reader, "messages">, id: string): string | undefined {
+  const told = messages.flatMap(({ data }) =>
+    data.type === "session.status"
+      ? [data.properties as { sessionID: string; status: { type: string } }]
+      : [],
+  )
+  return told.findLast(({ sessionID }) => sessionID === id)?.status.type
+}
+
 async function newSession(scene: HttpScene): Promise<string> {
   return (await scene.json<Session>("/sessions", { json: {} })).id
 }
@@ -87,6 +97,70 @@ describe("a stream", () => {
     await until("it is told", () => tree.messages.some(({ data }) => data.type === "session.idle"))
     expect(JSON.stringify(own.messages)).not.toContain(child)
   })
+
+  test.each(["/event", "/event?format=events", "/event?format=rows"])(
+    "%s tells a reader that comes back what became idle meanwhile",
+    async (path) => {
+      const held = Promise.withResolvers<void>()
+      await using scene = await httpScene({
+        script: async () => {
+          await held.promise
+          return { text: "hello" }
+        },
+      })
+      const id = await newSession(scene)
+      const quiet = await newSession(scene)
+      let cursor = ""
+      {
+        using first = await read(scene, path)
+        await until("it is synced", () => first.messages.some(isSynced))
+        // Who has nothing to come back to is told of no session that does nothing.
+        await scene.json(`/sessions/${id}/prompt`, { json: { text: "go" } })
+        await until("it is busy", () => statusOf(first, id) === "busy")
+        expect(statusOf(first, quiet)).toBeUndefined()
+        cursor = first.messages.findLast((message) => message.id !== undefined)!.id!
+      }
+      held.resolve()
+      await until("it is idle", () => scene.stemma.status(id).type === "idle")
+      // Also if all rows were told, and nothing but the idleness was missed.
+      for (const since of [cursor, await scene.stemma.store.cursor()]) {
+        using second = await read(scene, path, { "last-event-id": since })
+        await until("it is told", () => statusOf(second, id) === "idle")
+        const at = second.messages.findIndex(isSynced)
+        expect(second.messages[at + 1]?.data.type).toBe("session.status")
+      }
+    },
+  )
+
+  test.each(["/event", "/event?format=rows", "tree"])(
+    "%s tells what began to run while its reader was still catching up",
+    async (path) => {
+      await using scene = await httpScene({ script: [{ text: "Never.", delayMs: Number.POSITIVE_INFINITY }] })
+      const session = await scene.stemma.sessions.create()
+      const other = await newSession(scene)
+      const since = await scene.stemma.store.cursor()
+      // More than a page of the store, and more than waits in a stream that nobody reads.
+      const parts = Array.from({ length: 300 }, (_, at) => ({
+        type: "text" as const,
+        text: `${at} `.repeat(50),
+      }))
+      for (let at = 0; at < 4; at++) await session.append({ role: "user", parts })
+      const asked = path === "tree" ? `/sessions/${session.id}/event?tree=1` : path
+      const request = new Request(`http://x${asked}`, { headers: { "last-event-id": since } })
+      const response = await scene.server.app.fetch(request)
+      const target =
+        path === "tree" ? (await scene.stemma.sessions.create({ parentID: session.id })).id : other
+      await scene.json(`/sessions/${target}/prompt`, { json: { text: "go" } })
+      await until("it runs", () => scene.stemma.status(target).type === "busy")
+      const reader = { messages: [] as Message[] }
+      const reading = (async () => {
+        for await (const message of messagesOf(response)) reader.messages.push(message)
+      })()
+      await until("it is told", () => reader.messages.some(isSynced) && statusOf(reader, target) === "busy")
+      await scene.server.close()
+      await reading
+    },
+  )
 
   test("of rows gives rows and live text, each row with a cursor", async () => {
     const words = Array.from({ length: 30 }, (_, at) => `w${at} `)

@@ -1,4 +1,5 @@
-import type { SessionStatus } from "../../protocol/index.ts"
+import { type SessionStatus, StemmaError } from "../../protocol/index.ts"
+import type { Store } from "../../stores/store.ts"
 import { type Call, type ServerContext, sinceOf } from "../call.ts"
 import { Format, ownText } from "../streams/format.ts"
 
@@ -17,7 +18,6 @@ export async function serveSession(
 ): Promise<Response> {
   const { id } = query
   await stemma.store.session(id)
-  const ids = query.tree ? (await stemma.store.tree(id)).map((one) => one.id) : [id]
   const since = sinceOf(call, query)
   const subscription = stemma.subscribe({
     scope: query.tree ? { treeID: id } : { sessionID: id },
@@ -28,7 +28,20 @@ export async function serveSession(
   const person = presence.enter()
   return streams.serve(call, subscription, {
     format,
-    statuses: () => ids.map((one): [string, SessionStatus] => [one, stemma.status(one)]),
+    async statuses() {
+      const ids = query.tree ? await treeIDs(stemma.store, id) : [id]
+      return ids.map((one): [string, SessionStatus] => [one, stemma.status(one)])
+    },
     onClose: () => person[Symbol.dispose](),
   })
+}
+
+/** None if the session was removed meanwhile. */
+async function treeIDs(store: Store, rootID: string): Promise<string[]> {
+  try {
+    return (await store.tree(rootID)).map(({ id }) => id)
+  } catch (error) {
+    if (StemmaError.is(error, "not_found")) return []
+    throw error
+  }
 }

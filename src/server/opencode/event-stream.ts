@@ -1,5 +1,6 @@
 import type { SessionStatus } from "../../protocol/index.ts"
 import type { Project } from "../../run/project.ts"
+import type { Store } from "../../stores/store.ts"
 import { type Call, type ServerContext, sinceOf } from "../call.ts"
 import type { Handlers } from "../mount.ts"
 import { Format, ownText } from "../streams/format.ts"
@@ -10,6 +11,7 @@ import { runningIn } from "./session-handlers.ts"
 import { connectedText, toWireText } from "./to-wire-event.ts"
 
 const ownFormat = new Format(ownText)
+const lastChangedMax = 100
 
 export function eventHandlers(server: ServerContext): Handlers<typeof eventRoutes> {
   /** Readers of one directory are given the same bytes. */
@@ -50,14 +52,21 @@ async function serveDirectory(
     as: format ?? "events",
     ...(since !== undefined && { since }),
   })
-  // From then on everything is heard, so what begins to run later need not be looked for.
-  await subscription.ready.catch(() => {})
-  const running = (await runningIn(server, directory)).map(([id]) => id)
   const person = presence.enter()
   return streams.serve(call, subscription, {
     format: bytes,
     ...(format === undefined && { first: `data: ${connectedText()}\n\n` }),
-    statuses: () => running.map((id): [string, SessionStatus] => [id, stemma.status(id)]),
+    async statuses(told) {
+      const running = (await runningIn(server, directory)).map(([id]) => id)
+      const recent = since === undefined ? [] : await lastChanged(stemma.store, directory)
+      const ids = new Set([...told, ...recent, ...running])
+      return [...ids].map((id): [string, SessionStatus] => [id, stemma.status(id)])
+    },
     onClose: () => person[Symbol.dispose](),
   })
+}
+
+/** Their last row may have been told before the reader left, and that they became idle after it. */
+async function lastChanged(store: Store, directory: string): Promise<string[]> {
+  return (await store.sessions({ directory, limit: lastChangedMax })).items.map(({ id }) => id)
 }

@@ -1,24 +1,17 @@
 import { type FileHandle, opendir } from "node:fs/promises"
 import { StemmaError } from "../../protocol/index.ts"
 import type { Project } from "../../run/project.ts"
-import {
-  isShowable,
-  mayRead,
-  nameOf,
-  type SearchContext,
-  skippedDirectories,
-} from "../../tools/found-files.ts"
+import { isShowable, mayRead, nameOf, type SearchContext } from "../../tools/found-files.ts"
 import { looksLikeText, mediaType } from "../../tools/media-type.ts"
 import { openFile, statOf } from "../../tools/open-file.ts"
-import { ripgrep } from "../../tools/ripgrep.ts"
 import type { Place } from "../../workspace/workspace.ts"
+import { ignoredIn } from "./ignore-rules.ts"
 import { shownPlace } from "./read-rules.ts"
 import type { WireFileContent, WireFileNode } from "./wire-place.ts"
 
 const fileBytesMax = 5 * 1024 * 1024
 const entriesMax = 5000
 const headBytes = 8 * 1024
-const listBytesMax = 8 * 1024 * 1024
 
 /** A file as an agent would be shown it, whole. */
 export async function readShown(project: Project, path: string): Promise<WireFileContent> {
@@ -66,25 +59,14 @@ export async function listDirectory(
   const found = await statOf(place.path)
   if (!found) throw new StemmaError("not_found", `There is no directory ${place.name}.`)
   if (!found.isDirectory()) throw new StemmaError("invalid", `${place.name} is no directory.`)
-  const [entries, kept] = await Promise.all([entriesOf(place, context), keptNames(place, context)])
-  return entries.map(({ name, type, absolute }) => ({
-    name,
-    path: nameOf(absolute, context),
-    absolute,
-    type,
-    ignored: skippedDirectories.includes(name) || (kept !== undefined && !kept.has(name)),
-  }))
-}
-
-interface Entry {
-  name: string
-  absolute: string
-  type: "file" | "directory"
+  return entriesOf(place, context)
 }
 
 /** A link is left out: where it leads is asked for by its own name. */
-async function entriesOf(place: Place, context: SearchContext): Promise<Entry[]> {
-  const entries: Entry[] = []
+async function entriesOf(place: Place, context: SearchContext): Promise<WireFileNode[]> {
+  const entries: WireFileNode[] = []
+  const { environment, workspace } = context
+  const isIgnored = await ignoredIn(place.path, { root: workspace.root, environment })
   const directory = await opendir(place.path).catch((error: unknown) => {
     throw new StemmaError(
       "denied",
@@ -96,24 +78,13 @@ async function entriesOf(place: Place, context: SearchContext): Promise<Entry[]>
     if (found.name === ".git" || !(found.isDirectory() || found.isFile())) continue
     const absolute = `${place.path === "/" ? "" : place.path}/${found.name}`
     const type = found.isDirectory() ? "directory" : "file"
-    if (type === "file" && !mayRead(nameOf(absolute, context), context)) continue
-    if (await isShowable(absolute, context)) entries.push({ name: found.name, absolute, type })
+    const path = nameOf(absolute, context)
+    if (type === "file" && !mayRead(path, context)) continue
+    if (!(await isShowable(absolute, context))) continue
+    const ignored = isIgnored({ name: found.name, isDirectory: type === "directory" })
+    entries.push({ name: found.name, path, absolute, type, ignored })
   }
   return entries.sort((a, b) =>
     a.type === b.type ? (a.name < b.name ? -1 : 1) : a.type === "directory" ? -1 : 1,
   )
-}
-
-/** The entries that no ignore file names, as far as there are files in them; undefined if that cannot be found out. */
-async function keptNames(place: Place, context: SearchContext): Promise<Set<string> | undefined> {
-  const skipped = skippedDirectories.map((name) => `--glob=!${name}`)
-  const listed = await ripgrep({
-    args: ["--files", "--null", "--hidden", "--no-messages", ...skipped, "--", "./"],
-    directory: place.path,
-    outputBytesMax: listBytesMax,
-    context,
-  }).catch(() => undefined)
-  if (!listed || listed.cut) return undefined
-  const paths = listed.stdout.toString().split("\0").slice(0, -1)
-  return new Set(paths.map((path) => path.replace(/^\.\//, "").split("/", 1)[0]!))
 }

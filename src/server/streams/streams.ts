@@ -1,10 +1,10 @@
-import type { SessionStatus } from "../../protocol/index.ts"
 import type { Frame } from "../../stream/hub.ts"
 import type { Call } from "../call.ts"
 import { type ErrorAnswer, errorAnswer } from "../errors.ts"
 import type { Format, Numbered } from "./format.ts"
 import { Pacer } from "./pacer.ts"
 import { NodeSink, type Sink, WebSink } from "./sink.ts"
+import { type Statuses, WithStatuses } from "./with-statuses.ts"
 
 const headers = {
   "content-type": "text/event-stream; charset=utf-8",
@@ -27,8 +27,8 @@ export interface Source<F> {
 
 export interface StreamOptions<F extends Numbered> {
   format: Format<F>
-  /** What is told right after `synced`, as it is then: no row says what a session is doing. */
-  statuses?: () => Iterable<[sessionID: string, status: SessionStatus]>
+  /** What is told right after `synced`. */
+  statuses?: Statuses
   /** Sent before everything else. */
   first?: string
   /** Ends the stream after the frames for which it is true. */
@@ -114,10 +114,11 @@ export class Streams {
     options: StreamOptions<F>,
   ): Promise<void> {
     const { sink } = open
+    const statuses = options.statuses && new WithStatuses(options.statuses)
     let mayEnd = false
     try {
       for await (const taken of subscription.batches()) {
-        const frames = options.statuses ? withStatuses(taken, options.statuses) : taken
+        const frames = !statuses || statuses.isDone ? taken : await statuses.add(taken)
         const startMs = performance.now()
         const isTaken = sink.write(options.format.bytes(frames))
         const endMs = performance.now()
@@ -153,17 +154,4 @@ export class Streams {
     const sinceMs = performance.now() - this.#options.heartbeatMs / 2
     for (const open of this.#open) if (open.wroteMs < sinceMs) open.sink.write(heartbeat)
   }
-}
-
-function withStatuses<F extends Numbered>(
-  frames: F[],
-  statuses: NonNullable<StreamOptions<F>["statuses"]>,
-): F[] {
-  const at = frames.findIndex((frame) => "synced" in frame)
-  if (at < 0) return frames
-  const told: Frame[] = []
-  for (const [sessionID, status] of statuses()) {
-    told.push({ event: { type: "session.status", properties: { sessionID, status } } })
-  }
-  return told.length === 0 ? frames : frames.toSpliced(at + 1, 0, ...(told as Numbered[] as F[]))
 }

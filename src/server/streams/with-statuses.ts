@@ -1,0 +1,62 @@
+import type { Row, SessionStatus, StemmaEvent } from "../../protocol/index.ts"
+import type { Frame } from "../../stream/hub.ts"
+import type { Numbered } from "./format.ts"
+
+/**
+ * The sessions whose status is told right after `synced`, with the status: no row says what a session is doing. Asked when
+ * the reader has come that far, since whatever changes from then on it hears. `told`: the sessions that the stream has told
+ * of before.
+ */
+export type Statuses = (told: ReadonlySet<string>) => Promise<Iterable<[string, SessionStatus]>>
+
+/** Puts statuses behind `synced`. */
+export class WithStatuses {
+  readonly #statuses: Statuses
+  readonly #told = new Set<string>()
+  /** Then frames need not be looked at any more. */
+  isDone = false
+
+  constructor(statuses: Statuses) {
+    this.#statuses = statuses
+  }
+
+  async add<F extends Numbered>(frames: F[]): Promise<F[]> {
+    const at = frames.findIndex((frame) => "synced" in frame)
+    for (const frame of at < 0 ? frames : frames.slice(0, at)) this.#note(frame)
+    if (at < 0) return frames
+    this.isDone = true
+    const told: Frame[] = []
+    for (const [sessionID, status] of await this.#statuses(this.#told)) {
+      told.push({ event: { type: "session.status", properties: { sessionID, status } } })
+    }
+    this.#told.clear()
+    if (told.length === 0) return frames
+    return [...frames.slice(0, at + 1), ...(told as Numbered[] as F[]), ...frames.slice(at + 1)]
+  }
+
+  #note(frame: Numbered & { event?: StemmaEvent; row?: Row }): void {
+    const { event, row } = frame
+    const sessionID = row ? row.sessionID : event && sessionOf(event)
+    if (sessionID === undefined) return
+    // One that is gone does nothing any more.
+    if (row?.type === "removed" || event?.type === "session.deleted") this.#told.delete(sessionID)
+    else this.#told.add(sessionID)
+  }
+}
+
+function sessionOf({ type, properties }: StemmaEvent): string | undefined {
+  switch (type) {
+    case "session.created":
+    case "session.updated":
+    case "session.deleted":
+      return properties.info.id
+    case "message.updated":
+      return properties.info.sessionID
+    case "message.part.updated":
+      return properties.part.sessionID
+    case "permission.asked":
+      return properties.request.sessionID
+    default:
+      return properties.sessionID
+  }
+}
