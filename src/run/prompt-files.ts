@@ -21,11 +21,33 @@ export interface FileAccess {
   decide: (wanted: Wanted) => "allow" | "ask" | "deny"
 }
 
+/** The parts of a prompt with the bytes of their files kept. */
+export function storedFiles(
+  parts: readonly PartBody[],
+  access: FileAccess & { store: Store },
+): Promise<PartBody[]> {
+  return Promise.all(parts.map((part) => storedOrInvalid(part, access)))
+}
+
+/** A url that names nothing that can be read is the caller's mistake. */
+async function storedOrInvalid(part: PartBody, access: FileAccess & { store: Store }): Promise<PartBody> {
+  try {
+    return await storedFile(part, access)
+  } catch (error) {
+    if (StemmaError.is(error) || part.type !== "file") throw error
+    const name = part.filename ?? part.url.slice(0, 200)
+    throw new StemmaError(
+      "invalid",
+      `The file ${name} of the prompt cannot be read: ${(error as Error).message}`,
+    )
+  }
+}
+
 /**
  * Keeps the bytes of a part's file as a blob: no row carries them, and what was sent stays what it was. Of a directory it is
  * a text that lists it.
  */
-export async function storedFile(part: PartBody, options: FileAccess & { store: Store }): Promise<PartBody> {
+async function storedFile(part: PartBody, options: FileAccess & { store: Store }): Promise<PartBody> {
   if (part.type !== "file") return part
   await checkBlobs([part], options.store)
   const directory = part.url.startsWith("file:") ? await directoryAt(part.url, options) : undefined

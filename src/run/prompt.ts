@@ -18,7 +18,7 @@ import type { Wanted } from "../tools/tool.ts"
 import type { Engine } from "./engine.ts"
 import { loadJudge } from "./judge.ts"
 import type { Project, Setup } from "./project.ts"
-import { checkBlobs, type FileAccess, storedFile } from "./prompt-files.ts"
+import { checkBlobs, storedFiles } from "./prompt-files.ts"
 import type { Prompt } from "./step.ts"
 import { offeredAgent } from "./step-plan.ts"
 import { findMessage } from "./waiters.ts"
@@ -138,21 +138,7 @@ async function withFiles(
     decide: (wanted: Wanted) => judge.decide(wanted).action,
     store,
   }
-  return Promise.all(parts.map((part) => storedOrInvalid(part, access)))
-}
-
-/** A url that names nothing that can be read is the caller's mistake. */
-async function storedOrInvalid(part: PartBody, access: FileAccess & { store: Store }): Promise<PartBody> {
-  try {
-    return await storedFile(part, access)
-  } catch (error) {
-    if (StemmaError.is(error) || part.type !== "file") throw error
-    const name = part.filename ?? part.url.slice(0, 200)
-    throw new StemmaError(
-      "invalid",
-      `The file ${name} of the prompt cannot be read: ${(error as Error).message}`,
-    )
-  }
+  return storedFiles(parts, access)
 }
 
 /** The model that answers a prompt: the one it names, or the agent's, the session's, the config's, the standard one. */

@@ -1,5 +1,5 @@
 import { createID, type HistoryItem, type PartBody, StemmaError } from "../../protocol/index.ts"
-import { storedFile } from "../../run/prompt-files.ts"
+import { storedFiles } from "../../run/prompt-files.ts"
 import type { PromptRun } from "../../run/prompt-run.ts"
 import { offeredAgent } from "../../run/step-plan.ts"
 import type { ServerContext } from "../call.ts"
@@ -85,10 +85,8 @@ async function add(server: ServerContext, sessionID: string, body: PromptBody): 
     decide: await readRules(project),
     store: stemma.store,
   }
-  const parts: PartBody[] = []
-  for (const part of body.parts) {
-    parts.push(await storedFile({ ...part, id: part.id ?? createID("part", Date.now()) }, access))
-  }
+  const given = body.parts.map((part): PartBody => ({ ...part, id: part.id ?? createID("part", Date.now()) }))
+  const parts = await storedFiles(given, access)
   const { messageID: id } = body
   const added = session.append({ role: "user", parts, ...(id !== undefined && { id }) })
   return wireItem(server, await orBusy(sessionID, added))
