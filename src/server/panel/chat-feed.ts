@@ -1,4 +1,4 @@
-import type { HistoryItem, Message, Part, StemmaEvent } from "../../protocol/index.ts"
+import type { AssistantMessage, HistoryItem, Message, Part, StemmaEvent } from "../../protocol/index.ts"
 import type { ChatEvent } from "./chat-event.ts"
 
 interface Told {
@@ -7,34 +7,59 @@ interface Told {
   length: number
 }
 
+type CompactionPart = Extract<Part, { type: "compaction" }>
+
 /**
  * Events of a session in, those of a chat out: of the answer to one prompt. It may be given what it knows again, whole or in
  * part, and tells only what is new.
+ *
+ * The answer is what the model says from the prompt on until a message ends the turn. Prompts that steer the same turn are
+ * answered with it: what it says then has one of them as its parent. What others ask after it has nothing to do with it.
  */
 export class ChatFeed {
   readonly #promptID: string
+  /** The prompts that the answer answers. */
+  readonly #asked = new Set<string>()
+  /** The messages of the answer, oldest first, but for summaries: those are written as answers, and nobody in a chat said them. */
+  readonly #said = new Map<string, AssistantMessage>()
   readonly #texts = new Map<string, Told>()
+  /** By part: some models give the same id to calls of different steps. */
   readonly #calls = new Map<string, "called" | "settled">()
-  readonly #compactions = new Map<string, "started" | "ended">()
-  readonly #failed = new Set<string>()
-  /** Summaries are written as answers; nobody in a chat said them. */
-  readonly #asides = new Set<string>()
-  #isTaken = false
-  #isAnswered = false
+  readonly #compactions = new Set<string>()
+  /** Room that was made, perhaps for this prompt: whoever comes next says for whom. */
+  #roomMade: CompactionPart[] = []
+  #isBegun = false
+  #isEnded = false
 
-  constructor(promptID: string) {
+  /** `isTaken`: what it is given is after the prompt, also if it never sees that. */
+  constructor(promptID: string, { isTaken = false }: { isTaken?: boolean } = {}) {
     this.#promptID = promptID
+    if (isTaken) this.#asked.add(promptID)
   }
 
-  /** True once the message that ends the answer is whole. */
-  get isAnswered(): boolean {
-    return this.#isAnswered
+  /** True once a message has ended the answer. Parts of it may not have come yet. */
+  get isEnded(): boolean {
+    return this.#isEnded
+  }
+
+  /** True once the model has begun to answer. */
+  get isBegun(): boolean {
+    return this.#isBegun
+  }
+
+  /** Why the answer ended as it did, if anything is wrong with that; also where it was cut off, if nobody goes on. */
+  get failure(): ChatEvent | undefined {
+    const error = this.#last?.error
+    return error && { type: "error", name: error.name, message: error.data.message ?? error.name }
+  }
+
+  /** The message that was begun last. */
+  get lastID(): string | undefined {
+    return this.#last?.id
   }
 
   item({ message, parts }: HistoryItem): ChatEvent[] {
-    const before = this.#message(message)
-    const told = parts.flatMap((part) => this.#part(part))
-    return [...told, ...before]
+    return [...this.#message(message), ...parts.flatMap((part) => this.#part(part))]
   }
 
   event(event: StemmaEvent): ChatEvent[] {
@@ -56,30 +81,62 @@ export class ChatFeed {
     }
   }
 
+  get #last(): AssistantMessage | undefined {
+    return [...this.#said.values()].at(-1)
+  }
+
+  /** The prompt was taken, its answer has no end, and nothing says that it was cut off. */
+  get #isGoing(): boolean {
+    return this.#asked.size > 0 && !this.#isEnded && this.#last?.finish !== "interrupted"
+  }
+
   #message(message: Message): ChatEvent[] {
-    if (message.id === this.#promptID) this.#isTaken = true
-    if (message.role !== "assistant" || !this.#isTaken || this.#isAnswered) return []
-    if (message.summary) this.#asides.add(message.id)
-    if (message.time.completed === undefined) return []
-    const isEnd = message.finish !== "tool-calls" && message.finish !== "interrupted" && !message.summary
-    this.#isAnswered = isEnd
-    if (!message.error || this.#failed.has(message.id)) return []
-    this.#failed.add(message.id)
-    return [
-      { type: "error", name: message.error.name, message: message.error.data.message ?? message.error.name },
-    ]
+    if (message.role === "user") return this.#asks(message.id)
+    if (this.#said.has(message.id)) this.#says(message)
+    else if (!this.#isEnded && !message.summary) return this.#begins(message)
+    return []
+  }
+
+  #asks(id: string): ChatEvent[] {
+    const isPrompt = id === this.#promptID
+    if (this.#asked.has(id) || !(isPrompt || this.#isGoing)) return []
+    this.#asked.add(id)
+    return isPrompt ? this.#tellRoom() : []
+  }
+
+  #begins(message: AssistantMessage): ChatEvent[] {
+    if (this.#asked.has(message.parentID)) {
+      const room = this.#tellRoom()
+      this.#says(message)
+      return room
+    }
+    this.#roomMade = []
+    // Somebody else's turn: nobody goes on with an answer that was cut off.
+    if (this.#last?.finish === "interrupted") this.#isEnded = true
+    return []
+  }
+
+  #says(message: AssistantMessage): void {
+    this.#isBegun = true
+    // A call that was too long: its message became the summary that made room for the next.
+    if (message.summary) {
+      this.#said.delete(message.id)
+      return
+    }
+    this.#said.set(message.id, message)
+    const { finish, time } = message
+    if (time.completed !== undefined && finish !== "tool-calls" && finish !== "interrupted")
+      this.#isEnded = true
   }
 
   #part(part: Part): ChatEvent[] {
-    // Room is made before a prompt is taken.
     if (part.type === "compaction") return this.#compaction(part)
-    if (!this.#isTaken || part.messageID === this.#promptID) return []
+    if (!this.#said.has(part.messageID)) return []
     switch (part.type) {
       case "text":
-        if (part.ignored || this.#asides.has(part.messageID)) return []
-        return this.#text(part.id, "text_delta", part.text)
+        return part.ignored ? [] : this.#text(part.id, "text_delta", part.text)
       case "reasoning":
-        return this.#asides.has(part.messageID) ? [] : this.#text(part.id, "thinking_delta", part.text)
+        return this.#text(part.id, "thinking_delta", part.text)
       case "tool":
         return this.#call(part)
       default:
@@ -102,30 +159,34 @@ export class ChatFeed {
     return [event]
   }
 
-  #call({ callID: id, tool: name, state }: Extract<Part, { type: "tool" }>): ChatEvent[] {
-    if (state.status === "pending" || this.#calls.get(id) === "settled") return []
+  #call({ id: partID, callID: id, tool: name, state }: Extract<Part, { type: "tool" }>): ChatEvent[] {
+    if (state.status === "pending" || this.#calls.get(partID) === "settled") return []
     const events: ChatEvent[] = []
-    if (!this.#calls.has(id)) events.push({ type: "tool_call", id, name, input: state.input })
-    this.#calls.set(id, "called")
+    if (!this.#calls.has(partID)) events.push({ type: "tool_call", id, name, input: state.input })
+    this.#calls.set(partID, "called")
     if (state.status === "running") return events
-    this.#calls.set(id, "settled")
+    this.#calls.set(partID, "settled")
     const isError = state.status === "error"
     events.push({ type: "tool_result", id, name, output: isError ? state.error : state.output, isError })
     return events
   }
 
-  #compaction(part: Extract<Part, { type: "compaction" }>): ChatEvent[] {
-    const known = this.#compactions.get(part.id)
-    const events: ChatEvent[] = []
-    if (known === undefined) events.push({ type: "compaction_start" })
-    if (known !== "ended") this.#compactions.set(part.id, part.summary === undefined ? "started" : "ended")
-    if (part.summary === undefined || known === "ended") return events
-    const { tokensBefore, tokensAfter } = part
-    events.push({
-      type: "compaction_end",
-      ...(tokensBefore !== undefined && { tokensBefore }),
-      ...(tokensAfter !== undefined && { tokensAfter }),
-    })
-    return events
+  /** A compaction is written when it is over: with a summary, or without one if it led to nothing. */
+  #compaction(part: CompactionPart): ChatEvent[] {
+    if (this.#isEnded || this.#compactions.has(part.id)) return []
+    this.#compactions.add(part.id)
+    this.#roomMade.push(part)
+    return this.#isGoing ? this.#tellRoom() : []
+  }
+
+  #tellRoom(): ChatEvent[] {
+    return this.#roomMade.splice(0).flatMap(({ summary, tokensBefore, tokensAfter }): ChatEvent[] => [
+      { type: "compaction_start" },
+      {
+        type: "compaction_end",
+        ...(tokensBefore !== undefined && { tokensBefore }),
+        ...(summary !== undefined && tokensAfter !== undefined && { tokensAfter }),
+      },
+    ])
   }
 }

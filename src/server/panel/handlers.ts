@@ -1,4 +1,5 @@
-import { type Session, StemmaError } from "../../protocol/index.ts"
+import { type HistoryItem, type Session, StemmaError } from "../../protocol/index.ts"
+import { promptBefore } from "../../run/compaction-message.ts"
 import type { SessionHandle } from "../../run/session-handle.ts"
 import type { Store } from "../../stores/store.ts"
 import type { Call, ServerContext } from "../call.ts"
@@ -43,13 +44,12 @@ export function panelHandlers(context: ServerContext): Handlers<typeof panelRout
         const run = session.prompt([...text, ...parts], options)
         await run.admitted
         const promptID = await run.messageID
-        const refused = run.then(() => undefined)
         return await serveChat(context, call, {
           stemma,
           sessionID: session.id,
           promptID,
           subscription,
-          refused,
+          reply: run,
         })
       } catch (error) {
         subscription.close()
@@ -59,13 +59,14 @@ export function panelHandlers(context: ServerContext): Handlers<typeof panelRout
     async join({ params, query }, call) {
       const session = await findOwn(context, params.id, query)
       const subscription = stemma.subscribe({ scope: { sessionID: session.id } })
-      await subscription.ready
-      const turn = await lastTurn(store, session.id)
-      if (!turn) {
+      try {
+        await subscription.ready
+        const turn = await lastTurn(store, session.id)
+        return await serveChat(context, call, { stemma, sessionID: session.id, subscription, ...turn })
+      } catch (error) {
         subscription.close()
-        throw new StemmaError("not_found", `Nothing was said in session ${session.id} yet.`)
+        throw error
       }
-      return serveChat(context, call, { stemma, sessionID: session.id, subscription, ...turn })
     },
     async list({ params, query }) {
       await checkAgent(context, params.id)
@@ -106,13 +107,20 @@ export function panelHandlers(context: ServerContext): Handlers<typeof panelRout
 async function lastTurn(
   store: Store,
   sessionID: string,
-): Promise<Pick<ChatSourceOptions, "promptID" | "past"> | undefined> {
+): Promise<Pick<ChatSourceOptions, "promptID" | "past">> {
   const waiting = (await store.inbox(sessionID)).findLast(({ type }) => type === "prompt")
   if (waiting) return { promptID: waiting.id }
   const { items } = await store.history(sessionID, { take: "end", limit: turnMax })
-  const prompt = items.findLast(({ message }) => message.role === "user")
-  if (!prompt) return undefined
-  return { promptID: prompt.message.id, past: items.filter(({ position }) => position >= prompt.position) }
+  const promptID = promptBefore(items)?.promptID ?? parentOf(items.at(-1))
+  if (promptID === undefined) {
+    throw new StemmaError("not_found", `Nothing was said in session ${sessionID} yet.`)
+  }
+  const first = items.findIndex(({ message }) => message.id === promptID)
+  return { promptID, past: items.slice(Math.max(0, first)) }
+}
+
+function parentOf(item: HistoryItem | undefined): string | undefined {
+  return item?.message.role === "assistant" ? item.message.parentID : undefined
 }
 
 function serveChat(context: ServerContext, call: Call, options: ChatSourceOptions): Promise<Response> {
