@@ -1,6 +1,6 @@
 import { type AssistantMessage, type HistoryItem, StemmaError } from "../protocol/index.ts"
 import type { Store } from "../stores/store.ts"
-import { isCompaction } from "./compaction-message.ts"
+import { compactionBefore, isCompaction } from "./compaction-message.ts"
 
 interface Waiter {
   resolve: (item: HistoryItem) => void
@@ -17,7 +17,8 @@ function answerAmong(items: readonly HistoryItem[], { isOver }: { isOver: boolea
   return items.find((item, index): item is Answer => {
     if (!isAnswer(item)) return false
     if ((item.message as AssistantMessage).finish !== "interrupted") return true
-    const next = items.slice(index + 1).find((later) => !isCompaction(later))
+    // A compaction, and our word after it that the turn goes on, are neither an answer nor a prompt.
+    const next = items.find((later, at) => at > index && !isCompaction(later) && !compactionBefore(items, at))
     return next ? next.message.role === "user" : isOver
   })
 }
@@ -148,8 +149,9 @@ export async function findAnswer(
     const answer = answerAmong(page.items, { isOver: isOver && !page.more })
     if (answer) return answer
     if (!page.more || page.items.length === 0) return undefined
-    // The last one again: what follows it says whether it ended anything.
-    from = page.items.at(-1)!.position
+    // The last one that may be it again: what follows says whether it ended anything.
+    const candidate = page.items.findLast(isAnswer)?.position ?? 0
+    from = candidate > from ? candidate : page.items.at(-1)!.position
   }
 }
 
