@@ -6,16 +6,21 @@ interface ErrorShape {
   details?: Record<string, unknown>
 }
 
-/** The error that an answer tells of. */
+/**
+ * The error that an answer tells of. A status alone says nothing of the session or the caller: a proxy gives it too while
+ * the server behind it is replaced.
+ */
 export async function errorOf(response: Response): Promise<StemmaError> {
   const { status } = response
   const retryAfterMs = retryAfter(response.headers.get("retry-after"))
   const more = { status, ...(retryAfterMs !== undefined && { retryAfterMs }) }
   const body = parsed(await response.text().catch(() => ""))
   if (isErrorShape(body)) return toError(body, more)
-  return new StemmaError(codeOf(status), `The server answered with status ${status} and no reason.`, {
-    details: more,
-  })
+  return new StemmaError(
+    "unavailable",
+    `The answer has status ${status} and is none of Stemma's. See whether the address is right and the server runs.`,
+    { details: more },
+  )
 }
 
 /** A body that came after the headers said that all is well may be an error too. */
@@ -55,16 +60,6 @@ function retryAfter(header: string | null): number | undefined {
   if (/^\d+$/.test(header)) return Number(header) * 1000
   const atMs = Date.parse(header)
   return Number.isNaN(atMs) ? undefined : Math.max(0, atMs - Date.now())
-}
-
-/** What a status means where something between here and the server answers. */
-function codeOf(status: number): ErrorCode {
-  if (status === 401 || status === 403) return "denied"
-  if (status === 404) return "not_found"
-  if (status === 409) return "conflict"
-  if (status === 501) return "unsupported"
-  if (status === 408 || status === 429 || (status >= 502 && status <= 504)) return "unavailable"
-  return status >= 500 ? "internal" : "invalid"
 }
 
 function parsed(text: string): unknown {

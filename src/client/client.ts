@@ -7,7 +7,7 @@ import {
 } from "../protocol/routes/index.ts"
 import { type ClientOptions, Connection } from "./connection.ts"
 import { EventStream, type EventsOptions } from "./event-stream.ts"
-import { Replica, type ReplicaOptions } from "./replica.ts"
+import { Replica, type ReplicaOptions, type ReplicaReads } from "./replica.ts"
 import { type RouteCalls, routeCalls } from "./route-call.ts"
 
 /** A server's routes as functions, and its streams. Failures are StemmaErrors, as the server told them. */
@@ -46,7 +46,8 @@ export function createClient(options: ClientOptions): Client {
 }
 
 function sessionClient(connection: Connection, id: string): SessionClient {
-  const calls = routeCalls<typeof sessionRoutes, "id">(connection, routes.session, { id })
+  const bound = { id }
+  const calls = routeCalls<typeof sessionRoutes, "id">(connection, routes.session, { bound })
   return {
     ...calls,
     id,
@@ -55,6 +56,11 @@ function sessionClient(connection: Connection, id: string): SessionClient {
       const path = `/sessions/${encodeURIComponent(id)}/event`
       return new EventStream(connection, { path, query, since, ...(signal && { signal }) })
     },
-    replica: (options) => new Replica(connection, calls, { ...options, sessionID: id }),
+    replica(options) {
+      const { snapshot, history } = routes.session
+      const { silenceMs } = connection.reconnect
+      const reads: ReplicaReads = routeCalls(connection, { snapshot, history }, { bound, silenceMs })
+      return new Replica(connection, reads, { ...options, sessionID: id })
+    },
   }
 }

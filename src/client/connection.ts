@@ -1,5 +1,6 @@
 import { StemmaError } from "../protocol/index.ts"
 import { errorOf } from "./answer-error.ts"
+import { Watch } from "./watch.ts"
 
 export type Fetch = (request: Request) => Promise<Response>
 
@@ -9,7 +10,7 @@ export interface Reconnect {
   firstMs?: number
   /** The longest wait. 10,000 if absent. */
   maxMs?: number
-  /** How long a stream may say nothing at all before it counts as lost. 45,000 if absent. */
+  /** How long nothing at all may arrive on a stream, or of what a replica reads, before it counts as lost. 45,000 if absent. */
   silenceMs?: number
 }
 
@@ -36,6 +37,8 @@ export interface Sending {
   body?: unknown
   accept?: string
   signal?: AbortSignal | undefined
+  /** How long nothing at all may arrive before it counts as lost. For ever if absent: a model may take its time. */
+  silenceMs?: number | undefined
 }
 
 const ownAddress = "http://stemma.local"
@@ -64,9 +67,26 @@ export class Connection {
   }
 
   /** Throws a StemmaError unless the server answers that all is well, and the signal's reason if that comes first. */
-  async send({ method, path, query, body, accept, signal }: Sending): Promise<Response> {
+  async send(sending: Sending): Promise<Response> {
+    const { silenceMs } = sending
+    const watch = silenceMs === undefined ? undefined : new Watch({ silenceMs, signal: sending.signal })
+    const signal = watch?.signal ?? sending.signal
+    watch?.start()
+    try {
+      const answer = await this.#fetched(this.#request({ ...sending, signal }), signal)
+      const response = watch ? watch.over(answer) : answer
+      if (response.ok) return response
+      const error = await errorOf(response)
+      signal?.throwIfAborted()
+      throw error
+    } finally {
+      watch?.stop()
+    }
+  }
+
+  #request({ method, path, query, body, accept, signal }: Sending): Request {
     const search = query && Object.keys(query).length > 0 ? `?${new URLSearchParams(query)}` : ""
-    const request = new Request(`${this.#base}${path}${search}`, {
+    return new Request(`${this.#base}${path}${search}`, {
       method,
       headers: {
         ...this.#headers,
@@ -78,9 +98,6 @@ export class Connection {
       ...(body !== undefined && { body: JSON.stringify(body) }),
       ...(signal && { signal }),
     })
-    const response = await this.#fetched(request, signal)
-    if (response.ok) return response
-    throw await errorOf(response)
   }
 
   async #fetched(request: Request, signal: AbortSignal | undefined): Promise<Response> {

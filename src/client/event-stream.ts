@@ -1,4 +1,4 @@
-import type { StemmaEvent } from "../protocol/index.ts"
+import { StemmaError, type StemmaEvent } from "../protocol/index.ts"
 import type { Connection } from "./connection.ts"
 import { type FollowOptions, follow, type StreamFrame } from "./follow.ts"
 
@@ -14,7 +14,7 @@ export interface EventsOptions {
  * of it may be told a second time, nothing is left out. To be iterated once. Leaving the loop ends it.
  */
 export class EventStream implements AsyncIterableIterator<StemmaEvent, undefined>, Disposable {
-  /** Resolves when everything from now on will be told; rejects with the error that ends the iteration. */
+  /** Resolves when everything from now on will be told; rejects if that never comes, also because it was closed. */
   readonly ready: Promise<void>
   readonly #controller = new AbortController()
   readonly #events: AsyncGenerator<StemmaEvent, undefined, undefined>
@@ -96,6 +96,9 @@ function begin(
   ready: PromiseWithResolvers<void>,
 ): Promise<IteratorResult<StreamFrame[], void>> {
   const first = frames.next()
-  first.then(() => ready.resolve(), ready.reject)
+  first.then(({ done }) => {
+    if (done) ready.reject(new StemmaError("unavailable", "This stream was closed."))
+    else ready.resolve()
+  }, ready.reject)
   return first
 }

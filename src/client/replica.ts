@@ -24,7 +24,24 @@ export interface ReplicaOptions {
   signal?: AbortSignal
 }
 
+/** What a replica asks the server for, beside its stream. */
+export type ReplicaReads = Pick<RouteCalls<typeof sessionRoutes, "id">, "snapshot" | "history">
+
 type Snapshot = RouteAnswer<typeof sessionRoutes.snapshot>
+
+/** A record, so that the compiler misses a type that is forgotten here. */
+const rowTypes: Record<Row["type"], true> = {
+  session: true,
+  removed: true,
+  history: true,
+  message: true,
+  part: true,
+  piece: true,
+  note: true,
+  todos: true,
+  permission: true,
+  inbox: true,
+}
 
 /**
  * A live copy of one session. It begins with the last messages, follows what changes, and comes back by itself from every
@@ -35,7 +52,7 @@ export class Replica implements Disposable {
   /** Resolves when it is live for the first time; rejects if it never will be. */
   readonly ready: Promise<void>
   readonly #connection: Connection
-  readonly #calls: Pick<RouteCalls<typeof sessionRoutes, "id">, "snapshot" | "history">
+  readonly #reads: ReplicaReads
   readonly #last: number
   readonly #controller = new AbortController()
   readonly #signal: AbortSignal
@@ -52,15 +69,11 @@ export class Replica implements Disposable {
   #rows: Row[] = []
   #messages: { view: SessionView; revision: number; from: number; items: readonly HistoryItem[] } | undefined
 
-  constructor(
-    connection: Connection,
-    calls: Pick<RouteCalls<typeof sessionRoutes, "id">, "snapshot" | "history">,
-    options: ReplicaOptions & { sessionID: string },
-  ) {
+  constructor(connection: Connection, reads: ReplicaReads, options: ReplicaOptions & { sessionID: string }) {
     const { signal, last = 100, sessionID } = options
     this.sessionID = sessionID
     this.#connection = connection
-    this.#calls = calls
+    this.#reads = reads
     this.#last = last
     this.#signal = signal ? AbortSignal.any([signal, this.#controller.signal]) : this.#controller.signal
     this.ready = this.#ready.promise
@@ -68,7 +81,7 @@ export class Replica implements Disposable {
     this.#pager = new Pager({
       view: () => this.#view,
       last: () => viewCount(this.#view) - this.#from,
-      read: (range) => calls.history({ ...range, take: "start" }, { signal: this.#signal }),
+      read: (range) => reads.history({ ...range, take: "start" }, { signal: this.#signal }),
       onPage: (view, page) => {
         if (view === this.#view && reducePage(view, page)) this.#tell()
       },
@@ -98,7 +111,7 @@ export class Replica implements Disposable {
 
   /** False until all of the past is there, and while the server is out of reach. */
   get isLive(): boolean {
-    return this.#isLive
+    return this.#isLive && !this.#signal.aborted
   }
 
   /** Why it is not live, if there is a reason; it goes on trying unless the error says that this is of no use. */
@@ -137,7 +150,7 @@ export class Replica implements Disposable {
     return visibleItems(items, mark, { position: this.#from })
   }
 
-  /** Called after each batch of changes, once. Returns what ends that. */
+  /** Called after each batch of changes, once, and not any more after `close()` or the signal. Returns what ends that. */
   subscribe(listener: () => void): () => void {
     // The same function may be given twice.
     const own = () => listener()
@@ -184,7 +197,7 @@ export class Replica implements Disposable {
   async #read(backoff: Backoff): Promise<Snapshot | undefined> {
     while (!this.#signal.aborted) {
       try {
-        return await this.#calls.snapshot({ last: this.#last }, { signal: this.#signal })
+        return await this.#reads.snapshot({ last: this.#last }, { signal: this.#signal })
       } catch (error) {
         if (this.#signal.aborted) return undefined
         if (!isPassing(error)) throw error
@@ -197,7 +210,7 @@ export class Replica implements Disposable {
 
   #begin({ rows, page }: Snapshot): void {
     const view = emptyView()
-    for (const row of rows) reduceRow(view, row)
+    for (const row of rows) if (isKnown(row)) reduceRow(view, row)
     reducePage(view, page)
     // Whoever compares revisions is to see that everything may be different.
     view.revision += this.#view.revision + 1
@@ -233,9 +246,10 @@ export class Replica implements Disposable {
 
   /** True if something beside the view changed. */
   #frame({ value }: StreamFrame): boolean {
-    if (!value.type.includes(".") && value.type !== "synced") {
-      const { more, ...row } = value as unknown as Row & { more?: boolean }
-      this.#rows.push(row as Row)
+    if (isRow(value)) {
+      const { more, ...row } = value
+      // One of a newer server may still be what ends an answer.
+      if (isKnown(row)) this.#rows.push(row)
       if (!more) this.#applyRows()
       return false
     }
@@ -277,9 +291,9 @@ export class Replica implements Disposable {
     this.#isLive = false
     if (!this.#signal.aborted) this.#fail(error)
     this.#ready.reject(this.#error ?? new StemmaError("unavailable", "This replica was closed."))
-    this.#controller.abort()
     this.#tell()
     this.#listeners.clear()
+    this.#controller.abort()
   }
 
   #fail(error: unknown): void {
@@ -296,6 +310,9 @@ export class Replica implements Disposable {
 
   #tell(): void {
     for (const listener of [...this.#listeners]) {
+      // Whoever closed it needs no telling; one that is called may be who closes it.
+      if (this.#signal.aborted) return
+      if (!this.#listeners.has(listener)) continue
       try {
         listener()
       } catch (error) {
@@ -306,6 +323,22 @@ export class Replica implements Disposable {
       }
     }
   }
+}
+
+/** What is stored has a version; what is live, or says something of the stream, has not. */
+function isRow(value: object): value is RowFrame {
+  return "version" in value
+}
+
+/** False for what a newer server has beside what this client knows. */
+function isKnown(row: { type: string }): row is Row {
+  return Object.hasOwn(rowTypes, row.type)
+}
+
+interface RowFrame {
+  type: string
+  version: number
+  more?: boolean
 }
 
 interface Delta {

@@ -38,11 +38,19 @@ export type RouteCalls<T extends Record<string, Route>, Bound extends string = n
   readonly [K in keyof T as T[K] extends { kind: "events" } ? never : K]: RouteCall<T[K], Bound>
 }
 
-/** The functions of a group; `bound` are the parameters that are the same for all of them. */
+interface CallsOptions<Bound extends string> {
+  bound?: { [K in Bound]: string }
+  silenceMs?: number
+}
+
+/**
+ * The functions of a group. `bound` are the parameters that are the same for all of them; with `silenceMs` a call is given up
+ * when nothing is heard for so long, which is only for routes that answer without waiting for anything.
+ */
 export function routeCalls<T extends Record<string, Route>, Bound extends string = never>(
   connection: Connection,
   group: T,
-  bound: { [K in Bound]: string } = {} as { [K in Bound]: string },
+  { bound = {} as { [K in Bound]: string }, silenceMs }: CallsOptions<Bound> = {},
 ): RouteCalls<T, Bound> {
   const calls: Record<string, (first?: object, second?: CallOptions) => Promise<unknown>> = {}
   for (const [name, route] of Object.entries<Route>(group)) {
@@ -51,8 +59,8 @@ export function routeCalls<T extends Record<string, Route>, Bound extends string
       route.query !== undefined || route.body !== undefined || freeNames(route, bound).length > 0
     calls[name] = (first, second) =>
       takesInput
-        ? callRoute(connection, route, { input: { ...first, ...bound }, ...second })
-        : callRoute(connection, route, { input: bound, ...(first as CallOptions) })
+        ? callRoute(connection, route, { ...second, input: { ...first, ...bound }, silenceMs })
+        : callRoute(connection, route, { ...(first as CallOptions), input: bound, silenceMs })
   }
   return calls as RouteCalls<T, Bound>
 }
@@ -64,10 +72,11 @@ function freeNames(route: Route, bound: object): string[] {
 async function callRoute(
   connection: Connection,
   route: Route,
-  { input, signal }: { input: Record<string, unknown> } & CallOptions,
+  options: { input: Record<string, unknown>; silenceMs: number | undefined } & CallOptions,
 ): Promise<unknown> {
+  const { input, signal, silenceMs } = options
   const { path, query, body } = sort(route, withDirectory(route, input, connection.directory))
-  const response = await connection.send({ method: route.method, path, query, body, signal })
+  const response = await connection.send({ method: route.method, path, query, body, signal, silenceMs })
   try {
     return await readAnswer(response, route)
   } catch (error) {

@@ -187,9 +187,12 @@ describe("a call that fails", () => {
     ["a page where JSON should be", 200, "<html>", "unavailable"],
     ["a gateway without a server", 502, "<html>", "unavailable"],
     ["too many requests", 429, "", "unavailable"],
-    ["a status without a reason", 418, "", "invalid"],
-    ["a failure without a reason", 500, "", "internal"],
-    ["a refusal without a reason", 403, "no", "denied"],
+    ["a status without a reason", 418, "", "unavailable"],
+    ["a failure without a reason", 500, "", "unavailable"],
+    ["a refusal without a reason", 403, "no", "unavailable"],
+    ["a page that is not there", 404, "<html>", "unavailable"],
+    ["what another server says in JSON", 404, '{"error": "Not Found"}', "unavailable"],
+    ["a refusal of Stemma's own", 403, '{"code": "denied", "message": "No."}', "denied"],
   ])("by %s is told by a code", async (_, status, body, code) => {
     await using server = await listen((_request, response) => {
       response.writeHead(status, { "retry-after": "3", "content-type": "text/html" }).end(body)

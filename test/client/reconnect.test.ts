@@ -142,6 +142,10 @@ describe("a stream of events", () => {
     expect(await next).toEqual({ done: true, value: undefined })
     const never = client.session(id).events({ signal: AbortSignal.abort() })
     expect(await take(never, 1)).toEqual([])
+    await expect(never.ready).rejects.toMatchObject({ code: "unavailable" })
+    const early = client.session(id).events()
+    early.close()
+    await expect(early.ready).rejects.toMatchObject({ code: "unavailable" })
     const unread = client.session(id).events()
     await unread.ready
     unread.close()

@@ -238,6 +238,43 @@ describe("a replica", () => {
     never.close()
     await expect(never.ready).rejects.toMatchObject({ code: "unavailable" })
   })
+
+  it("calls no listener once its owner has closed it, at whatever moment", async () => {
+    await using server = await fakeServer([snapshot("s.1", "x"), stream([synced("s.1")])])
+    const client = createClient({ baseUrl: server.url, reconnect })
+    let calls = 0
+    const count = () => {
+      calls++
+    }
+    const early = client.session(id).replica()
+    early.subscribe(count)
+    early.close()
+    await expect(early.ready).rejects.toMatchObject({ code: "unavailable" })
+    expect(calls).toBe(0)
+    const controller = new AbortController()
+    for (const close of [(replica: Replica) => replica.close(), () => controller.abort()]) {
+      await using other = await fakeServer([snapshot("s.1", "x"), stream([synced("s.1")])])
+      const live = createClient({ baseUrl: other.url, reconnect }).session(id)
+      const replica = live.replica({ signal: controller.signal })
+      await replica.ready
+      replica.subscribe(count)
+      close(replica)
+      expect(replica.isLive).toBe(false)
+      await until("the connection is closed", () => other.open() === 0)
+      expect(calls).toBe(0)
+    }
+    await using third = await fakeServer([snapshot("s.1", "x"), stream([synced("s.1")])])
+    const replica = createClient({ baseUrl: third.url, reconnect }).session(id).replica()
+    const { promise: closed, resolve } = Promise.withResolvers<void>()
+    replica.subscribe(() => {
+      replica.close()
+      resolve()
+    })
+    replica.subscribe(count)
+    await closed
+    await expect(replica.ready).rejects.toMatchObject({ code: "unavailable" })
+    expect(calls).toBe(0)
+  })
 })
 
 const id = "ses_01k00000000000000000000000"
@@ -318,6 +355,32 @@ describe("a replica that loses its server", () => {
     using replica = createClient({ baseUrl: server.url, reconnect }).session(id).replica()
     await until("it is told", () => replica.view.removed)
     expect(replica).toMatchObject({ isLive: false, session: undefined, error: { code: "not_found" } })
+  })
+
+  it("ignores what a newer server tells beside what it knows, and shows the rest of it", async () => {
+    const row = { version: 7, sessionID: id }
+    await using server = await fakeServer([
+      json({
+        cursor: "s.5",
+        rows: [
+          { type: "session", version: 5, sessionID: id, session: session("before") },
+          { type: "novelty", version: 5, sessionID: id },
+        ],
+        page: { items: [], count: 0, epoch: 0, more: false },
+      }),
+      stream([
+        synced("s.5"),
+        { value: { type: "newthing", properties: {} } },
+        { value: { type: "new.thing", properties: {} } },
+        { id: "s.5", value: { type: "session", more: true, ...row, session: session("after") } },
+        { value: { type: "newthing", properties: {} } },
+        { id: "s.7", value: { type: "novelty", ...row, sessionID: "ses_other" } },
+      ]),
+    ])
+    using replica = createClient({ baseUrl: server.url, reconnect }).session(id).replica()
+    await until("it is told", () => replica.error !== undefined || replica.session?.title === "after")
+    expect(replica).toMatchObject({ isLive: true, error: undefined })
+    expect(server.asked).toHaveLength(2)
   })
 
   it("forgets live text that was never kept, once the session is idle", async () => {
