@@ -1,6 +1,6 @@
 import { StemmaError, version } from "../protocol/index.ts"
 import type { Command, Program } from "./program.ts"
-import { onClosedPipe, shownLine } from "./terminal.ts"
+import { onLostOutput, shownLine } from "./terminal.ts"
 
 const help = `stemma ${version}: the session system for AI agents
 
@@ -27,6 +27,25 @@ const commands: Record<string, () => Promise<Command>> = {
 
 /** Runs the program and gives its exit code. */
 export async function main(args: readonly string[]): Promise<number> {
+  let isUnwritten = false
+  onLostOutput(process.stdout, ({ problem }) => {
+    if (problem === undefined) return
+    isUnwritten = true
+    process.stderr.write(`${shownLine(problem)}\n`)
+  })
+  // There is nobody left to be told.
+  onLostOutput(process.stderr, () => {})
+  const code = await dispatch(args)
+  await written(process.stdout)
+  return isUnwritten ? 1 : code
+}
+
+/** Resolves when everything was written, and whoever hears of failures has heard of them. */
+function written(output: NodeJS.WriteStream): Promise<void> {
+  return new Promise((resolve) => output.write("", () => setImmediate(resolve)))
+}
+
+async function dispatch(args: readonly string[]): Promise<number> {
   const [first, ...rest] = args
   switch (first) {
     case "--version":
@@ -49,7 +68,6 @@ export async function main(args: readonly string[]): Promise<number> {
 }
 
 async function perform(command: Command, args: readonly string[]): Promise<number> {
-  for (const stream of [process.stdout, process.stderr]) onClosedPipe(stream, () => {})
   try {
     return await command(args, createProgram())
   } catch (error) {

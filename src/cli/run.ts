@@ -4,12 +4,15 @@ import { text } from "node:stream/consumers"
 import type { Client, SessionClient } from "../client/index.ts"
 import { type Message, type Session, StemmaError } from "../protocol/index.ts"
 import { command, helpOf, type OptionValues, parseCommand } from "./arguments.ts"
+import { checkChoices } from "./choices.ts"
 import { type Connected, connect } from "./connect.ts"
 import { Conversation } from "./conversation.ts"
+import { checkDirectory } from "./directory.ts"
+import { outlivesTerminal } from "./hangup.ts"
 import { jsonPrinter, type Printer, TextPrinter } from "./printer.ts"
 import type { Command } from "./program.ts"
 import { Questions } from "./questions.ts"
-import { closedPipeCode, Output, onClosedPipe, type Terminal } from "./terminal.ts"
+import { Output, onLostOutput, type Terminal } from "./terminal.ts"
 
 const spec = command({
   name: "run",
@@ -27,7 +30,8 @@ const spec = command({
   },
   more: `The answer goes to the output, what tools do to the error output. On a terminal you are asked for permission; without one,
 what must be asked is refused. Ctrl-C stops the answer.
-Exit code: 0 when it was answered, 1 when that failed, 130 after Ctrl-C.`,
+Exit code: 0 when it was answered, 1 when that failed, 130 after Ctrl-C. A terminal that closes is the same as Ctrl-C, unless
+it was started with nohup.`,
 })
 
 type Values = OptionValues<typeof spec.options>
@@ -44,31 +48,39 @@ export const run: Command = async (args, program) => {
   if (values.session !== undefined && values.continue) {
     throw new StemmaError("invalid", "Give --session or --continue, not both.")
   }
-  const prompt = await promptOf(operands, terminal)
   const directory = await realOr(resolve(program.directory, values.directory ?? "."))
+  // Those of a server may be on another machine, even if its address looks like this one.
+  if (values.server === undefined) checkDirectory(directory)
+  const prompt = await promptOf(operands, terminal)
   const isInteractive = terminal.input.isTTY === true && terminal.error.isTTY === true
-  using stop = new Stop()
+  using stop = new Stop(terminal)
   await using connected = await connect(program, { server: values.server, directory, isInteractive })
-  const session = await chooseSession(connected, { values, directory })
-  const output = new Output(terminal.output)
-  const printer: Printer = values.json ? jsonPrinter(output, terminal) : new TextPrinter(output, terminal)
-  await tellNotices(connected.client, { session, printer })
+  const { session, isNew } = await chooseSession(connected, { values, directory })
   const client = connected.client.session(session.id)
-  onClosedPipe(terminal.output, () => stop.now(closedPipeCode))
-  stop.onStop = () => {
-    connected.hurry()
-    abort(client, printer)
+  try {
+    const output = new Output(terminal.output)
+    const printer: Printer = values.json ? jsonPrinter(output, terminal) : new TextPrinter(output, terminal)
+    await tellNotices(connected.client, { session, printer })
+    stop.onStop = () => {
+      connected.hurry()
+      abort(client, printer)
+    }
+    // Whoever stopped it may have stopped its reader with the same key.
+    onLostOutput(terminal.output, ({ exitCode }) => stop.code === undefined && stop.now(exitCode))
+    const questions = isInteractive ? new Questions(terminal) : undefined
+    const { agent, model } = values
+    const message = await stop.orElse(
+      new Conversation(client, { printer, questions }).prompt({
+        text: prompt,
+        ...(agent !== undefined && { agent }),
+        ...(model !== undefined && { model }),
+      }),
+    )
+    return stop.code ?? outcome(message, printer)
+  } catch (error) {
+    if (isNew && isRefusal(error)) await removeEmpty(client)
+    throw error
   }
-  const questions = isInteractive ? new Questions(terminal) : undefined
-  const { agent, model } = values
-  const message = await stop.orElse(
-    new Conversation(client, { printer, questions }).prompt({
-      text: prompt,
-      ...(agent !== undefined && { agent }),
-      ...(model !== undefined && { model }),
-    }),
-  )
-  return stop.code ?? outcome(message, printer)
 }
 
 async function promptOf(operands: readonly string[], { input }: Terminal): Promise<string> {
@@ -81,17 +93,51 @@ async function promptOf(operands: readonly string[], { input }: Terminal): Promi
 async function chooseSession(
   { client, isHere }: Connected,
   { values, directory }: { values: Values; directory: string },
-): Promise<Session> {
-  if (values.session !== undefined) return client.session(values.session).info()
+): Promise<{ session: Session; isNew: boolean }> {
   // A server on another machine has directories of its own.
   const place = isHere || values.directory !== undefined ? { directory } : {}
-  if (!values.continue) return client.sessions.create(place)
-  const { items } = await client.sessions.list({ ...place, parentID: "none", archived: false, limit: 1 })
-  if (items[0]) return items[0]
+  const found = await findSession(client, { values, place })
+  const { agent, model } = values
+  await checkChoices(client, { agent, model, where: found ? { directory: found.directory } : place })
+  return { session: found ?? (await client.sessions.create(place)), isNew: !found }
+}
+
+/** Undefined if a new one is wanted. */
+async function findSession(
+  client: Client,
+  { values, place }: { values: Values; place: { directory?: string } },
+): Promise<Session | undefined> {
+  if (values.session !== undefined) return client.session(values.session).info()
+  if (!values.continue) return undefined
+  let cursor: string | undefined
+  do {
+    const query = { ...place, parentID: "none" as const, archived: false, limit: 20 }
+    const page = await client.sessions.list({ ...query, ...(cursor !== undefined && { cursor }) })
+    // One in which nothing was said is nothing to continue.
+    const last = page.items.find(({ history }) => history.count > 0)
+    if (last) return last
+    cursor = page.next
+  } while (cursor !== undefined)
   throw new StemmaError(
     "not_found",
     "There is no session here to continue. Leave out --continue to begin one.",
   )
+}
+
+const refusals = ["invalid", "not_found", "denied", "conflict", "unsupported"] as const
+
+/** A server that only cannot be reached may have taken the prompt. */
+function isRefusal(error: unknown): boolean {
+  return refusals.some((code) => StemmaError.is(error, code))
+}
+
+/** What nobody wanted is not kept. */
+async function removeEmpty(session: SessionClient): Promise<void> {
+  try {
+    if ((await session.info()).history.count === 0) await session.remove()
+  } catch {
+    // The failure that led here is the one to tell.
+  }
 }
 
 /** What of the config was ignored, and in which session the answer is. */
@@ -121,8 +167,7 @@ function outcome(message: Message | undefined, printer: Printer): number {
   return 1
 }
 
-/** Not SIGHUP: whoever starts it with nohup wants it to go on. */
-const signals = { SIGINT: 130, SIGTERM: 143 } as const
+const signals = { SIGHUP: 129, SIGINT: 130, SIGTERM: 143 } as const
 const stopMs = 5000
 
 /** What a person says who wants it to end: the first time the run is stopped, the second time the process ends. */
@@ -131,18 +176,30 @@ class Stop implements Disposable {
   code: number | undefined
   /** Undefined until there is something to stop. */
   onStop: (() => void) | undefined
+  readonly #terminal: Terminal
   readonly #said = Promise.withResolvers<void>()
   readonly #listeners = Object.entries(signals).map(([signal, code]) => {
-    const listener = () => this.now(code)
+    const listener = () => {
+      if (signal !== "SIGHUP" || this.#isHangup()) this.now(code)
+    }
     process.on(signal, listener)
     return { signal, listener }
   })
+
+  constructor(terminal: Terminal) {
+    this.#terminal = terminal
+  }
 
   now(code: number): void {
     if (this.code !== undefined || !this.onStop) process.exit(code)
     this.code = code
     this.onStop()
     this.#said.resolve()
+  }
+
+  /** A terminal that closes may say so more than once. */
+  #isHangup(): boolean {
+    return this.code === undefined && !outlivesTerminal(this.#terminal)
   }
 
   /** What the work gives; undefined if it was stopped and did not end soon. A failure after that is none. */

@@ -7,8 +7,10 @@ import { version } from "../protocol/index.ts"
 import type { Stemma } from "../run/stemma.ts"
 import type { ServerOptions, StemmaServer } from "../server/index.ts"
 import { command, helpOf, type OptionValues, parseCommand, wholeNumber } from "./arguments.ts"
+import { checkDirectory } from "./directory.ts"
+import { outlivesTerminal } from "./hangup.ts"
 import type { Command, Program } from "./program.ts"
-import { shownLine } from "./terminal.ts"
+import { shownLine, type Terminal } from "./terminal.ts"
 
 const spec = command({
   name: "serve",
@@ -26,7 +28,8 @@ const spec = command({
     quiet: { type: "boolean", help: "prints the address and nothing else, not even the token" },
   },
   more: `The token is ${tokenVariable} of the environment, else the file "token" in the data directory, which is made on first use.
-Ctrl-C or SIGTERM ends it: what runs gets a few seconds; a second one cuts it off, and the next start goes on with it.`,
+Ctrl-C or SIGTERM ends it: what runs gets a few seconds; a second one cuts it off, and the next start goes on with it. So does
+a terminal that closes, unless it was started with nohup.`,
 })
 
 type Values = OptionValues<typeof spec.options>
@@ -42,22 +45,23 @@ export const serve: Command = async (args, program) => {
   const { values } = parsed
   const port = wholeNumber(values.port, { option: "port", min: 0, max: 65_535 }) ?? 4096
   const host = values.host ?? "127.0.0.1"
-  const isOver = Promise.withResolvers<void>()
-  const signals = new Signals(() => isOver.resolve())
-  // Whoever stops it while it starts does not wait for it to have started.
-  signals.onCut = () => process.exit(1)
-  using _ = signals
+  const directory = resolve(program.directory, values.directory ?? ".")
+  checkDirectory(directory)
+  using signals = new Signals(terminal)
 
   // Of what is made while code is loaded nearly all stays. The engine takes that for a sign that its space for new objects is
   // too small and would keep several megabytes for good.
   setFlagsFromString("--semi-space-growth-factor=1")
-  const { server, stemma, token } = await start(values, program)
+  const { server, stemma, token } = await start({ ...program, directory }, values)
   try {
+    // Whoever stops it while it starts wants no server.
+    if (signals.code !== undefined) return signals.code
     const { url } = await server.listen({ port, host })
     setFlagsFromString("--semi-space-growth-factor=2")
+    if (!signals.started()) return signals.code!
     terminal.output.write(values.quiet ? `${url}\n` : greeting({ url, token, program }))
     keepCompiledCode()
-    await isOver.promise
+    await signals.isOver
   } finally {
     await drain({ server, stemma, signals })
   }
@@ -65,8 +69,8 @@ export const serve: Command = async (args, program) => {
 }
 
 async function start(
-  values: Values,
   { terminal, directory, openStemma }: Program,
+  values: Values,
 ): Promise<{ server: StemmaServer; stemma: Stemma; token: Token | undefined }> {
   const { env } = terminal
   const data = dataDirectory(env)
@@ -89,7 +93,7 @@ async function start(
     onWarning,
   }
   const stemma = await openStemma({
-    directory: resolve(directory, values.directory ?? "."),
+    directory,
     recover: true,
     // With the token among them, it is a secret like a key: tools do not get it, and texts are shown without it.
     env: { ...env, ...(token && { [tokenVariable]: token.value }) },
@@ -103,25 +107,70 @@ async function start(
   }
 }
 
-/** The first signal ends the work in order, the second cuts off what runs, the third ends the process. */
+const signalCodes = { SIGHUP: 129, SIGINT: 130, SIGTERM: 143 } as const
+type EndSignal = keyof typeof signalCodes
+const endSignals = Object.keys(signalCodes) as EndSignal[]
+
+/** How long a start that nobody wants any more may take to come to an end in which nothing is left open. */
+const lastStartMs = 1000
+
+/**
+ * The first signal ends the work in order, the second cuts off what runs, the third ends the process. While it still starts the
+ * first one ends it soon, and the second at once.
+ */
 class Signals implements Disposable {
-  onCut: () => void = () => {}
-  readonly #end: () => void
+  /** What a start that was stopped ends with. */
+  code: number | undefined
+  onCut: () => void = () => process.exit(this.code)
+  readonly #terminal: Terminal
+  readonly #over = Promise.withResolvers<void>()
   #count = 0
-  readonly #take = () => {
-    this.#count++
-    if (this.#count === 1) this.#end()
-    else if (this.#count === 2) this.onCut()
-    else process.exit(1)
+  #isStarted = false
+  #deadline: NodeJS.Timeout | undefined
+
+  constructor(terminal: Terminal) {
+    this.#terminal = terminal
+    for (const signal of endSignals) process.on(signal, this.#take)
   }
 
-  constructor(end: () => void) {
-    this.#end = end
-    process.on("SIGINT", this.#take).on("SIGTERM", this.#take)
+  /** Resolves with the first signal. */
+  get isOver(): Promise<void> {
+    return this.#over.promise
+  }
+
+  /** Says that it listens. False if a signal came before. */
+  started(): boolean {
+    this.#isStarted = this.code === undefined
+    return this.#isStarted
+  }
+
+  /** From now on it ends in order. */
+  draining(onCut: () => void): void {
+    clearTimeout(this.#deadline)
+    this.#isStarted = true
+    this.onCut = onCut
+    if (this.code !== undefined) onCut()
+  }
+
+  readonly #take = (signal: EndSignal) => {
+    // A terminal that closes may say so more than once.
+    if (signal === "SIGHUP" && (this.#count > 0 || outlivesTerminal(this.#terminal))) return
+    this.#count++
+    if (this.#count > 2) process.exit(1)
+    if (this.#count === 2) this.onCut()
+    else if (this.#isStarted) this.#over.resolve()
+    else this.#endStart(signalCodes[signal])
+  }
+
+  #endStart(code: number): void {
+    this.code = code
+    this.#terminal.error.write("It was told to end while it still started.\n")
+    this.#deadline = setTimeout(() => process.exit(code), lastStartMs)
   }
 
   [Symbol.dispose](): void {
-    process.off("SIGINT", this.#take).off("SIGTERM", this.#take)
+    clearTimeout(this.#deadline)
+    for (const signal of endSignals) process.off(signal, this.#take)
   }
 }
 
@@ -132,7 +181,7 @@ async function drain(parts: { server: StemmaServer; stemma: Stemma; signals: Sig
     void stemma.close().catch(() => {})
     void stemma.close().catch(() => {})
   }
-  signals.onCut = cut
+  signals.draining(cut)
   await server.close()
   cut()
   await stemma.close()

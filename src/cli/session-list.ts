@@ -5,7 +5,7 @@ import type { Store } from "../stores/store.ts"
 import { command, helpOf, type OptionValues, parseCommand, wholeNumber } from "./arguments.ts"
 import type { Command } from "./program.ts"
 import { readStore } from "./reading.ts"
-import { closedPipeCode, Output, shownJson, shownLine } from "./terminal.ts"
+import { Output, shownJson, shownLine } from "./terminal.ts"
 
 export const listSpec = command({
   name: "session list",
@@ -49,7 +49,7 @@ export const list: Command = async (args, program) => {
     await output.write(`${values.json ? shownJson(one.session) : line(one, values)}\n`)
   }
   if (!found?.length && !values.json) program.terminal.error.write(`${nothing(values, directory)}\n`)
-  return output.isOpen ? 0 : closedPipeCode
+  return output.exitCode
 }
 
 async function newest(

@@ -5,7 +5,7 @@ import { command, helpOf, parseCommand, wholeNumber } from "./arguments.ts"
 import type { Command } from "./program.ts"
 import { readStore } from "./reading.ts"
 import { minute } from "./session-list.ts"
-import { closedPipeCode, Output, shownJson, shownLine, shownText } from "./terminal.ts"
+import { Output, shownJson, shownLine, shownText } from "./terminal.ts"
 
 export const showSpec = command({
   name: "session show",
@@ -41,7 +41,7 @@ export const show: Command = async (args, program) => {
     return true
   })
   if (!isThere) throw new StemmaError("not_found", `There is no session ${id}: there are none at all yet.`)
-  return output.isOpen ? 0 : closedPipeCode
+  return output.exitCode
 }
 
 function checkedID(text: string | undefined): string {

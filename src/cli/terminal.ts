@@ -1,4 +1,3 @@
-import { once } from "node:events"
 import type { Readable, Writable } from "node:stream"
 import { replaceUnseen, visibleLine, visibleText } from "../session/index.ts"
 
@@ -13,17 +12,32 @@ export interface Terminal {
 /** What a shell says of a program that wrote to a closed pipe. */
 export const closedPipeCode = 141
 
-/**
- * Whoever read the output has gone (`stemma session list | head`): that is no failure of ours. Calls back once; what is written
- * from then on is lost.
- */
-export function onClosedPipe(output: NodeJS.WritableStream, callback: () => void): void {
+export interface LostOutput {
+  /** What the program ends with if nothing else does. */
+  exitCode: number
+  /** Undefined if whoever read it has gone (`stemma session list | head`): that is no failure of ours. */
+  problem: string | undefined
+}
+
+/** Calls back once, when what is written does not arrive; what is written from then on is lost. */
+export function onLostOutput(output: Terminal["output"], callback: (lost: LostOutput) => void): void {
   let isTold = false
   ;(output as Writable).on("error", (error: NodeJS.ErrnoException) => {
-    if (error.code !== "EPIPE" && error.code !== "ERR_STREAM_DESTROYED" && error.code !== "EOF") throw error
-    if (!isTold) callback()
+    if (isTold) return
     isTold = true
+    if (isReaderGone(error, output)) callback({ exitCode: closedPipeCode, problem: undefined })
+    else callback({ exitCode: 1, problem: `The output cannot be written: ${reason(error)}.` })
   })
+}
+
+function isReaderGone({ code = "" }: NodeJS.ErrnoException, { isTTY }: Terminal["output"]): boolean {
+  // A terminal that was closed gives an error of its own.
+  return ["EPIPE", "ERR_STREAM_DESTROYED", "EOF"].includes(code) || (isTTY === true && code === "EIO")
+}
+
+/** `ENOSPC: no space left on device, write` without what only Node cares for. */
+function reason({ message }: Error): string {
+  return message.replace(/^[A-Z]+: /, "").replace(/, \w+$/, "")
 }
 
 /** What others wrote, on one line, without anything that steers a terminal; at most so many characters. */
@@ -54,19 +68,23 @@ function escaped(characters: string): string {
 /** Writes without filling the memory, and stops when nobody reads any more. */
 export class Output {
   readonly #stream: NodeJS.WritableStream
-  readonly #closed = Promise.withResolvers<void>()
+  readonly #lost = Promise.withResolvers<void>()
   isOpen = true
+  /** What a command ends with that did nothing but write. */
+  exitCode = 0
 
   constructor(stream: NodeJS.WritableStream) {
     this.#stream = stream
-    onClosedPipe(stream, () => {
+    onLostOutput(stream, ({ exitCode }) => {
       this.isOpen = false
-      this.#closed.resolve()
+      this.exitCode = exitCode
+      this.#lost.resolve()
     })
   }
 
   async write(text: string): Promise<void> {
     if (!this.isOpen || this.#stream.write(text)) return
-    await Promise.race([once(this.#stream, "drain"), this.#closed.promise])
+    const drained = new Promise((resolve) => this.#stream.once("drain", resolve))
+    await Promise.race([drained, this.#lost.promise])
   }
 }

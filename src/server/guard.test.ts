@@ -1,5 +1,5 @@
 import { describe, expect, test } from "vitest"
-import { Guard, isLoopback } from "./guard.ts"
+import { Guard, isLoopback, plainHost } from "./guard.ts"
 import { resolveOptions, type ServerOptions } from "./options.ts"
 
 const token = "a-token-of-some-length"
@@ -80,6 +80,25 @@ test.each([
   ["10.0.0.1", false],
 ])("loopback is %s: %s", (host, expected) => {
   expect(isLoopback(host)).toBe(expected)
+})
+
+test.each([
+  ["LOCALHOST", "localhost"],
+  ["127.1", "127.0.0.1"],
+  ["0x7f.1", "127.0.0.1"],
+  ["0", "0.0.0.0"],
+  ["[::1]", "::1"],
+  ["0:0:0:0:0:0:0:1", "::1"],
+  ["[0:0::0]", "::"],
+  ["Bücher.example", "xn--bcher-kva.example"],
+  // None of these names a host.
+  ["", ""],
+  ["a@127.0.0.1", "a@127.0.0.1"],
+  ["127.0.0.1/x", "127.0.0.1/x"],
+  ["127.0.0.1:80", "127.0.0.1:80"],
+  ["[::1]:80", "[::1]:80"],
+])("host %s is %s", (host, expected) => {
+  expect(plainHost(host)).toBe(expected)
 })
 
 describe("behind a proxy", () => {

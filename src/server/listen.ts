@@ -10,7 +10,7 @@ import type { Duplex } from "node:stream"
 import { getRequestListener } from "@hono/node-server"
 import { StemmaError } from "../protocol/index.ts"
 import { errorAnswer } from "./errors.ts"
-import { type Guard, isLoopback } from "./guard.ts"
+import { type Guard, isLoopback, plainHost } from "./guard.ts"
 import type { Bindings } from "./mount.ts"
 import type { ResolvedOptions } from "./options.ts"
 import { sendUnreadable, unreadableAnswer, unreadableText } from "./unreadable.ts"
@@ -35,7 +35,8 @@ export async function listen(
   fetch: Fetch,
   where: { port: number; host: string; options: ResolvedOptions; guard: Guard },
 ): Promise<Listening> {
-  const { host, options, guard } = where
+  const { options, guard } = where
+  const host = plainHost(where.host)
   if (!options.auth && !isLoopback(host)) {
     throw new StemmaError("denied", `Without a token the server listens on loopback only, not on ${host}.`)
   }
@@ -52,7 +53,7 @@ export async function listen(
     )
   }
   const server = createNodeServer(fetch, options)
-  const port = await bind(server, where)
+  const port = await bind(server, { port: where.port, host })
   guard.address = { host, port }
   const name = host.includes(":") ? `[${host}]` : host
   return {

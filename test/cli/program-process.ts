@@ -1,7 +1,8 @@
 import { type ChildProcess, spawn } from "node:child_process"
 import { once } from "node:events"
-import { mkdir, writeFile } from "node:fs/promises"
+import { mkdir, readFile, writeFile } from "node:fs/promises"
 import { join, resolve } from "node:path"
+import { until } from "../support/run-scene.ts"
 import { type TemporaryDirectory, temporaryDirectory } from "../support/temporary-directory.ts"
 
 /** A home of nobody, with a project in it. Whatever was started in it ends with it. */
@@ -17,13 +18,20 @@ export interface Home extends AsyncDisposable {
   serve(args?: readonly string[], options?: StartOptions): Promise<Serving>
   /** The user's config. */
   config(config: object): Promise<void>
+  /** Resolves with the process of `runsCommand` when it runs. */
+  commandRuns(): Promise<number>
 }
+
+/** A prompt for a command that runs long, and ends with its home. */
+export const runsCommand = "run echo $$ > command.pid && exec sleep 600"
 
 export interface StartOptions {
   env?: Record<string, string>
   cwd?: string
   /** Written to its input; without it there is none. */
   input?: string
+  /** A line of a shell that starts the program, which it gets as `"$@"`. */
+  shell?: string
 }
 
 export interface Ended {
@@ -57,6 +65,7 @@ export async function home(): Promise<Home> {
   const project = join(directory.path, "project")
   await mkdir(project)
   const started: Running[] = []
+  const commands: number[] = []
   const start: Home["start"] = (args, options = {}) => {
     const running = startProgram(args, { directory, cwd: project, ...options })
     started.push(running)
@@ -90,7 +99,15 @@ export async function home(): Promise<Home> {
       await mkdir(join(directory.path, ".config/stemma"), { recursive: true })
       await writeFile(join(directory.path, ".config/stemma/stemma.json"), JSON.stringify(config))
     },
+    async commandRuns() {
+      const file = join(project, "command.pid")
+      const read = async () => Number(await readFile(file, "utf8").catch(() => ""))
+      await until("the command runs", async () => (await read()) > 0)
+      commands.push(await read())
+      return commands.at(-1)!
+    },
     async [Symbol.asyncDispose]() {
+      for (const pid of commands) if (isAlive(pid)) process.kill(pid, "SIGKILL")
       for (const { child } of started) child.kill("SIGKILL")
       await Promise.all(started.map(({ ended }) => ended))
       await directory[Symbol.asyncDispose]()
@@ -98,11 +115,25 @@ export async function home(): Promise<Home> {
   }
 }
 
+export function isAlive(pid: number): boolean {
+  try {
+    return process.kill(pid, 0)
+  } catch {
+    return false
+  }
+}
+
 function startProgram(
   args: readonly string[],
-  { directory, cwd, env, input }: StartOptions & { directory: TemporaryDirectory },
+  { directory, cwd, env, input, shell }: StartOptions & { directory: TemporaryDirectory },
 ): Running {
-  const child = spawn(process.execPath, [program, ...args], {
+  const words = [
+    ...(shell === undefined ? [] : ["bash", "-c", shell, "-"]),
+    process.execPath,
+    program,
+    ...args,
+  ]
+  const child = spawn(words[0]!, words.slice(1), {
     cwd,
     // Nothing of whoever runs the tests: no key, no config, no Ollama. Only what was compiled is shared.
     env: {

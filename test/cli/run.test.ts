@@ -4,7 +4,8 @@ import { readFile, writeFile } from "node:fs/promises"
 import { join } from "node:path"
 import { describe, expect, test } from "vitest"
 import type { StemmaEvent } from "../../src/protocol/index.ts"
-import { type Home, home } from "./program-process.ts"
+import { until } from "../support/run-scene.ts"
+import { type Home, home, isAlive, runsCommand } from "./program-process.ts"
 
 async function sessionsOf(at: Home): Promise<{ id: string; title: string; directory: string }[]> {
   const { stdout } = await at.run(["session", "list", "--json"])
@@ -55,6 +56,54 @@ describe("stemma run", () => {
     expect(unknown).toMatchObject({ code: 1, stdout: "" })
   })
 
+  test("a prompt that is refused leaves no session", async () => {
+    await using at = await home()
+    for (const [args, sentence] of [
+      [["--agent", "nobody"], /^There is no agent nobody\. There are: build/],
+      [["--model", "nobody/gpt-5"], /^There is no provider nobody\. There are: /],
+      [["--model", "gpt-5"], /^--model takes a name such as openai\/gpt-5/],
+    ] as const)
+      expect(await at.run(["run", ...args, "hello"])).toMatchObject({
+        code: 1,
+        stdout: "",
+        stderr: expect.stringMatching(sentence),
+      })
+    const long = await at.run(["run", "-"], { input: "tea ".repeat(6 * 1024 * 1024) })
+    expect(long).toMatchObject({ code: 1, stdout: "", stderr: expect.stringContaining("larger than 20 MiB") })
+    expect(await sessionsOf(at)).toEqual([])
+  })
+
+  test("goes on with the last session in which something was said", async () => {
+    await using at = await home()
+    await at.run(["run", "todo: order tea"])
+    const server = await at.serve()
+    for (let i = 0; i < 25; i++) await server.fetch("/sessions", { method: "POST" })
+    const { stdout } = await at.run(["run", "--server", server.url, "--continue", "show my todos"])
+    expect(stdout).toContain("order tea")
+  })
+
+  test("refuses a directory that is not there, and makes nothing", async () => {
+    await using at = await home()
+    const gone = join(at.path, "gone")
+    expect(await at.run(["run", "--directory", gone, "hello"])).toEqual({
+      code: 1,
+      signal: null,
+      stdout: "",
+      stderr: `There is no directory ${gone}. Make it first, or name another one.\n`,
+    })
+    expect(existsSync(at.data)).toBe(false)
+  })
+
+  test.skipIf(!existsSync("/dev/full"))("says that its output cannot be written", async () => {
+    await using at = await home()
+    const { code, stderr } = await at.run(["run", "list files"], { shell: 'exec "$@" > /dev/full' })
+    expect({ code, stderr }).toMatchObject({
+      code: 1,
+      stderr: expect.stringMatching(/\nThe output cannot be written: no space left on device\.\n/),
+    })
+    expect(stderr).not.toMatch(/Error|at /)
+  })
+
   test("refuses what nobody is there to permit, and says so", async () => {
     await using at = await home()
     const { code, stderr } = await at.run(["run", "write hello to b.txt"])
@@ -98,6 +147,27 @@ describe("stemma run", () => {
     const { stdout } = await at.run(["session", "show", session!.id, "--json"])
     expect(stdout).toContain("A person stopped it on the terminal.")
     expect(stdout).not.toContain('"status":"running"')
+  })
+
+  test("a terminal that closes stops it and what it runs, however often that is said", async () => {
+    await using at = await home()
+    await at.config({ permission: { bash: "allow", edit: "allow" } })
+    const running = at.start(["run", runsCommand])
+    const pid = await at.commandRuns()
+    running.child.kill("SIGHUP")
+    running.child.kill("SIGHUP")
+    expect(await running.ended).toMatchObject({ code: 129, signal: null })
+    await until("the command is gone", () => !isAlive(pid))
+  })
+
+  test("a terminal that closes while it was started with nohup stops nothing", async () => {
+    await using at = await home()
+    await at.config({ permission: { bash: "allow", edit: "allow" } })
+    const running = at.start(["run", runsCommand], { shell: 'nohup "$@"' })
+    const pid = await at.commandRuns()
+    running.child.kill("SIGHUP")
+    process.kill(pid, "SIGTERM")
+    expect(await running.ended).toMatchObject({ code: 0, signal: null })
   })
 
   test("a reader that leaves stops it, without a word", async () => {

@@ -2,13 +2,19 @@ import { once } from "node:events"
 import { existsSync } from "node:fs"
 import { chmod, mkdir, readFile, stat, symlink, unlink, writeFile } from "node:fs/promises"
 import { createServer } from "node:net"
+import { networkInterfaces } from "node:os"
 import { join } from "node:path"
+import { DatabaseSync } from "node:sqlite"
 import { describe, expect, test } from "vitest"
 import { createClient } from "../../src/client/index.ts"
 import { until } from "../support/run-scene.ts"
-import { home, type Serving } from "./program-process.ts"
+import { type Home, home, isAlive, runsCommand, type Serving } from "./program-process.ts"
 
 const clientOf = ({ url, token }: Serving) => createClient({ baseUrl: url, token })
+
+const hasIPv6 = Object.values(networkInterfaces()).some((all) =>
+  all?.some(({ address }) => address === "::1"),
+)
 
 describe("stemma serve", () => {
   test("says where it is once it answers, and what to try", async () => {
@@ -95,8 +101,36 @@ describe("stemma serve", () => {
     const server = await at.serve(["--no-auth"])
     expect(server.token).toBe("")
     expect((await fetch(`${server.url}sessions`)).status).toBe(200)
-    const open = await at.run(["serve", "--no-auth", "--host", "0.0.0.0", "--port", "0"])
-    expect(open).toMatchObject({ code: 1, stdout: "", stderr: expect.stringContaining("loopback only") })
+    for (const host of ["0.0.0.0", "0", "[::]"]) {
+      const open = await at.run(["serve", "--no-auth", "--host", host, "--port", "0"])
+      expect(open).toMatchObject({ code: 1, stdout: "", stderr: expect.stringContaining("loopback only") })
+    }
+  })
+
+  test.each(["LOCALHOST", "127.1", "0", ...(hasIPv6 ? ["[::1]"] : [])])(
+    "on host %s it answers at the address that it printed",
+    async (host) => {
+      await using at = await home()
+      const server = await at.serve(["--host", host])
+      expect((await server.fetch("/sessions")).status).toBe(200)
+    },
+  )
+
+  test("refuses a directory that is none, and makes nothing", async () => {
+    await using at = await home()
+    const [gone, file] = [join(at.path, "gone"), join(at.path, "file")]
+    await writeFile(file, "")
+    for (const [directory, sentence] of [
+      [gone, `There is no directory ${gone}. Make it first, or name another one.\n`],
+      [file, `${file} is no directory. Name another one.\n`],
+    ] as const)
+      expect(await at.run(["serve", "--port", "0", "--directory", directory])).toEqual({
+        code: 1,
+        signal: null,
+        stdout: "",
+        stderr: sentence,
+      })
+    expect(existsSync(at.data)).toBe(false)
   })
 
   test("says in a sentence that its port is taken", async () => {
@@ -149,12 +183,15 @@ describe("stemma serve", () => {
 })
 
 describe("a signal to stemma serve", () => {
-  test.each(["SIGTERM", "SIGINT"] as const)("%s ends it in order when nothing runs", async (signal) => {
-    await using at = await home()
-    const server = await at.serve()
-    server.child.kill(signal)
-    expect(await server.ended).toMatchObject({ code: 0, signal: null, stderr: "" })
-  })
+  test.each(["SIGTERM", "SIGINT", "SIGHUP"] as const)(
+    "%s ends it in order when nothing runs",
+    async (signal) => {
+      await using at = await home()
+      const server = await at.serve()
+      server.child.kill(signal)
+      expect(await server.ended).toMatchObject({ code: 0, signal: null, stderr: "" })
+    },
+  )
 
   test("new prompts are refused while what runs is waited for, which then is whole", async () => {
     await using at = await home()
@@ -198,5 +235,93 @@ describe("a signal to stemma serve", () => {
       return message.role === "assistant" && message.finish === "stop"
     })
     expect(await clientOf(again).session(id).transcript()).toMatch(/tool_result: .*(aborted|interrupted)/i)
+  })
+
+  test("of a terminal that closes cuts off what runs, but only once", async () => {
+    await using at = await home()
+    await at.config({ permission: { bash: "allow", edit: "allow" } })
+    const server = await at.serve()
+    const client = clientOf(server)
+    const { id } = await client.sessions.create()
+    await client.session(id).prompt({ text: runsCommand })
+    const pid = await at.commandRuns()
+    server.child.kill("SIGHUP")
+    await until("it drains", async () => (await client.server.health()).status === "draining")
+    server.child.kill("SIGHUP")
+    expect((await client.server.health()).status).toBe("draining")
+    server.child.kill("SIGTERM")
+    expect(await server.ended).toMatchObject({ code: 0, signal: null, stderr: "" })
+    await until("the command is gone", () => !isAlive(pid))
+  })
+
+  // Where there is a terminal, nohup seals the input: that is what is left of it in a shell that says nothing else.
+  test.each(['nohup "$@"', 'exec "$@" 0> /dev/null'])(
+    "of a terminal that closes is nothing to it as %s",
+    async (shell) => {
+      await using at = await home()
+      const server = await at.serve([], { shell })
+      server.child.kill("SIGHUP")
+      for (let i = 0; i < 20; i++) expect((await clientOf(server).server.health()).status).toBe("ok")
+      server.child.kill("SIGTERM")
+      expect(await server.ended).toMatchObject({ code: 0, signal: null })
+    },
+  )
+
+  test("of a terminal that closes is nothing to it in a script that goes on too", async () => {
+    await using at = await home()
+    const script = await at.serve([], { shell: 'trap "" HUP; "$@" & echo "pid $!" >&2; wait $!' })
+    const pid = Number((await script.says(/pid (\d+)/))[1])
+    try {
+      process.kill(pid, "SIGHUP")
+      for (let i = 0; i < 20; i++) expect((await clientOf(script).server.health()).status).toBe("ok")
+    } finally {
+      process.kill(pid, "SIGTERM")
+    }
+    expect(await script.ended).toMatchObject({ code: 0, signal: null })
+  })
+
+  describe("while it still starts", () => {
+    const sentence = "It was told to end while it still started.\n"
+
+    /** It waits for a database that somebody else has locked. */
+    async function starting(at: Home) {
+      await mkdir(at.data, { recursive: true, mode: 0o700 })
+      const database = new DatabaseSync(join(at.data, "stemma.db"))
+      database.exec("BEGIN EXCLUSIVE")
+      const running = at.start(["serve", "--port", "0"])
+      await until("it starts", () => existsSync(join(at.data, "token")))
+      return { ...running, unlock: () => database.isOpen && database.close() }
+    }
+
+    test.each([
+      ["SIGTERM", 143],
+      ["SIGINT", 130],
+      ["SIGHUP", 129],
+    ] as const)("%s ends it soon", async (signal, code) => {
+      await using at = await home()
+      const running = await starting(at)
+      running.child.kill(signal)
+      expect(await running.ended).toEqual({ code, signal: null, stdout: "", stderr: sentence })
+      running.unlock()
+    })
+
+    test("a second one ends it at once", async () => {
+      await using at = await home()
+      const running = await starting(at)
+      running.child.kill("SIGTERM")
+      await running.says(/told to end/)
+      running.child.kill("SIGTERM")
+      expect(await running.ended).toEqual({ code: 143, signal: null, stdout: "", stderr: sentence })
+      running.unlock()
+    })
+
+    test("a start that comes to its end after all serves nobody", async () => {
+      await using at = await home()
+      const running = await starting(at)
+      running.child.kill("SIGTERM")
+      await running.says(/told to end/)
+      running.unlock()
+      expect(await running.ended).toEqual({ code: 143, signal: null, stdout: "", stderr: sentence })
+    })
   })
 })
