@@ -7,12 +7,12 @@ if (major < 24) {
   process.exitCode = 1
 } else {
   keepCompiledCode()
-    .then(() => import("../dist/cli/main.js"))
+    .then(() => import("../src/cli/main.ts"))
     .catch((error) => {
-      // A checkout that was not built has the sources instead; the published package has no sources.
-      if (error.code !== "ERR_MODULE_NOT_FOUND" || !String(error.url).endsWith("/dist/cli/main.js"))
+      // The published package has no sources; a checkout runs them, whatever was built of it at some time.
+      if (error.code !== "ERR_MODULE_NOT_FOUND" || !String(error.url).endsWith("/src/cli/main.ts"))
         throw error
-      return import("../src/cli/main.ts")
+      return import("../dist/cli/main.js")
     })
     .then((cli) => cli.main(process.argv.slice(2)))
     .then(

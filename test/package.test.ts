@@ -1,4 +1,5 @@
-import { execFile } from "node:child_process"
+import { execFile, spawn } from "node:child_process"
+import { once } from "node:events"
 import { existsSync, readFileSync } from "node:fs"
 import { cp, mkdir, symlink, writeFile } from "node:fs/promises"
 import { dirname, join, resolve } from "node:path"
@@ -124,6 +125,26 @@ describe("the published package", () => {
     const found = await run(process.execPath, [program, "session", "list", "--search", "oolong"], options)
     expect(found.stdout).toMatch(/^ses_/)
     expect(found.stderr).toBe("")
+  })
+
+  test("has a program that serves all that lies beside it, and shows its own pages", async () => {
+    const home = join(scratch.path, "server")
+    await mkdir(home)
+    const program = join(installed, "bin/stemma.js")
+    const child = spawn(process.execPath, [program, "serve", "--port", "0", "--quiet"], {
+      cwd: home,
+      env: { PATH: process.env.PATH, HOME: home, OLLAMA_HOST: "127.0.0.1:1" },
+      stdio: ["ignore", "pipe", "inherit"],
+    })
+    try {
+      const [url] = (await once(child.stdout!.setEncoding("utf8"), "data")) as [string]
+      for (const path of ["/docs", "/docs/style.css", "/openapi.json", "/healthz", "/"]) {
+        expect({ path, status: (await fetch(`${url.trim()}${path}`)).status }).toEqual({ path, status: 200 })
+      }
+    } finally {
+      child.kill()
+      await once(child, "exit")
+    }
   })
 
   test("ships no source and no test", () => {

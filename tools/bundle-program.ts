@@ -57,7 +57,10 @@ function ownAddress(source: string): Plugin {
     name: "own-address",
     transform(code, id) {
       const path = relative(source, id).split(sep).join("/")
-      if (path.startsWith("../") || path === startsWorker || !code.includes("import.meta.url")) return null
+      if (path.startsWith("../") || path === startsWorker) return null
+      if (/import\.meta\.(?!url)/.test(code))
+        throw new Error(`${path}: say where it is by import.meta.url only`)
+      if (!code.includes("import.meta.url")) return null
       const place = JSON.stringify(`../${path.replace(/\.ts$/, ".js")}`)
       return code.replaceAll("import.meta.url", `new URL(${place}, import.meta.url).href`)
     },

@@ -54,6 +54,11 @@ export class Conversation {
     }
   }
 
+  /** Nobody waits for the answer any more. */
+  close(): void {
+    this.#over.abort()
+  }
+
   async #watch(events: ReturnType<SessionClient["events"]>): Promise<void> {
     for await (const event of events) {
       const { type, properties } = event
@@ -73,7 +78,7 @@ export class Conversation {
       try {
         return await this.#session.ask({ ...input, messageID }, { signal: this.#over.signal })
       } catch (error) {
-        if (!StemmaError.is(error, "unavailable")) throw error
+        if (!StemmaError.is(error, "unavailable") || this.#over.signal.aborted) throw error
         if (lostAt === undefined) this.#printer.note(`${error.message} Waiting for it.`)
         lostAt ??= performance.now()
         if (performance.now() - lostAt > returnMs) throw error

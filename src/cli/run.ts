@@ -30,8 +30,8 @@ const spec = command({
   },
   more: `The answer goes to the output, what tools do to the error output. On a terminal you are asked for permission; without one,
 what must be asked is refused. Ctrl-C stops the answer.
-Exit code: 0 when it was answered, 1 when that failed, 130 after Ctrl-C. A terminal that closes is the same as Ctrl-C, unless
-it was started with nohup.`,
+Exit code: 0 when it was answered, also if a tool was refused, 1 when that failed, 130 after Ctrl-C, 143 after SIGTERM. A
+terminal that closes stops it too, with 129, unless it was started with nohup.`,
 })
 
 type Values = OptionValues<typeof spec.options>
@@ -69,13 +69,15 @@ export const run: Command = async (args, program) => {
     onLostOutput(terminal.output, ({ exitCode }) => stop.code === undefined && stop.now(exitCode))
     const questions = isInteractive ? new Questions(terminal) : undefined
     const { agent, model } = values
+    const conversation = new Conversation(client, { printer, questions })
     const message = await stop.orElse(
-      new Conversation(client, { printer, questions }).prompt({
+      conversation.prompt({
         text: prompt,
         ...(agent !== undefined && { agent }),
         ...(model !== undefined && { model }),
       }),
     )
+    conversation.close()
     return stop.code ?? outcome(message, printer)
   } catch (error) {
     if (isNew && isRefusal(error)) await removeEmpty(client)
@@ -151,7 +153,8 @@ async function tellNotices(
 }
 
 function abort(session: SessionClient, printer: Printer): void {
-  session.abort({ reason: "A person stopped it on the terminal." }).catch((error: unknown) => {
+  const signal = AbortSignal.timeout(stopMs)
+  session.abort({ reason: "A person stopped it on the terminal." }, { signal }).catch((error: unknown) => {
     printer.note(`It could not be stopped: ${error instanceof Error ? error.message : String(error)}`)
   })
 }

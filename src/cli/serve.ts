@@ -111,6 +111,8 @@ const signalCodes = { SIGHUP: 129, SIGINT: 130, SIGTERM: 143 } as const
 type EndSignal = keyof typeof signalCodes
 const endSignals = Object.keys(signalCodes) as EndSignal[]
 
+const ignore = () => {}
+
 /** How long a start that nobody wants any more may take to come to an end in which nothing is left open. */
 const lastStartMs = 1000
 
@@ -170,7 +172,11 @@ class Signals implements Disposable {
 
   [Symbol.dispose](): void {
     clearTimeout(this.#deadline)
-    for (const signal of endSignals) process.off(signal, this.#take)
+    for (const signal of endSignals) {
+      process.off(signal, this.#take)
+      // What is over is not killed on its last few milliseconds.
+      if (!process.listeners(signal).includes(ignore)) process.on(signal, ignore)
+    }
   }
 }
 
@@ -197,21 +203,27 @@ function greeting({
   program: Program
 }): string {
   const { env } = program.terminal
-  // In a checkout the program has no name in the PATH.
-  const stemma = env.npm_lifecycle_event === "start" ? "npm run -s stemma --" : "stemma"
+  const stemma = nameOf(env)
   const secret = token?.path ? `$(cat ${quoted(token.path)})` : `$${tokenVariable}`
   const header = token ? ` -H "Authorization: Bearer ${secret}"` : ""
   // Whoever set the variable knows it; where nobody looks, the output is a log.
   const isShown = token && (token.path !== undefined || program.terminal.output.isTTY)
   const fragment = isShown ? `/#token=${encodeURIComponent(token.value)}` : "/"
+  const where = token && !token.path ? `, with the same ${tokenVariable}` : ""
   return `Stemma ${version} serves at ${url}${fragment}
 
-Try it in another terminal:
+Try it in another terminal${where}:
   curl${header} ${url}/sessions
   ${stemma} run --server ${url} "list files"
 
 What it can do: ${url}/docs. Ctrl-C ends it.
 `
+}
+
+/** How the program is called from where it was started: in a checkout or a project it has no name in the PATH. */
+function nameOf(env: Terminal["env"]): string {
+  if (/^(start|stemma)$/.test(env.npm_lifecycle_event ?? "")) return "npm run -s stemma --"
+  return env.npm_command === "exec" ? "npx stemma" : "stemma"
 }
 
 function quoted(path: string): string {

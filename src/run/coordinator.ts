@@ -14,6 +14,8 @@ import { Waiters } from "./waiters.ts"
 const inboxDelayMs = 15
 const serveDelayMs = 300
 const exclusivePatienceMs = 2000
+/** So often in a row a session that is left is found held before it counts as taken. */
+const looksMax = 4
 /** So many tell whether a history ends in the middle of a turn. */
 const lastItems = 8
 /** What was left longer ago than this is left alone: nobody waits for it any more. */
@@ -290,8 +292,8 @@ export class Coordinator {
     sessionID: string,
     { active, leave }: { active: Active; leave: () => void },
   ): Promise<LeaseKeeper | undefined> {
-    const { store, timing } = this.#engine
-    for (;;) {
+    const { store, timing, recover } = this.#engine
+    for (let tries = 1; ; tries++) {
       try {
         const lease = await LeaseKeeper.claim(store, sessionID)
         active.waitsFor = undefined
@@ -303,7 +305,9 @@ export class Coordinator {
       leave()
       await this.waiters.look(sessionID)
       const items = await store.inbox(sessionID)
-      if (items.length === 0 && !this.waiters.has(sessionID)) return undefined
+      const isAsked = items.length > 0 || this.waiters.has(sessionID)
+      // Somebody who only looks whether anybody is at work holds the lease for a moment too.
+      if (!isAsked && (!recover || tries >= looksMax)) return undefined
       if (this.#stopping.signal.aborted) {
         this.waiters.fail(sessionID, closed())
         return undefined

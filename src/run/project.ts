@@ -34,6 +34,8 @@ export interface ProjectsOptions {
 export interface Setup {
   loaded: LoadedConfig
   models: Models
+  /** All keys that the config has had since this process read it first: those that were changed have been said before. */
+  secretsSoFar: readonly string[]
   tools: ReadonlyMap<string, Tool>
   /** What processes of tools get. */
   environment: Record<string, string>
@@ -51,6 +53,7 @@ export class Project {
   readonly source: ConfigSource
   readonly grants: Grants
   readonly #options: ProjectsOptions
+  readonly #secrets = new Set<string>()
   #setup: Setup | undefined
 
   constructor(options: {
@@ -87,9 +90,11 @@ export class Project {
     })
     const secrets = [...loaded.secrets, ...models.secrets()]
     const names = [...loaded.secretNames, ...models.secretNames]
+    for (const value of [...secrets, ...loaded.unusedSecrets]) this.#secrets.add(value)
     this.#setup = {
       loaded,
       models,
+      secretsSoFar: [...this.#secrets],
       tools: this.#tools(loaded),
       environment: toolEnvironment(env, { names, values: secrets }),
       redact: redactor(secrets),

@@ -6,7 +6,7 @@ import {
   type Session,
   StemmaError,
 } from "../protocol/index.ts"
-import { defaultTitle, promptTitle, type RevertMark, revertPlan } from "../session/index.ts"
+import { defaultTitle, isCalledAfter, namesakesMax, type RevertMark, revertPlan } from "../session/index.ts"
 import type { Op } from "../stores/commit.ts"
 import type { Store } from "../stores/store.ts"
 import { unifiedDiff } from "../workspace/line-diff.ts"
@@ -103,19 +103,38 @@ export async function revertOps(run: Run): Promise<Op[]> {
   const { revert } = run.session
   if (!revert) return []
   const { store, newID } = run.engine
-  const { sessionID } = run
+  const { sessionID, session } = run
   const page = await store.history(sessionID, { messageID: revert.messageID })
   const plan = revertPlan(page.items, revert, { newID })
   const move: Op = { op: "history.move", sessionID, segment: newID("segment"), ...plan }
-  if (revert.partID !== undefined || !isCalledAfter(run.session, page.items[0])) return [move]
-  const { parentID, time } = run.session
+  const marked = page.items[0]
+  if (!marked || !(await isCalledAfterHidden(store, session, marked))) return [move]
+  const { parentID, time } = session
   const title = defaultTitle({ child: parentID !== undefined, nowMs: time.created })
   return [move, { op: "session.patch", sessionID, set: { title } }]
 }
 
-/** True if the title is the first words of this message, the first of all: they go with it. */
-function isCalledAfter({ title }: Session, item: HistoryItem | undefined): boolean {
-  return item?.position === 0 && item.message.role === "user" && promptTitle(item.parts) === title
+/** True if the title is the first words of a prompt that a mark at this message hides: they go with it. */
+async function isCalledAfterHidden(store: Store, session: Session, marked: HistoryItem): Promise<boolean> {
+  if (marked.position >= namesakesMax) return false
+  const from = marked.position
+  const { items } = await store.history(session.id, {
+    from,
+    to: namesakesMax,
+    take: "start",
+    limit: namesakesMax,
+  })
+  const [first, ...rest] = items
+  // Under a mark at a part, what comes before it stays.
+  const partID = session.revert?.partID
+  const hidden = first && {
+    ...first,
+    parts:
+      partID === undefined
+        ? first.parts
+        : first.parts.slice(first.parts.findIndex(({ id }) => id === partID)),
+  }
+  return isCalledAfter(session.title, hidden ? [hidden, ...rest] : rest)
 }
 
 async function itemsFrom(store: Store, sessionID: string, messageID: string): Promise<HistoryItem[]> {

@@ -10,6 +10,8 @@ import {
 import {
   defaultTitle,
   forkPlan,
+  isCalledAfter,
+  namesakesMax,
   type RevertMark,
   type Statistics,
   statistics,
@@ -189,7 +191,7 @@ export class Sessions {
           ...(await this.#forkPlan(source, messageID)),
           session: {
             id: forkID,
-            title: title ?? source.title,
+            title: title ?? (await this.#forkTitle(source, { messageID, now })),
             version,
             time: { created: now, updated: now },
           },
@@ -296,6 +298,20 @@ export class Sessions {
   }
 
   /** Under a revert mark at a part, the marked message comes along up to that part. */
+  /** One that has nothing of what its source is called after is not called so. */
+  async #forkTitle(
+    source: Session,
+    { messageID = source.revert?.messageID, now }: { messageID: string | undefined; now: number },
+  ): Promise<string> {
+    const { store } = this.#engine
+    const cut = messageID === undefined ? undefined : await findMessage(store, source.id, messageID)
+    if (!cut || cut.position >= namesakesMax) return source.title
+    const from = cut.position
+    const query = { from, to: namesakesMax, take: "start", limit: namesakesMax } as const
+    const { items } = await store.history(source.id, query)
+    return isCalledAfter(source.title, items) ? defaultTitle({ child: false, nowMs: now }) : source.title
+  }
+
   async #forkPlan(source: Session, messageID: string | undefined): Promise<ReturnType<typeof forkPlan>> {
     const { store, newID } = this.#engine
     const cut = messageID === undefined ? {} : { messageID }

@@ -30,6 +30,10 @@ export function buildApp(context: ServerContext, shares: Shares): App {
   mountShare(app, context, shares)
   const others = [documentRoutes, panelRoutes, shareRoutes, ...Object.values(opencodeRoutes)]
   for (const group of [...Object.values(routes), ...others]) all.push(...Object.values<Route>(group))
+  app.get(
+    "/",
+    (c) => new Response(null, { status: 302, headers: { ...callOf(c).headers, location: "/docs" } }),
+  )
   app.notFound((c) => {
     const call = callOf(c)
     try {

@@ -1,4 +1,4 @@
-import type { PartBody } from "../protocol/index.ts"
+import type { HistoryItem, PartBody } from "../protocol/index.ts"
 import { visibleLine } from "./visible-text.ts"
 
 const rootPrefix = "New session - "
@@ -47,4 +47,12 @@ export function promptTitle(parts: readonly PartBody[]): string {
 export function titlesFrom(part: PartBody): string[] {
   const title = part.type === "text" ? titleFromText(part.text) : ""
   return title === "" ? [] : [title]
+}
+
+/** A session is called after one of its first messages: only so many are looked at. */
+export const namesakesMax = 20
+
+/** True if a session is called after one of these messages: with that gone, nobody would know why. */
+export function isCalledAfter(title: string, items: readonly HistoryItem[]): boolean {
+  return items.some(({ message, parts }) => message.role === "user" && promptTitle(parts) === title)
 }

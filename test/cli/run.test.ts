@@ -254,6 +254,23 @@ describe("stemma run --server", () => {
     expect(existsSync(join(at.project, "b.txt"))).toBe(false)
   })
 
+  test.each(["SIGKILL", "SIGSTOP"] as const)(
+    "Ctrl-C ends it soon, though the server got %s",
+    async (signal) => {
+      await using at = await home()
+      await at.config({ permission: { bash: "allow" } })
+      const server = await at.serve()
+      // What a server leaves that is killed ends by itself.
+      const running = at.start(["run", "--server", server.url, "run sleep 20"])
+      await running.says(/> bash/)
+      server.child.kill(signal)
+      const startMs = performance.now()
+      running.child.kill("SIGINT")
+      expect((await running.ended).code).toBe(130)
+      expect(performance.now() - startMs).toBeLessThan(30_000)
+    },
+  )
+
   test("Ctrl-C stops the run in the server too", async () => {
     await using at = await home()
     await at.config({ permission: { bash: "allow" } })

@@ -292,3 +292,18 @@ test("files that a dead process changed are known to a later revert", async () =
   await one.stemma.sessions.revert(session.id, { messageID: prompt })
   expect(await readFile(join(one.directory, "a.txt"), "utf8")).toBe("one\n")
 })
+
+test("somebody who only looks whether anybody is at work does not keep a run from being gone on with", async () => {
+  await using scene = await runScene({ script: [{ text: "Went on." }] })
+  const left = await leave(scene.stemma, { parts: [] })
+  const lease = await scene.stemma.store.claim(left.id)
+  const other = await scene.again({ recover: true })
+  const session = await other.sessions.get(left.id)
+  await until("it was found held", () => other.status(left.id).type === "idle")
+  await new Promise((resolve) => setTimeout(resolve, 60))
+  await scene.stemma.store.release(lease)
+  await until("it goes on", async () => {
+    const [last] = await session.messages({ last: 1 })
+    return last?.message.role === "assistant" && last.message.finish === "stop"
+  })
+})

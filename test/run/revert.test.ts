@@ -2,7 +2,7 @@ import { execFile } from "node:child_process"
 import { readFile, rm, writeFile } from "node:fs/promises"
 import { join } from "node:path"
 import { promisify } from "node:util"
-import { expect, test } from "vitest"
+import { describe, expect, test } from "vitest"
 import { partsOf, type RunScene, type RunSceneOptions, runScene } from "../support/run-scene.ts"
 
 const run = promisify(execFile)
@@ -176,4 +176,60 @@ test("a revert to a message that is not there changes nothing", async () => {
   })
   expect((await session.info()).revert).toBeUndefined()
   expect(await file(one, "a.txt")).toBe("first\n")
+})
+
+describe("a title that is the first words of a prompt", () => {
+  const words = "secret plan alpha"
+  const prompts = async (one: RunScene) => {
+    const session = await one.stemma.sessions.create()
+    await session.append({ role: "user", text: "a note" })
+    await session.prompt(words)
+    await one.stemma.sessions.update(session.id, { title: words })
+    const [, prompt] = await session.messages()
+    return { session, prompt: prompt!, title: async () => (await session.info()).title }
+  }
+
+  test("goes with the prompt when a revert is made real, at the message or at its first part", async () => {
+    for (const isPart of [false, true]) {
+      await using one = await runScene({ script: () => ({ text: "Done." }), config: { title: false } })
+      const { session, prompt, title } = await prompts(one)
+      const messageID = prompt.message.id
+      const mark = isPart ? { messageID, partID: prompt.parts[0]!.id } : { messageID }
+      await one.stemma.sessions.revert(session.id, mark)
+      expect(await title()).toBe(words)
+      await session.prompt("fresh start")
+      expect(await title()).toBe("fresh start")
+    }
+  })
+
+  test("stays while the prompt stays, and if somebody chose another", async () => {
+    await using one = await runScene({ script: () => ({ text: "Done." }), config: { title: false } })
+    const { session, prompt, title } = await prompts(one)
+    await session.prompt("more")
+    const later = (await session.messages()).at(-2)!.message.id
+    await one.stemma.sessions.revert(session.id, { messageID: later })
+    await session.prompt("other")
+    expect(await title()).toBe(words)
+    await one.stemma.sessions.update(session.id, { title: "Mine" })
+    await one.stemma.sessions.revert(session.id, { messageID: prompt.message.id })
+    await session.prompt("again")
+    expect(await title()).toBe("Mine")
+  })
+
+  test("is not that of a fork without the prompt", async () => {
+    await using one = await runScene({ script: () => ({ text: "Done." }), config: { title: false } })
+    const { session, prompt } = await prompts(one)
+    const { sessions } = one.stemma
+    const messageID = prompt.message.id
+    const titleOf = async (options: { messageID?: string; title?: string } = {}) =>
+      (await (await sessions.fork(session.id, options)).info()).title
+    expect(await titleOf()).toBe(words)
+    expect(await titleOf({ messageID })).toMatch(/^New session/)
+    expect(await titleOf({ messageID, title: "Given" })).toBe("Given")
+    await sessions.revert(session.id, { messageID })
+    expect(await titleOf()).toMatch(/^New session/)
+    const fork = await sessions.fork(session.id)
+    await fork.prompt("fresh start")
+    expect((await fork.info()).title).toBe("fresh start")
+  })
 })

@@ -256,3 +256,23 @@ test("a prompt that nobody takes is not waited for without end", async () => {
   expect(chats.map(({ type }) => type)).toEqual(["start", "error", "done"])
   expect(chats[1]).toMatchObject({ name: "unavailable" })
 })
+
+test("what a revert hides is neither listed nor told again", async () => {
+  await using scene = await httpScene({ script: (_, at) => ({ text: `answer ${at + 1}` }) })
+  const { sessionID, ended } = await open(scene, { message: "one" })
+  await ended
+  await told(await open(scene, { message: "two secret", sessionId: sessionID }))
+  const items = await (await scene.stemma.sessions.get(sessionID)).messages()
+  const shown = async () => {
+    const path = `/api/agents/build/sessions/${sessionID}`
+    return JSON.stringify((await scene.json<{ messages: unknown }>(path)).messages)
+  }
+  expect(await shown()).toContain("two secret")
+  await scene.stemma.sessions.revert(sessionID, { messageID: items[2]!.message.id })
+  expect(await shown()).not.toMatch(/secret|answer 2/)
+  expect(await shown()).toContain("answer 1")
+  expect(await told(await open(scene, { sessionId: sessionID }))).toBe("<start>answer 1<done>")
+  await scene.stemma.sessions.revert(sessionID, { messageID: items[0]!.message.id })
+  expect(await shown()).toBe("[]")
+  expect((await scene.call(`/api/agents/build/chat?sessionId=${sessionID}`)).status).toBe(404)
+})

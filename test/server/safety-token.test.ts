@@ -98,9 +98,11 @@ describe("the token", () => {
   })
 
   test("is needed to learn that there is nothing", async () => {
-    for (const target of ["/", "/nothing", "/sessions/", "//sessions", "/session", "/favicon.ico", "/.env"])
+    for (const target of ["/nothing", "/sessions/", "//sessions", "/session", "/favicon.ico", "/.env"])
       expectRefusal(await scene.say(`GET ${target} HTTP/1.1`, scene.host), 401)
     expectRefusal(await scene.say("GET /nothing HTTP/1.1", scene.host, authorization), 404)
+    const first = await scene.say("GET / HTTP/1.1", scene.host)
+    expect([first.status, first.headers.location]).toEqual([302, "/docs"])
   })
 
   test("that could be guessed, or that no header can hold, is not taken", () => {

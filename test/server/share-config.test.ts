@@ -118,6 +118,49 @@ describe("a project's config", () => {
     expect(await shown()).toBe("the endpoint takes [redacted]")
   })
 
+  test("that changes changes what new readers are given at once, though others follow", async () => {
+    await using scene = await httpScene()
+    const { id, write } = await sharedIn(scene, {})
+    const path = await share(scene, id)
+    using early = await followShared(scene, path)
+    await until("it is followed", () => early.isSynced)
+    expect(early.raw).toContain(key)
+    await write({ provider: { local: { options: { apiKey: key } } } })
+    await until("it is read", async () => !JSON.stringify(await readShared(scene, path)).includes(key))
+    using late = await followShared(scene, path)
+    await until("it is followed", () => late.isSynced)
+    expect(late.raw).not.toContain(key)
+    expect(late.raw).toContain("[redacted]")
+  })
+
+  test("hides keys that it had before anybody read the page", async () => {
+    await using scene = await httpScene()
+    const { id, directory, write } = await sharedIn(scene, {
+      provider: { local: { options: { apiKey: key } } },
+    })
+    const path = await share(scene, id)
+    await (await scene.stemma.project(directory)).setup()
+    await write({ provider: { local: { options: { apiKey: "anotherkeyaltogether" } } } })
+    await settled(scene, directory)
+    expect(textsOf((await readShared(scene, path)).messages).join()).toBe("the endpoint takes [redacted]")
+  })
+
+  test("that is broken for a moment ends no page", async () => {
+    await using scene = await httpScene()
+    const { id, directory, write } = await sharedIn(scene, {})
+    const path = await share(scene, id)
+    using reader = await followShared(scene, path)
+    await until("it is followed", () => reader.isSynced)
+    const say = (text: string) =>
+      scene.json(`/sessions/${id}/append`, { json: { role: "user", parts: [{ type: "text", text }] } })
+    await writeFile(join(directory, "stemma.json"), '{ "share": ')
+    await until("it is hidden", async () => (await fetch(`${scene.url}${path}/data`)).status === 404)
+    await say("said while it was broken")
+    await write({})
+    await until("it is told", () => reader.raw.includes("said while it was broken"))
+    expect(reader.types).not.toContain("ended")
+  })
+
   test("that shares nothing holds though it is no longer trusted, or broken, or gone with its directory", async () => {
     await using scene = await httpScene()
     const { id, directory, write } = await sharedIn(scene, {})

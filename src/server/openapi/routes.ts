@@ -1,5 +1,6 @@
 import { readFile } from "node:fs/promises"
 import { join } from "node:path"
+import { fileURLToPath } from "node:url"
 import { route } from "../../protocol/routes/index.ts"
 import type { Call } from "../call.ts"
 import type { Handlers } from "../mount.ts"
@@ -34,7 +35,7 @@ export const documentRoutes = {
 }
 
 /** Kept beside the code, in the source tree as in the package, so that nothing is made when the server starts. */
-const file = join(import.meta.dirname, "../../../schema/openapi.json")
+const file = join(fileURLToPath(import.meta.url), "../../../../schema/openapi.json")
 
 export function documentHandlers(): Handlers<typeof documentRoutes> {
   let text: Promise<string> | undefined

@@ -123,7 +123,11 @@ function ruleOf(line: string): Rule | undefined {
   const plain = pattern.replace(/\/$/, "")
   const isAnchored = plain.includes("/")
   // `a/**` is what is in `a`, not `a` itself.
-  const glob = plain.replace(/^\//, "").replace(/\/\*\*$/, "/**/*")
+  // Braces mean nothing to git.
+  const glob = plain
+    .replace(/^\//, "")
+    .replace(/\/\*\*$/, "/**/*")
+    .replace(/(?<!\\)[{}]/g, "\\$&")
   if (glob === "") return undefined
   const matches = matcherOf(glob, { isTop: isAnchored && !glob.includes("/") })
   return matches && { matches, onlyDirectories, isIgnored }

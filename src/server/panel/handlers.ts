@@ -1,6 +1,8 @@
 import { type HistoryItem, type Session, StemmaError } from "../../protocol/index.ts"
 import { promptBefore } from "../../run/compaction-message.ts"
 import type { SessionHandle } from "../../run/session-handle.ts"
+import { findMessage } from "../../run/waiters.ts"
+import { visibleItems } from "../../session/index.ts"
 import type { Store } from "../../stores/store.ts"
 import type { Call, ServerContext } from "../call.ts"
 import type { Handlers } from "../mount.ts"
@@ -61,7 +63,7 @@ export function panelHandlers(context: ServerContext): Handlers<typeof panelRout
       const subscription = stemma.subscribe({ scope: { sessionID: session.id } })
       try {
         await subscription.ready
-        const turn = await lastTurn(store, session.id)
+        const turn = await lastTurn(store, session)
         return await serveChat(context, call, { stemma, sessionID: session.id, subscription, ...turn })
       } catch (error) {
         subscription.close()
@@ -83,9 +85,10 @@ export function panelHandlers(context: ServerContext): Handlers<typeof panelRout
         ...(before !== undefined && { to: before }),
       })
       const first = page.items[0]
+      const items = await shown(store, session, page.items)
       return {
         session: await metaOf(session, estimates),
-        messages: page.items.flatMap(panelMessages),
+        messages: items.flatMap(panelMessages),
         ...(page.more && first && { before: first.position }),
       }
     },
@@ -106,17 +109,34 @@ export function panelHandlers(context: ServerContext): Handlers<typeof panelRout
 /** The newest prompt and what was answered so far. */
 async function lastTurn(
   store: Store,
-  sessionID: string,
+  session: Session,
 ): Promise<Pick<ChatSourceOptions, "promptID" | "past">> {
+  const { id: sessionID, revert } = session
   const waiting = (await store.inbox(sessionID)).findLast(({ type }) => type === "prompt")
   if (waiting) return { promptID: waiting.id }
-  const { items } = await store.history(sessionID, { take: "end", limit: turnMax })
+  const mark = revert && (await findMessage(store, sessionID, revert.messageID))
+  const page = await store.history(sessionID, {
+    take: "end",
+    limit: turnMax,
+    ...(mark && { to: mark.position + 1 }),
+  })
+  const items = visibleItems(page.items, revert)
   const promptID = promptBefore(items)?.promptID ?? parentOf(items.at(-1))
   if (promptID === undefined) {
     throw new StemmaError("not_found", `Nothing was said in session ${sessionID} yet.`)
   }
   const first = items.findIndex(({ message }) => message.id === promptID)
   return { promptID, past: items.slice(Math.max(0, first)) }
+}
+
+/** What a revert does not hide. */
+async function shown(
+  store: Store,
+  { id, revert }: Session,
+  items: readonly HistoryItem[],
+): Promise<readonly HistoryItem[]> {
+  const mark = revert && (await findMessage(store, id, revert.messageID))
+  return visibleItems(items, revert, mark && { position: mark.position })
 }
 
 function parentOf(item: HistoryItem | undefined): string | undefined {

@@ -1,9 +1,10 @@
+import { createHmac, randomBytes } from "node:crypto"
 import { homedir } from "node:os"
 import { type HistoryItem, type Session, StemmaError } from "../../protocol/index.ts"
 import type { Setup } from "../../run/project.ts"
 import type { Stemma } from "../../run/stemma.ts"
 import { Pace } from "./pace.ts"
-import { createSharedRedactor, type SharedRedactor } from "./redact-shared.ts"
+import { createSharedRedactor, type Hidden, type SharedRedactor } from "./redact-shared.ts"
 import { environmentSecrets } from "./secret-values.ts"
 import type { SharedHeader, SharedMessage } from "./shapes.ts"
 import { type Include, type Namesake, shownHeader, shownMessage } from "./shown.ts"
@@ -13,13 +14,16 @@ const keptUnitsMax = 4 * 1024 * 1024
 
 /** What stands between the sessions of a directory and everybody. */
 export class Curtain {
+  /** The same for curtains that hide the same. */
+  readonly mark: string
   readonly #stemma: Stemma
   readonly #redact: SharedRedactor
   readonly #pace: Pace
   readonly #kept = new Map<string, { message: SharedMessage | undefined; units: number }>()
   #keptUnits = 0
 
-  constructor(stemma: Stemma, { redact, pace }: { redact: SharedRedactor; pace: Pace }) {
+  constructor(stemma: Stemma, { redact, pace, mark }: { redact: SharedRedactor; pace: Pace; mark: string }) {
+    this.mark = mark
     this.#stemma = stemma
     this.#redact = redact
     this.#pace = pace
@@ -76,12 +80,13 @@ export class Curtains {
   readonly #token: string | undefined
   readonly #pace = new Pace()
   readonly #made = new WeakMap<Setup, Map<string, Curtain>>()
-  /** By directory, all that was secret there since the server began: a key that was changed was said before that. */
-  readonly #secrets = new Map<string, Set<string>>()
+  /** Marks are part of what everybody is given, and must not tell whether a guess at a secret is right. */
+  readonly #markKey: Buffer | string
 
   constructor(stemma: Stemma, token: string | undefined) {
     this.#stemma = stemma
     this.#token = token
+    this.#markKey = token ?? randomBytes(32)
   }
 
   /** Undefined if the config forbids sharing by now, or cannot be read: nobody knows then what is secret there. */
@@ -104,15 +109,11 @@ export class Curtains {
     }
   }
 
-  #create({ loaded, models, environment }: Setup, directory: string): Curtain {
-    const { project, secrets, unusedSecrets } = loaded
-    const seen = this.#secrets.get(directory) ?? new Set()
-    this.#secrets.set(directory, seen)
-    for (const value of [...secrets, ...unusedSecrets, ...models.secrets()]) seen.add(value)
+  #create({ loaded: { project }, secretsSoFar, environment }: Setup, directory: string): Curtain {
     const homes = [homedir(), environment.HOME, process.env.HOME].filter((home) => home !== undefined)
-    const redact = createSharedRedactor({
+    const hidden: Hidden = {
       values: [
-        ...seen,
+        ...secretsSoFar,
         ...environmentSecrets(environment),
         ...environmentSecrets(process.env),
         ...(this.#token === undefined ? [] : [this.#token]),
@@ -121,7 +122,8 @@ export class Curtains {
         ...[directory, project.directory, project.root].map((path) => ({ path, text: "." })),
         ...homes.map((path) => ({ path, text: "~" })),
       ],
-    })
-    return new Curtain(this.#stemma, { redact, pace: this.#pace })
+    }
+    const mark = createHmac("sha256", this.#markKey).update(JSON.stringify(hidden)).digest("base64url")
+    return new Curtain(this.#stemma, { redact: createSharedRedactor(hidden), pace: this.#pace, mark })
   }
 }

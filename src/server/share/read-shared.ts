@@ -1,6 +1,7 @@
 import { createHash } from "node:crypto"
 import type { HistoryItem, Revert, Session } from "../../protocol/index.ts"
 import { StemmaError } from "../../protocol/index.ts"
+import { namesakesMax, promptTitle } from "../../session/index.ts"
 import type { Store } from "../../stores/store.ts"
 import type { Curtain, Curtains } from "./curtain.ts"
 import type { SharedHeader, SharedMessage } from "./shapes.ts"
@@ -31,8 +32,6 @@ const pageLimit = 50
 export const messagesMax = 200
 export const shownUnitsMax = 1024 * 1024
 const triesMax = 10
-/** A prompt is among the first messages of a history. */
-const namesakeLimit = 5
 
 export class SharedReader {
   readonly #store: Store
@@ -43,14 +42,23 @@ export class SharedReader {
     this.#curtains = curtains
   }
 
-  /** The session that is shared under a secret; undefined if there is none. */
+  /** The session that is shared under a secret and may be seen; undefined if there is none. */
   async find(secret: string): Promise<SharedSession | undefined> {
+    const session = await this.#session(secret)
+    const curtain = session && (await this.#curtains.of(session))
+    return curtain && { session, include: includeOf(session), curtain }
+  }
+
+  /** Whether a session is shared under a secret, though it may not be seen just now. */
+  async isShared(secret: string): Promise<boolean> {
+    return (await this.#session(secret)) !== undefined
+  }
+
+  async #session(secret: string): Promise<Session | undefined> {
     if (!secretForm.test(secret)) return undefined
     const { items } = await this.#store.sessions({ share: secret, limit: 1 })
     const session = items[0]
-    if (session?.share?.secret !== secret || session.parentID !== undefined) return undefined
-    const curtain = await this.#curtains.of(session)
-    return curtain && { session, include: includeOf(session), curtain }
+    return session?.share?.secret === secret && session.parentID === undefined ? session : undefined
   }
 
   /** The newest messages, or the newest before a position. Undefined if nothing is shared under the secret. */
@@ -104,15 +112,18 @@ export class SharedReader {
     throw new StemmaError("unavailable", "The session changes too fast to be read. Try again soon.")
   }
 
-  /** The first prompt, hidden or not: most sessions are called after it. */
-  async #namesake(session: Session, end: number): Promise<Namesake | undefined> {
-    const { items } = await this.#store.history(session.id, { take: "start", limit: namesakeLimit })
-    for (const { message, parts, position } of items) {
-      if (message.role !== "user") continue
-      const part = parts.find((one) => one.type === "text" && !one.synthetic && !one.ignored)
-      if (part?.type === "text") return { text: part.text, isHidden: position >= end }
+  /** The prompt that a session is called after, hidden or not: if none is found, the first. */
+  async #namesake({ id, title, revert }: Session, end: number): Promise<Namesake | undefined> {
+    const { items } = await this.#store.history(id, { take: "start", limit: namesakesMax })
+    const prompts = items.filter((item) => item.message.role === "user" && promptTitle(item.parts) !== "")
+    const prompt = prompts.find(({ parts }) => promptTitle(parts) === title) ?? prompts[0]
+    if (!prompt) return undefined
+    const visible = prompt.position < end ? cutAt(prompt, revert).parts : []
+    return {
+      title: promptTitle(prompt.parts),
+      texts: prompt.parts.flatMap((part) => (part.type === "text" ? [part.text] : [])),
+      isHidden: promptTitle(visible) === "",
     }
-    return undefined
   }
 
   async #itemsBefore(session: Session, end: number): Promise<HistoryItem[]> {
@@ -167,7 +178,7 @@ async function stretchOf(
     end = item.position + 1
   }
   const header = curtain.header(session, { include, namesake })
-  const key = keyOf(secret, { session, include })
+  const key = keyOf(secret, { session, include, curtain })
   return { header, include, key, messages, from, next: Math.min(next, end) }
 }
 
@@ -178,9 +189,10 @@ function cutAt(item: HistoryItem, mark: Revert | undefined): HistoryItem {
 }
 
 /** The same as long as what was shown stays to be seen. It tells nothing about the session. */
-function keyOf(secret: string, { session, include }: { session: Session; include: Include }): string {
+export function keyOf(secret: string, { session, include, curtain }: SharedSession): string {
   const { history, revert } = session
-  const state = [secret, history.epoch, revert?.messageID, revert?.partID, include.reasoning, include.tools]
+  const { reasoning, tools } = include
+  const state = [secret, history.epoch, revert?.messageID, revert?.partID, reasoning, tools, curtain.mark]
   return createHash("sha256").update(JSON.stringify(state)).digest("base64url").slice(0, 16)
 }
 

@@ -965,3 +965,11 @@ describe("time grows with the length of a text only", () => {
     expect((user + system) / 1000).toBeLessThan(4000)
   })
 })
+
+test("a place at the end of a text is found, whatever the next text begins with", () => {
+  const redact = createSharedRedactor({ values: [], paths: [{ path: "/home/alice/proj", text: "." }] })
+  expect(redact(["I work in /home/alice/proj", "Next I read /home/alice/proj/a.ts"])).toEqual([
+    "I work in .",
+    "Next I read ./a.ts",
+  ])
+})

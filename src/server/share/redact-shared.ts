@@ -38,11 +38,21 @@ export function createSharedRedactor({ values, paths }: Hidden): SharedRedactor 
       let offset = 0
       for (const text of texts) {
         for (const span of secretsIn(text)) spans.push(shifted(span, offset))
+        for (const mark of pathMarks(text, places)) paths.push({ ...mark, ...shifted(mark, offset) })
         offset += text.length
       }
     }
-    return pieces(texts, allMarks(spans, paths))
+    return pieces(texts, allMarks(spans, apart(paths)))
   }
+}
+
+/** In order, and of two that overlap the one that begins first. */
+function apart(marks: readonly Mark[]): Mark[] {
+  const kept: Mark[] = []
+  for (const mark of marks.toSorted((a, b) => a.start - b.start || b.end - a.end)) {
+    if (mark.start >= (kept.at(-1)?.end ?? 0)) kept.push(mark)
+  }
+  return kept
 }
 
 function shifted(span: Span, by: number): Span {

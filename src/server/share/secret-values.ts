@@ -12,7 +12,7 @@ import {
 } from "./text-views.ts"
 
 const secretName =
-  /key|token|secret|passw|passphrase|pwd|credential|auth(?!or(?!iz))|cookie|session_?id|dsn|database_?url|connection_?string|webhook|private|signature|license/i
+  /key|token|secret|passw|passphrase|pwd|credential|(?:^|_)(?:pass|pat|creds?|pw)(?:_|$)|auth(?!or(?!iz))|cookie|session_?id|dsn|database_?url|connection_?string|webhook|private|signature|license/i
 const noSecretName =
   /keyboard|keymap|keytimeout|keychain$|monkey|tokenizer|_sock$|^(?:old)?pwd$|^private_?network/i
 /** Shorter values are too common to look for. */

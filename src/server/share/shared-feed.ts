@@ -24,6 +24,9 @@ interface KeptMessage {
 
 /** As much as is handed on before a reader must have taken it. */
 const batchUnits = 64 * 1024
+/** For so long readers are told nothing, rather than that it is over. */
+const hiddenMaxMs = 10_000
+const hiddenLookMs = 1000
 
 /**
  * One shared session with readers: follows it once for all of them, and keeps the newest messages as they are sent. Readers take
@@ -45,6 +48,9 @@ export class SharedFeed {
   #kept: KeptMessage[] = []
   #keptUnits = 0
   #state: "open" | "ended" | "changed" | "failed" = "open"
+  #refreshing: Promise<void> = Promise.resolve()
+  /** Since when nobody may see it, though it is shared. */
+  #hiddenMs: number | undefined
   readonly #listeners = new Set<() => void>()
 
   constructor(options: {
@@ -78,12 +84,21 @@ export class SharedFeed {
     this.#end("failed")
   }
 
+  /** Resolves when what it has is to be seen as it is with that key. */
+  async freshen(key: string): Promise<void> {
+    await this.ready
+    if (key !== this.#key) await this.#refresh()
+  }
+
   /** What comes next for a reader at that place, a batch of it; nothing if it has all. Undefined ends its stream. */
   take(place: Place | undefined, header: string | undefined): SharedBatch | undefined {
     if (this.#state === "failed") return undefined
     if (this.#state !== "open") {
       const frames: SharedFrame[] = [{ body: bodyOf({ type: this.#state }), isLast: true }]
       return { frames, place: place ?? { key: this.#key, next: 0 }, header: "" }
+    }
+    if (this.#hiddenMs !== undefined) {
+      return { frames: [], place: place ?? { key: "", next: 0 }, header: header ?? "" }
     }
     const isKnown = place !== undefined && place.key === this.#key
     const isHere = isKnown && place.next >= this.#from && place.next <= this.#next
@@ -146,17 +161,24 @@ export class SharedFeed {
     }
   }
 
-  async #refresh(): Promise<void> {
+  #refresh(): Promise<void> {
+    const refreshing = this.#refreshing.catch(() => {}).then(() => this.#refreshNow())
+    this.#refreshing = refreshing
+    return refreshing
+  }
+
+  async #refreshNow(): Promise<void> {
     for (;;) {
       const stretch = await this.#reader.from(this.#secret, this.#next)
       if (!this.isOpen) return
-      if (!stretch) return this.#end("ended")
+      if (!stretch) return this.#hide()
+      this.#hiddenMs = undefined
       const { reasoning, tools } = this.#include
       if (stretch.include.reasoning !== reasoning || stretch.include.tools !== tools)
         return this.#end("changed")
       if (stretch.key !== this.#key) {
         const whole = await this.#reader.last(this.#secret)
-        if (!whole) return this.#end("ended")
+        if (!whole) return this.#hide()
         this.#begin(whole)
         continue
       }
@@ -164,6 +186,17 @@ export class SharedFeed {
       this.#add(stretch)
       if (!isFurther) return
     }
+  }
+
+  /** Ends it, unless it is shared still: a config file that is being written says nothing for a moment. */
+  async #hide(): Promise<void> {
+    const isShared = await this.#reader.isShared(this.#secret)
+    const nowMs = performance.now()
+    this.#hiddenMs ??= nowMs
+    if (!isShared || nowMs - this.#hiddenMs > hiddenMaxMs) return this.#end("ended")
+    setTimeout(() => {
+      if (this.isOpen) this.#refresh().catch(() => this.#end("failed"))
+    }, hiddenLookMs).unref()
   }
 
   #begin(stretch: SharedStretch): void {

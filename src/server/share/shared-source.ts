@@ -13,10 +13,12 @@ export class SharedSource implements Source<SharedFrame> {
   #wake: (() => void) | undefined
   #isClosed = false
 
-  constructor(feed: SharedFeed, place: Place | undefined) {
+  /** `key`: what may be seen when the reader came. */
+  constructor(feed: SharedFeed, { place, key }: { place: Place | undefined; key: string }) {
     this.#feed = feed
     this.#place = place
-    this.ready = feed.ready
+    this.ready = feed.freshen(key)
+    this.ready.catch(() => {})
     this.#stopListening = feed.listen(() => {
       this.#wake?.()
       if (!feed.isOpen) this.onOver?.()

@@ -2,7 +2,7 @@ import { randomBytes } from "node:crypto"
 import { type Session, StemmaError } from "../../protocol/index.ts"
 import type { Stemma } from "../../run/stemma.ts"
 import { Curtains } from "./curtain.ts"
-import { SharedReader, type SharedStretch } from "./read-shared.ts"
+import { keyOf, SharedReader, type SharedStretch } from "./read-shared.ts"
 import { placeOf, SharedFeed } from "./shared-feed.ts"
 import { SharedSource } from "./shared-source.ts"
 
@@ -76,7 +76,7 @@ export class Shares {
     const entry = this.#feeds.get(secret) ?? this.#open(secret, found.session.id)
     entry.readers++
     this.#readers++
-    const source = new SharedSource(entry.feed, placeOf(since))
+    const source = new SharedSource(entry.feed, { place: placeOf(since), key: keyOf(secret, found) })
     let isOver = false
     const leave = () => {
       if (isOver) return

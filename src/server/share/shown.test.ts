@@ -122,18 +122,30 @@ describe("what may be seen of a message", () => {
   })
 
   test("is cut where it is long, and no secret is cut in two by that", async () => {
-    const long = `${"word ".repeat(39_999)} secret-words ${"word ".repeat(40_000)}`
+    const long = `${"word ".repeat(23_999)} secret-words ${"word ".repeat(24_000)}`
     const [part] = (await shown(item([{ type: "text", text: long }])))!.parts
     expect(part).toMatchObject({ text: expect.stringMatching(/ …$/) })
     expect(JSON.stringify(part)).not.toContain("secret")
-    expect(JSON.stringify(part).length).toBeLessThan(200_100)
+    expect(JSON.stringify(part).length).toBeLessThan(120_100)
+  })
+
+  test("of many parts as much as of one long part", async () => {
+    const parts = Array.from({ length: 700 }, (_, at) => ({
+      type: "text",
+      text: `${at} ${"word ".repeat(100)}`,
+    }))
+    const { parts: said } = (await shown(item(parts)))!
+    expect(said).toHaveLength(501)
+    expect(said.at(-1)).toEqual({ type: "text", text: "…" })
+    expect(JSON.stringify(said).length).toBeLessThan(150_000)
+    expect(JSON.stringify(said)).toContain("200 word")
   })
 
   test("shows nothing from behind the cut, however much before it was a secret", async () => {
     const key = `-----BEGIN PRIVATE KEY-----\n${"MIIEvQIBADANBgkqhkiG9w0B\n".repeat(130)}-----END PRIVATE KEY-----\n`
     const keys = key.repeat(4)
-    for (const at of [199_990, 208_170, 208_192]) {
-      const filler = "word ".repeat(50_000).slice(0, at - keys.length - 1)
+    for (const at of [119_990, 128_170, 128_192]) {
+      const filler = "word ".repeat(30_000).slice(0, at - keys.length - 1)
       const long = `${keys}${filler} postgres://admin:s3cretPassw0rdOfMine@db.example.org and ${"more ".repeat(5000)}`
       const [part] = (await shown(item([{ type: "text", text: long }])))!.parts
       expect(part).toMatchObject({ text: expect.stringMatching(/^\[redacted\].* …$/s) })
@@ -171,17 +183,47 @@ describe("what may be seen of a session", () => {
     const redact = createSharedRedactor({ values: ["swordfishswordfishswordfishswordfish"], paths: [] })
     const titled = { ...session, title: titleFromText(text) }
     expect(titled.title).toContain(secret)
-    const namesake = { text, isHidden: false }
+    const namesake = { title: titled.title, texts: [text], isHidden: false }
     const { title } = shownHeader(titled, { include: includeOf(session), redact, namesake })
     expect(title).toContain("[redacted]")
     expect(title).not.toContain(secret)
+  })
+
+  test("a title of nobody knows what shows no beginning of a secret either, and else stays", () => {
+    const redact = createSharedRedactor({ values: [], paths: [] })
+    const options = { include: includeOf(session), redact, namesake: undefined }
+    const titleOf = (title: string) => shownHeader({ ...session, title }, options).title
+    expect(titleOf("please use postgres://me:Tr0ub")).toBe("please [redacted]")
+    expect(titleOf(`see ${token.slice(0, 26)}`)).toBe("[redacted]")
+    for (const title of [
+      "Explain the token bucket algorithm",
+      "Why is my password: field empty",
+      "Fix the flaky test in https://x.org",
+      "把登录页面的密码：输入框改成两行显示，谢谢",
+      "Move src/server/share/redact-shared.ts",
+    ]) {
+      expect(titleOf(title)).toBe(title)
+    }
+  })
+
+  test("a secret over two parts of the prompt does not show in the title", () => {
+    const redact = createSharedRedactor({ values: [], paths: [] })
+    const texts = ["use postgres://me:Tr0ub", "4dor-9z@db.example.org/x please"]
+    const titled = { ...session, title: titleFromText(texts[0]!) }
+    const namesake = { title: titled.title, texts, isHidden: false }
+    expect(shownHeader(titled, { include: includeOf(session), redact, namesake }).title).not.toContain(
+      "Tr0ub",
+    )
   })
 
   test("a title of somebody's own stays, one of a prompt that is hidden does not", () => {
     const redact = createSharedRedactor({ values: [], paths: [] })
     const options = { include: includeOf(session), redact }
     const titleOf = (isHidden: boolean) =>
-      shownHeader({ ...session, title: "Mine" }, { ...options, namesake: { text: "Hello", isHidden } }).title
+      shownHeader(
+        { ...session, title: "Mine" },
+        { ...options, namesake: { title: "Hello", texts: ["Hello"], isHidden } },
+      ).title
     expect(titleOf(false)).toBe("Mine")
     expect(titleOf(true)).toBe("New session - 1970-01-01T00:00:00.001Z")
   })

@@ -19,19 +19,27 @@ export interface ShowOptions {
   sizeOf(hash: string): Promise<number | undefined>
 }
 
-const textUnitsMax = 200_000
+/** Of all that a message says, of what one call was given or gave back, and of all its calls. */
+const textUnitsMax = 120_000
 const toolUnitsMax = 20_000
+const toolsUnitsMax = 120_000
+const partsMax = 500
+/** After this long others come first. */
+const sliceMs = 10
 const errorUnitsMax = 300
 const nameUnitsMax = 200
 /** A secret that begins before a cut is found if it ends within this. */
 const marginUnits = 8192
 /** A title is made of no more than this. */
 const titleSourceUnits = 2000
+const namesakeTextsMax = 10
 
 /** What a session is called after, if that is known. */
 export interface Namesake {
-  /** What the first prompt says. */
-  text: string
+  /** What the first prompt would make of it. */
+  title: string
+  /** What the prompt says. */
+  texts: readonly string[]
   /** Nobody may see the prompt now. */
   isHidden: boolean
 }
@@ -51,9 +59,18 @@ export function shownHeader(
   }
 }
 
+/** So many characters and more may be the beginning of something that was cut. */
+const cutTitleMin = 25
+/** What may have stood behind a cut, so that what stands before it looks as it did. */
+const continuations = [
+  "@host.example/x",
+  "a1B2c3D4e5F6g7H8i9J0".repeat(10),
+  ":a1B2c3D4e5F6g7H8@host.example/x",
+]
+
 /**
  * A title that is the first words of a prompt may end in the middle of a secret: then the prompt is looked through, and cut
- * after that.
+ * after that. Of others nobody knows what was cut off.
  */
 function shownTitle(
   { title, time }: Session,
@@ -61,11 +78,27 @@ function shownTitle(
 ): string {
   // The words of a title come from the prompt, whoever chose them.
   if (namesake?.isHidden) return defaultTitle({ child: false, nowMs: time.created })
-  if (namesake === undefined || title !== titleFromText(namesake.text)) {
-    return shownTexts([{ text: title, unitsMax: nameUnitsMax }], redact)[0]!
+  const texts = namesake?.title === title ? namesake.texts : []
+  const at = texts.findIndex((text) => titleFromText(text) === title)
+  if (at >= 0) {
+    const heads = texts.slice(0, namesakeTextsMax).map((text) => ({ text, unitsMax: titleSourceUnits }))
+    const clean = redact(heads.flatMap(headAndMargin))
+    if (at < namesakeTextsMax) return titleFromText(clean[2 * at]!)
   }
-  const text = namesake.text.trimStart()
-  return titleFromText(redact(headAndMargin({ text, unitsMax: titleSourceUnits }))[0]!)
+  const shown = shownTexts([{ text: title, unitsMax: nameUnitsMax }], redact)[0]!
+  const isCut =
+    title.length >= cutTitleMin && continuations.some((more) => hidesMore(title, { more, redact }))
+  return isCut ? withoutLastWords(shown) : shown
+}
+
+/** Whether something of a text is a secret if it goes on like this. */
+function hidesMore(text: string, { more, redact }: { more: string; redact: SharedRedactor }): boolean {
+  return !redact([text + more])[0]!.startsWith(redact([text])[0]!)
+}
+
+/** What a cut secret begins with may have blanks in it, but hardly more than one. */
+function withoutLastWords(text: string): string {
+  return `${text.replace(/\S*\s*\S*$/, "")}[redacted]`
 }
 
 /** What everybody may see of a sealed message; undefined if that is nothing. */
@@ -197,11 +230,17 @@ function fileDraft({
 }
 
 /** What is said is looked through as one, whatever lies between; each other text by itself. */
-async function finish(drafts: readonly Draft[], { redact, sizeOf }: ShowOptions): Promise<SharedPart[]> {
+async function finish(all: readonly Draft[], { redact, sizeOf }: ShowOptions): Promise<SharedPart[]> {
+  const drafts = bounded(all)
   const said = drafts.flatMap(({ texts }) => texts).filter(({ key }) => key === "text")
   const clean = shownTexts(said, redact).values()
   const parts: SharedPart[] = []
+  let startMs = performance.now()
   for (const { part, texts, blob } of drafts) {
+    if (performance.now() - startMs > sliceMs) {
+      await new Promise((resolve) => setImmediate(resolve))
+      startMs = performance.now()
+    }
     const shown = texts.map((one) => [
       one.key,
       one.key === "text" ? clean.next().value! : shownTexts([one], redact)[0]!,
@@ -209,7 +248,22 @@ async function finish(drafts: readonly Draft[], { redact, sizeOf }: ShowOptions)
     const bytes = blob === undefined ? undefined : await sizeOf(blob)
     parts.push({ ...part, ...Object.fromEntries(shown), ...(bytes !== undefined && { bytes }) })
   }
+  if (all.length > drafts.length) parts.push({ type: "text", text: "…" })
   return parts
+}
+
+/** No more than a reader may ask for: whoever knows the address can ask again and again. */
+function bounded(drafts: readonly Draft[]): Draft[] {
+  const left = { said: textUnitsMax, tools: toolsUnitsMax }
+  return drafts.slice(0, partsMax).map((draft) => ({
+    ...draft,
+    texts: draft.texts.map((one) => {
+      const kind = one.key === "text" ? "said" : "tools"
+      const unitsMax = Math.min(one.unitsMax, left[kind])
+      left[kind] -= Math.min(unitsMax, one.text.length)
+      return { ...one, unitsMax }
+    }),
+  }))
 }
 
 /**
