@@ -278,6 +278,7 @@ function shownTexts(texts: readonly LongText[], redact: SharedRedactor): string[
 }
 
 function headAndMargin({ text, unitsMax }: LongText): [head: string, margin: string] {
+  if (unitsMax === 0) return ["", ""]
   return [text.slice(0, unitsMax), text.slice(unitsMax, unitsMax + marginUnits)]
 }
 
