@@ -31,15 +31,30 @@ export function machinePaths(paths: readonly MachinePath[]): MachinePath[] {
   return [...kept.values()].sort((a, b) => b.path.length - a.path.length)
 }
 
+/** As it is, in JSON, in JSON of PHP, and in an address, where the hex may be in small letters. */
 function formsOf(path: string): Set<string> {
-  return new Set([path, JSON.stringify(path).slice(1, -1), encodeURI(path), encodeURIComponent(path)])
+  const encoded = encodeURIComponent(path)
+  return new Set([
+    path,
+    JSON.stringify(path).slice(1, -1),
+    path.replaceAll("/", "\\/"),
+    encodeURI(path),
+    encoded,
+    encoded.replace(/%[0-9A-F]{2}/g, (byte) => byte.toLowerCase()),
+  ])
 }
+
+/** What ends with a letter and yet is no word: an escaped line break, an encoded character, a colour code. */
+const noWord = /(?:\\[nrt]|%[0-9A-Fa-f]{2}|\[[0-9;]{0,8}[mK])$/
 
 /** A directory with one name only, such as /app, is also the end of an address or of another path. */
 function isWhole(text: string, { start, end, form }: { start: number; end: number; form: string }): boolean {
   if (/^[A-Za-z0-9_-]|^\.[A-Za-z0-9]/.test(text.slice(end, end + 2))) return false
-  const isShort = form.split(/[/\\]|%2F/i).length <= 2
-  return !isShort || start === 0 || !/[A-Za-z0-9._~-]/.test(text[start - 1]!)
+  const isShort = form.split(/\\?\/|\\+|%2F/i).length <= 2
+  const near = text.slice(Math.max(0, start - 12), start)
+  // The backslash belongs to the slash.
+  const before = form.startsWith("/") ? near.replace(/\\$/, "") : near
+  return !isShort || !/[A-Za-z0-9._~-]$/.test(before) || noWord.test(before)
 }
 
 /** Of marks that overlap, the one that begins first stays; of those that begin together, the longest. */

@@ -72,16 +72,64 @@ const keyLine = new RegExp(`^${lead}(?:[A-Za-z0-9+/=]*|[A-Za-z-]{3,24}: .{0,100}
 const keyLineBegin = new RegExp(`^${lead}[A-Za-z0-9+/=]{16,}`)
 const keyLineEnd = /[A-Za-z0-9+/=]{16,}\s{0,8}$/
 
-/** Where the lines of a key end that begin there. Of a line that was cut, its beginning belongs to them. */
+/** Base64 that is long enough to be a line of a key, whatever stands around it. */
+const keyRun = /[A-Za-z0-9+/]{40,}={0,2}/
+/** Between the border and the first line: the end of the border's own line, headers and an empty line. */
+const strangeFirstMax = 4
+/** Between two lines that have something around them, such as the signs that join texts in code. */
+const strangeBetweenMax = 1
+
+/**
+ * Where the lines of a key end that begin there. Of a line that was cut, its beginning belongs to them. Lines may have anything
+ * before and behind them, such as a time or a frame, as long as there is a run of base64 in them.
+ */
 function keyLinesEnd(text: string, { from, limit }: { from: number; limit: number }): number {
   const lines = splitLines(text.slice(from, limit))
   let end = from
-  for (let at = 0; at < lines.length; at += 2) {
-    const line = lines[at]!
-    if (!keyLine.test(line)) return end + (keyLineBegin.exec(line)?.[0].length ?? 0)
-    end += line.length + (lines[at + 1]?.length ?? 0)
+  let at = from
+  let lead: string | undefined
+  let strange = 0
+  let strangeMax = strangeFirstMax
+  for (let next = 0; next < lines.length; next += 2) {
+    const line = lines[next]!
+    const units = line.length + (lines[next + 1]?.length ?? 0)
+    const run = keyRunIn(line)
+    if (strange === 0 && keyLine.test(line)) {
+      end = at + units
+      if (keyLineBegin.test(line)) strangeMax = 0
+    } else if (run !== undefined && (strange > 0 || strangeMax > 0)) {
+      end = at + run.end
+      lead = line.slice(0, run.start)
+      strange = 0
+      strangeMax = strangeBetweenMax
+    } else {
+      const cut = strange === 0 || lead !== undefined ? cutLineUnits(line, lead) : 0
+      if (cut > 0) return at + cut
+      if (++strange > strangeMax) return end
+    }
+    at += units
   }
   return end
+}
+
+function keyRunIn(line: string): Span | undefined {
+  const run = keyRun.exec(line)
+  // A long path or a hash is none.
+  if (!run || !/[A-Z]/.test(run[0]) || !/[a-z]/.test(run[0]) || !/\d/.test(run[0])) return undefined
+  return { start: run.index, end: run.index + run[0].length }
+}
+
+/** How much of the last line belongs to the key: behind the same lead as before it may be short. */
+function cutLineUnits(line: string, lead: string | undefined): number {
+  const begin = keyLineBegin.exec(line)?.[0].length ?? 0
+  if (lead === undefined || withoutDigits(line.slice(0, lead.length)) !== withoutDigits(lead)) return begin
+  const rest = /^[A-Za-z0-9+/]{1,64}={0,2}(?![\w ])/.exec(line.slice(lead.length))
+  return Math.max(begin, rest ? lead.length + rest[0].length : 0)
+}
+
+/** Times and line numbers differ from line to line. */
+function withoutDigits(lead: string): string {
+  return lead.replace(/\d/g, "0")
 }
 
 /** Where the lines of a key begin that end there. Of a line that was cut, its end belongs to them. */
@@ -103,5 +151,5 @@ function keyLinesStart(text: string, { to, limit }: { to: number; limit: number 
 
 /** Lines, with what parts them between. */
 function splitLines(text: string): string[] {
-  return text.split(/(\r?\n|\\r\\n|\\n)/)
+  return text.split(/(\r?\n|(?:\\{1,8}r)?\\{1,8}n)/)
 }

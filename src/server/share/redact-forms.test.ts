@@ -102,6 +102,14 @@ const forms: [what: string, text: string, secret: string][] = [
   ["arguments in a list, token", `["--token","${token}"]`, token],
   ["an option that goes on on the next line", `tool --password \\\n  ${password}`, password],
 
+  ["a table of lines", `│ password │ ${password} │`, password],
+  ["a wide table", `| password${" ".repeat(60)} | ${password}    |`, password],
+  ["an element with attributes", `<password type="plain">${password}</password>`, password],
+  ["an element on lines", `<password>\n  ${password}\n</password>`, password],
+  ["an element with CDATA", `<password><![CDATA[${password}]]></password>`, password],
+  ["an element with a name", `<property name="db.password">${password}</property>`, password],
+  ["an element of Android", `<string name="api_key">${token}</string>`, token],
+
   ["a token as the name in an address", `https://${token}:@a.example/x`, token],
   ["JSON of PHP", `"https:\\/\\/me:${password}@a.example\\/x"`, password],
 ]
@@ -149,6 +157,8 @@ const stays = [
   'document.cookie = "theme=dark"',
   `document.cookie = \`sid=\${session1}; path=/\``,
   '["--password", "--verbose"]',
+  '<label name="password">Enter it</label>',
+  '<password type="string">{{password1}}</password>',
 ]
 
 describe("what is secret is not shown, however it is written", () => {
@@ -261,6 +271,9 @@ describe("time grows with the length of a text only", () => {
     "--token \\\n",
     '--token","',
     ":\\/\\/a",
+    "<password a>aaaa",
+    ' name="password">aaaaaaaa',
+    "│ password │ a",
     "machine a login a account a ",
     "-----BEGIN PRIVATE KEY-----$\n",
     `-----BEGIN PRIVATE KEY-----\n│ ${run}\n`,

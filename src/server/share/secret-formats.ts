@@ -25,6 +25,7 @@ function format(hints: string | readonly string[], source: string, isSecret?: Fo
 }
 
 const knownOpenAi = /^sk-(?:proj|svcacct|admin|ant|or|lf)-/
+const slashes = ["://", ":\\"]
 const longRun = /(?=[A-Za-z]{0,19}\d)[A-Za-z0-9]{20}/
 
 /** Each in time that grows with the length of the text: what repeats is bounded, or taken whole. */
@@ -99,19 +100,23 @@ const formats: readonly Format[] = [
   format("glsa_", "glsa_[A-Za-z0-9]{32}_[A-Fa-f0-9]{8}"),
   format("nvapi-", "nvapi-[A-Za-z0-9_-]{40,}"),
   format("tskey-", "tskey-[a-z]{2,16}-[A-Za-z0-9]{8,}-[A-Za-z0-9]{16,}"),
-  // Names and passwords in addresses; the name alone may be a token.
+  // Names and passwords in addresses; the name alone may be a token. JSON of PHP has a backslash before each slash.
   format(
-    "://",
-    String.raw`:\/\/[^\s/:@"'<>\\]{0,128}:([^\s/"'<>\\]{1,256})(?=@)`,
-    (key) => !/^[*.x•]*$|^[<${[]/i.test(key),
+    slashes,
+    String.raw`:(?:\\{0,3}\/){2}[^\s/:@"'<>\\]{0,128}:([^\s/"'<>\\]{1,256})(?=@)`,
+    (key) => !/^[*.x•]*$|^[<${[]|^%(?:\(\w+\))?[sdv]$/i.test(key),
   ),
   // A password with a slash, unless what stands before the slash is a port.
   format(
-    "://",
-    String.raw`:\/\/[^\s/:@."'<>\\]{1,64}:([^\s/@"'<>\\]{1,128}\/[^\s@"'<>\\]{1,200})(?=@[\w[])`,
+    slashes,
+    String.raw`:(?:\\{0,3}\/){2}[^\s/:@."'<>\\]{1,64}:([^\s/@"'<>\\]{1,128}\/[^\s@"'<>\\]{1,200})(?=@[\w[])`,
     (key) => !/^(?:\d+|:?port)\/|^[*<${[]/i.test(key),
   ),
-  format("://", String.raw`:\/\/([^\s/:@"'<>\\]{20,256})(?=@)`, (key) => /\d/.test(key)),
+  format(
+    slashes,
+    String.raw`:(?:\\{0,3}\/){2}([^\s/:@"'<>\\]{20,256})(?=(?::[^\s/@"'<>\\]{0,256})?@)`,
+    (key) => /\d/.test(key) && !/^[<${[]/.test(key),
+  ),
 ]
 
 /** Keys of known forms. */
