@@ -104,8 +104,8 @@ function titleOp(
   const set: { title?: string; time: { updated: number } } = {
     time: { updated: Math.max(now, run.session.time.updated) },
   }
-  const title = promptTitle(prompts[0]?.parts ?? [])
-  if (title !== "" && isUnnamed) {
+  const title = isUnnamed ? promptTitle(prompts[0]?.parts ?? []) : ""
+  if (title !== "") {
     set.title = title
     run.session = { ...run.session, title }
   }
