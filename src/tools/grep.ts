@@ -147,7 +147,7 @@ async function searchBatch(
   const byPath = new Map(files.map((file, rank) => [`./${file.relative}`, { file, rank }]))
   const ranked: (Match & { rank: number })[] = []
   for (const printed of stdout.toString().matchAll(printedMatch)) {
-    const known = byPath.get(printed[1]!) ?? byPath.get(printed[1]!.slice(printed[1]!.lastIndexOf("\n") + 1))
+    const known = behindNotices(printed[1]!, byPath)
     if (known) ranked.push({ ...known, line: Number(printed[2]), text: printed[3]! })
   }
   ranked.sort((a, b) => a.rank - b.rank || a.line - b.line)
@@ -175,6 +175,16 @@ const searchOptions = [
  * before the next path, on a line of their own.
  */
 const printedMatch = /([^\0]+)\0(\d+):([^\n]*)\n/g
+
+/** What a path names; it may have notices before it, and line breaks in it. */
+function behindNotices<T>(printed: string, byPath: ReadonlyMap<string, T>): T | undefined {
+  for (let at = 0; ; ) {
+    const known = byPath.get(printed.slice(at))
+    const lineEnd = printed.indexOf("\n", at)
+    if (known !== undefined || lineEnd < 0) return known
+    at = lineEnd + 1
+  }
+}
 
 async function onlyShowable(matches: Match[], context: ToolContext): Promise<Match[]> {
   const kept: Match[] = []

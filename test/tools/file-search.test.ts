@@ -178,6 +178,17 @@ describe("grep", () => {
     expect(output).not.toContain("\0")
   })
 
+  test("a name with a line break is found behind notices about binary files, in whatever order they come", async () => {
+    const binary = Buffer.concat([Buffer.from("needle\n"), Buffer.alloc(100), Buffer.from("\nneedle\n")])
+    const files = Object.fromEntries([
+      ...Array.from({ length: 30 }, (_, at) => [`a${at}.bin`, binary] as const),
+      ...Array.from({ length: 30 }, (_, at) => [`n${at}\nline.txt`, "needle\n"] as const),
+    ])
+    await using context = await toolContext({ files })
+    const { output } = await context.call(grepTool, { pattern: "needle" })
+    for (let at = 0; at < 30; at++) expect(output).toContain(`"n${at}\\nline.txt":\n1: needle`)
+  })
+
   test("searches thousands of files", async () => {
     const files = Object.fromEntries(
       Array.from({ length: 2_500 }, (_, i) => [`d${i % 50}/f${i}.txt`, `file ${i}\n`]),
