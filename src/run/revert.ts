@@ -6,11 +6,12 @@ import {
   type Session,
   StemmaError,
 } from "../protocol/index.ts"
-import { defaultTitle, isCalledAfter, namesakesMax, type RevertMark, revertPlan } from "../session/index.ts"
+import { defaultTitle, type RevertMark, revertPlan } from "../session/index.ts"
 import type { Op } from "../stores/commit.ts"
 import type { Store } from "../stores/store.ts"
 import { unifiedDiff } from "../workspace/line-diff.ts"
 import type { Snapshots } from "../workspace/workspace.ts"
+import { isCalledAfterRest } from "./called-after.ts"
 import type { Run } from "./run.ts"
 import { mergeDiffs, summaryOf } from "./summary.ts"
 import { findMessage } from "./waiters.ts"
@@ -108,33 +109,12 @@ export async function revertOps(run: Run): Promise<Op[]> {
   const plan = revertPlan(page.items, revert, { newID })
   const move: Op = { op: "history.move", sessionID, segment: newID("segment"), ...plan }
   const marked = page.items[0]
-  if (!marked || !(await isCalledAfterHidden(store, session, marked))) return [move]
+  const { partID } = revert
+  // The first words of a prompt go with it.
+  if (!marked || !(await isCalledAfterRest(store, session, { from: marked, partID }))) return [move]
   const { parentID, time } = session
   const title = defaultTitle({ child: parentID !== undefined, nowMs: time.created })
   return [move, { op: "session.patch", sessionID, set: { title } }]
-}
-
-/** True if the title is the first words of a prompt that a mark at this message hides: they go with it. */
-async function isCalledAfterHidden(store: Store, session: Session, marked: HistoryItem): Promise<boolean> {
-  if (marked.position >= namesakesMax) return false
-  const from = marked.position
-  const { items } = await store.history(session.id, {
-    from,
-    to: namesakesMax,
-    take: "start",
-    limit: namesakesMax,
-  })
-  const [first, ...rest] = items
-  // Under a mark at a part, what comes before it stays.
-  const partID = session.revert?.partID
-  const hidden = first && {
-    ...first,
-    parts:
-      partID === undefined
-        ? first.parts
-        : first.parts.slice(first.parts.findIndex(({ id }) => id === partID)),
-  }
-  return isCalledAfter(session.title, hidden ? [hidden, ...rest] : rest)
 }
 
 async function itemsFrom(store: Store, sessionID: string, messageID: string): Promise<HistoryItem[]> {

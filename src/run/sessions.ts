@@ -10,8 +10,6 @@ import {
 import {
   defaultTitle,
   forkPlan,
-  isCalledAfter,
-  namesakesMax,
   type RevertMark,
   type Statistics,
   statistics,
@@ -36,6 +34,7 @@ import {
   type UpdateOptions,
   updateOptions,
 } from "./arguments.ts"
+import { isCalledAfterRest } from "./called-after.ts"
 import { checkSessionID } from "./check-argument.ts"
 import type { Coordinator } from "./coordinator.ts"
 import type { Engine } from "./engine.ts"
@@ -305,11 +304,8 @@ export class Sessions {
   ): Promise<string> {
     const { store } = this.#engine
     const cut = messageID === undefined ? undefined : await findMessage(store, source.id, messageID)
-    if (!cut || cut.position >= namesakesMax) return source.title
-    const from = cut.position
-    const query = { from, to: namesakesMax, take: "start", limit: namesakesMax } as const
-    const { items } = await store.history(source.id, query)
-    return isCalledAfter(source.title, items) ? defaultTitle({ child: false, nowMs: now }) : source.title
+    const isOfRest = cut !== undefined && (await isCalledAfterRest(store, source, { from: cut }))
+    return isOfRest ? defaultTitle({ child: false, nowMs: now }) : source.title
   }
 
   async #forkPlan(source: Session, messageID: string | undefined): Promise<ReturnType<typeof forkPlan>> {
