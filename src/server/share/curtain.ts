@@ -7,7 +7,8 @@ import { Pace } from "./pace.ts"
 import { createSharedRedactor, type Hidden, type SharedRedactor } from "./redact-shared.ts"
 import { environmentSecrets } from "./secret-values.ts"
 import type { SharedHeader, SharedMessage } from "./shapes.ts"
-import { type Include, type Namesake, shownHeader, shownMessage } from "./shown.ts"
+import { type Include, shownHeader, shownMessage } from "./shown.ts"
+import type { Namesake } from "./shown-title.ts"
 
 /** How much text is kept that was looked through already. */
 const keptUnitsMax = 4 * 1024 * 1024

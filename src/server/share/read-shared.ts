@@ -5,7 +5,8 @@ import { namesakesMax, promptTitle } from "../../session/index.ts"
 import type { Store } from "../../stores/store.ts"
 import type { Curtain, Curtains } from "./curtain.ts"
 import type { SharedHeader, SharedMessage } from "./shapes.ts"
-import { type Include, includeOf, type Namesake } from "./shown.ts"
+import { type Include, includeOf } from "./shown.ts"
+import type { Namesake } from "./shown-title.ts"
 
 /** A session that is shared, as it was found. */
 export interface SharedSession {

@@ -1,7 +1,8 @@
 import type { HistoryItem, Part, PartOf, Session } from "../../protocol/index.ts"
-import { defaultTitle, titleFromText } from "../../session/index.ts"
 import type { SharedRedactor } from "./redact-shared.ts"
 import type { SharedHeader, SharedMessage, SharedPart } from "./shapes.ts"
+import { type LongText, nameUnitsMax, shownTexts } from "./shown-texts.ts"
+import { type Namesake, shownTitle } from "./shown-title.ts"
 
 export interface Include {
   reasoning: boolean
@@ -27,22 +28,6 @@ const partsMax = 500
 /** After this long others come first. */
 const sliceMs = 10
 const errorUnitsMax = 300
-const nameUnitsMax = 200
-/** A secret that begins before a cut is found if it ends within this. */
-const marginUnits = 8192
-/** A title is made of no more than this. */
-const titleSourceUnits = 2000
-const namesakeTextsMax = 10
-
-/** What a session is called after, if that is known. */
-export interface Namesake {
-  /** What the first prompt would make of it. */
-  title: string
-  /** What the prompt says. */
-  texts: readonly string[]
-  /** Nobody may see the prompt now. */
-  isHidden: boolean
-}
 
 /** What everybody may see of a session beside its messages. */
 export function shownHeader(
@@ -57,48 +42,6 @@ export function shownHeader(
     time: { created: time.created, updated: time.updated },
     include,
   }
-}
-
-/** So many characters and more may be the beginning of something that was cut. */
-const cutTitleMin = 25
-/** What may have stood behind a cut, so that what stands before it looks as it did. */
-const continuations = [
-  "@host.example/x",
-  "a1B2c3D4e5F6g7H8i9J0".repeat(10),
-  ":a1B2c3D4e5F6g7H8@host.example/x",
-]
-
-/**
- * A title that is the first words of a prompt may end in the middle of a secret: then the prompt is looked through, and cut
- * after that. Of others nobody knows what was cut off.
- */
-function shownTitle(
-  { title, time }: Session,
-  { redact, namesake }: { redact: SharedRedactor; namesake: Namesake | undefined },
-): string {
-  // The words of a title come from the prompt, whoever chose them.
-  if (namesake?.isHidden) return defaultTitle({ child: false, nowMs: time.created })
-  const texts = namesake?.title === title ? namesake.texts : []
-  const at = texts.findIndex((text) => titleFromText(text) === title)
-  if (at >= 0) {
-    const heads = texts.slice(0, namesakeTextsMax).map((text) => ({ text, unitsMax: titleSourceUnits }))
-    const clean = redact(heads.flatMap(headAndMargin))
-    if (at < namesakeTextsMax) return titleFromText(clean[2 * at]!)
-  }
-  const shown = shownTexts([{ text: title, unitsMax: nameUnitsMax }], redact)[0]!
-  const isCut =
-    title.length >= cutTitleMin && continuations.some((more) => hidesMore(title, { more, redact }))
-  return isCut ? withoutLastWords(shown) : shown
-}
-
-/** Whether something of a text is a secret if it goes on like this. */
-function hidesMore(text: string, { more, redact }: { more: string; redact: SharedRedactor }): boolean {
-  return !redact([text + more])[0]!.startsWith(redact([text])[0]!)
-}
-
-/** What a cut secret begins with may have blanks in it, but hardly more than one. */
-function withoutLastWords(text: string): string {
-  return `${text.replace(/\S*\s*\S*$/, "")}[redacted]`
 }
 
 /** What everybody may see of a sealed message; undefined if that is nothing. */
@@ -139,12 +82,6 @@ interface Draft {
   part: SharedPart
   texts: (LongText & { key: "text" | "title" | "input" | "output" | "error" | "name" | "mime" | "tool" })[]
   blob?: string
-}
-
-interface LongText {
-  text: string
-  /** More than this of it is not shown. */
-  unitsMax: number
 }
 
 function draftsOf({ message, parts }: HistoryItem, include: Include): Draft[] {
@@ -264,26 +201,4 @@ function bounded(drafts: readonly Draft[]): Draft[] {
       return { ...one, unitsMax }
     }),
   }))
-}
-
-/**
- * Texts as they are shown one after the other. Long ones are cut, and looked through a little further than that. What lies
- * behind a cut is never shown, however much before it was taken out: a secret may end where nobody has looked.
- */
-function shownTexts(texts: readonly LongText[], redact: SharedRedactor): string[] {
-  const clean = redact(texts.flatMap(headAndMargin))
-  return texts.map(({ text, unitsMax }, index) =>
-    shortened(clean[2 * index]!, { unitsMax, isCut: text.length > unitsMax }),
-  )
-}
-
-function headAndMargin({ text, unitsMax }: LongText): [head: string, margin: string] {
-  if (unitsMax === 0) return ["", ""]
-  return [text.slice(0, unitsMax), text.slice(unitsMax, unitsMax + marginUnits)]
-}
-
-/** Never in the middle of a character. */
-function shortened(text: string, { unitsMax, isCut }: { unitsMax: number; isCut: boolean }): string {
-  if (text.length <= unitsMax && !isCut) return text
-  return `${text.slice(0, unitsMax).replace(/[\uD800-\uDBFF]$/, "")} …`
 }
