@@ -43,12 +43,10 @@ const pure = ["protocol", "session"]
 const packages: Record<string, string[]> = {
   "protocol/": ["zod", "ulid"],
   "stores/commit.ts": ["zod"],
-  "config/schema.ts": ["zod"],
+  "config/files/schema.ts": ["zod"],
   "tools/": ["zod"],
-  "run/toolbox.ts": ["zod"],
-  "run/arguments.ts": ["zod"],
-  "run/message-arguments.ts": ["zod"],
-  "run/open-arguments.ts": ["zod"],
+  "run/step/tools/toolbox.ts": ["zod"],
+  "run/api/arguments/": ["zod"],
   // As a whole it is loaded when a server is first made.
   "server/": ["zod", "hono", "@hono/node-server"],
 }
@@ -122,13 +120,18 @@ describe("the import table", () => {
   })
 
   test.each([
-    ["session/fork.ts", "../stores/store.ts", "static", "session/ is 1, stores/ is 2"],
-    ["session/fork.ts", "../stores/store.ts", "type", "session/ is 1, stores/ is 2"],
-    ["session/fork.ts", "node:fs", "static", "session/ does no I/O"],
-    ["session/fork.ts", "../protocol/index.ts", "static", undefined],
+    ["session/history/fork.ts", "../../stores/store.ts", "static", "session/ is 1, stores/ is 2"],
+    ["session/history/fork.ts", "../../stores/store.ts", "type", "session/ is 1, stores/ is 2"],
+    ["session/history/fork.ts", "node:fs", "static", "session/ does no I/O"],
+    ["session/history/fork.ts", "../../protocol/index.ts", "static", undefined],
     ["models/model.ts", "../stores/store.ts", "type", "models/ is 2, stores/ is 2"],
-    ["client/replica.ts", "../stream/cursor.ts", "type", "client/ imports protocol/ and session/ only"],
-    ["client/replica.ts", "../session/reduce.ts", "static", undefined],
+    [
+      "client/replica/replica.ts",
+      "../../stream/hub.ts",
+      "type",
+      "client/ imports protocol/ and session/ only",
+    ],
+    ["client/replica/replica.ts", "../../session/replica/reduce.ts", "static", undefined],
     ["stores/sqlite/store.ts", "../jsonl/lines.ts", "static", "is a driver"],
     ["stores/sqlite/store.ts", "../memory.ts", "static", "is a driver"],
     ["stores/sqlite/store.ts", "../store.ts", "type", undefined],
@@ -138,9 +141,9 @@ describe("the import table", () => {
     ["stores/sqlite/store.ts", "zod", "static", "loaded when first needed"],
     ["stores/postgres/store.ts", "pg", "dynamic", undefined],
     ["stores/commit.ts", "zod", "static", undefined],
-    ["run/loop.ts", "../index.ts", "static", "nobody imports index.ts"],
-    ["run/loop.ts", "../stores/sqlite/index.ts", "dynamic", "is a driver"],
-    ["cli/serve.ts", "../index.ts", "dynamic", "nobody imports index.ts"],
+    ["run/loop/loop.ts", "../../index.ts", "static", "nobody imports index.ts"],
+    ["run/loop/loop.ts", "../../stores/sqlite/index.ts", "dynamic", "is a driver"],
+    ["cli/commands/serve.ts", "../../index.ts", "dynamic", "nobody imports index.ts"],
     ["cli/main.ts", "../index.ts", "dynamic", undefined],
     ["index.ts", "./stores/sqlite/index.ts", "dynamic", undefined],
   ] as const)("%s importing %s (%s): %s", (file, specifier, kind, expected) => {

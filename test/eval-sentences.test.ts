@@ -1,7 +1,7 @@
 import { readFile } from "node:fs/promises"
 import { expect, test } from "vitest"
 import { weightsFile, weightsPath } from "../eval/sentences/weights-file.ts"
-import { packWeights, unpackWeights } from "../src/session/ledger/sentence-model.ts"
+import { packWeights, unpackWeights } from "../src/session/ledger/rank/sentence-model.ts"
 
 test("the weights of the ledger's models are those of the examples", async () => {
   expect((await readFile(weightsPath, "utf8")) === (await weightsFile())).toBe(true)

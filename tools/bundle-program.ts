@@ -6,7 +6,7 @@ import { type Plugin, rolldown } from "rolldown"
 const included = ["zod", "hono", "@hono/node-server", "ulid"]
 
 /** Looks for `worker.js` beside itself, which is among the files of the program. */
-const startsWorker = "stores/sqlite/worker-client.ts"
+const startsWorker = "stores/sqlite/connection/worker-client.ts"
 
 interface Manifest {
   dependencies: Record<string, string>
@@ -21,7 +21,7 @@ export async function bundleProgram({ root, out }: { root: string; out: string }
   rmSync(folder, { recursive: true, force: true })
   await bundle({ main: "cli/main.ts" }, { root, folder })
   // On its own: it must not share files that begin something when they are loaded.
-  await bundle({ worker: "stores/sqlite/worker.ts" }, { root, folder })
+  await bundle({ worker: "stores/sqlite/connection/worker.ts" }, { root, folder })
   writeFileSync(join(folder, "LICENSES.txt"), licenses(root))
 }
 

@@ -2,7 +2,7 @@ import { execFileSync } from "node:child_process"
 import { mkdirSync, readFileSync, writeFileSync } from "node:fs"
 import { dirname } from "node:path"
 import { fileURLToPath } from "node:url"
-import { configJsonSchema } from "../src/config/schema.ts"
+import { configJsonSchema } from "../src/config/files/schema.ts"
 
 const path = fileURLToPath(new URL("../schema/stemma.schema.json", import.meta.url))
 

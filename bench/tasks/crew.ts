@@ -1,5 +1,5 @@
 import type { SessionHandle, Stemma } from "../../src/index.ts"
-import { versionOf } from "../../src/stream/position.ts"
+import { versionOf } from "../../src/stream/subscriber/position.ts"
 import { openBenchStemma, type Place } from "../run/place.ts"
 import { calm, turn } from "../run/turns.ts"
 import type { Calls, Work } from "./work.ts"

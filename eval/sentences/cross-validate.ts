@@ -1,4 +1,4 @@
-import { SentenceModel } from "../../src/session/ledger/sentence-model.ts"
+import { SentenceModel } from "../../src/session/ledger/rank/sentence-model.ts"
 import type { Example } from "./examples.ts"
 import { type Head, heads, labelled } from "./heads.ts"
 import { train } from "./train.ts"

@@ -1,6 +1,6 @@
 import { readdir, readFile } from "node:fs/promises"
 import { join } from "node:path"
-import { featuresOf } from "../../src/session/ledger/sentence-features.ts"
+import { featuresOf } from "../../src/session/ledger/rank/sentence-features.ts"
 
 /** A sentence that somebody judged. */
 export interface Example {

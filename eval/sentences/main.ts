@@ -7,7 +7,7 @@ import { dataDirectory, weightsFile, weightsPath } from "./weights-file.ts"
 const help = `npm run train:sentences -- [options]
 
 Trains the models with which the ledger judges sentences, from the examples in eval/sentences/data, and writes
-src/session/ledger/sentence-weights.ts.
+src/session/ledger/rank/sentence-weights.ts.
 
   --cross   only train without one file of examples at a time and print how well the others tell it
   --check   only say whether the weights are those of the examples

@@ -1,5 +1,5 @@
-import { featurePlaces } from "../../src/session/ledger/sentence-features.ts"
-import { packWeights, type SentenceWeights } from "../../src/session/ledger/sentence-model.ts"
+import { featurePlaces } from "../../src/session/ledger/rank/sentence-features.ts"
+import { packWeights, type SentenceWeights } from "../../src/session/ledger/rank/sentence-model.ts"
 import { Draw } from "../compaction/draw.ts"
 
 /** Where a sentence has features, and what the model should say of it. */

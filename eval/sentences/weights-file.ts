@@ -5,7 +5,7 @@ import { train } from "./train.ts"
 
 export const dataDirectory = fileURLToPath(new URL("data", import.meta.url))
 export const weightsPath = fileURLToPath(
-  new URL("../../src/session/ledger/sentence-weights.ts", import.meta.url),
+  new URL("../../src/session/ledger/rank/sentence-weights.ts", import.meta.url),
 )
 
 /** The module that the ledger reads, from the examples. */

@@ -1,4 +1,4 @@
-import { estimateTokens, estimateTokensPlainly } from "../../src/session/tokens.ts"
+import { estimateTokens, estimateTokensPlainly } from "../../src/session/usage/tokens.ts"
 import type { Sample } from "./samples.ts"
 import type { TokenizerName, Tokenizers } from "./tokenizers.ts"
 

@@ -1,9 +1,9 @@
 import { type Client, createClient } from "../client/index.ts"
 import { dataDirectory } from "../config/paths.ts"
-import { findToken } from "../config/token.ts"
+import { findToken } from "../config/secrets/token.ts"
 import { StemmaError } from "../protocol/index.ts"
 import type { Program } from "./program.ts"
-import { shownLine } from "./terminal.ts"
+import { shownLine } from "./terminal/terminal.ts"
 
 /** A way to a server, which may be in this very process. */
 export interface Connected extends AsyncDisposable {

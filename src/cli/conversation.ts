@@ -1,7 +1,7 @@
 import type { SessionClient } from "../client/index.ts"
 import { createID, type Message, type Part, type PermissionRequest, StemmaError } from "../protocol/index.ts"
-import type { Printer } from "./printer.ts"
-import type { Questions } from "./questions.ts"
+import type { Printer } from "./terminal/printer.ts"
+import type { Questions } from "./terminal/questions.ts"
 
 export interface PromptInput {
   text: string

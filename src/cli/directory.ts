@@ -1,6 +1,6 @@
 import { type Stats, statSync } from "node:fs"
 import { StemmaError } from "../protocol/index.ts"
-import { shownLine } from "./terminal.ts"
+import { shownLine } from "./terminal/terminal.ts"
 
 /** Throws if nobody can work in a directory, before anything is made for it. */
 export function checkDirectory(path: string): void {

@@ -1,6 +1,6 @@
 import { StemmaError, version } from "../protocol/index.ts"
 import type { Command, Program } from "./program.ts"
-import { onLostOutput, shownLine } from "./terminal.ts"
+import { onLostOutput, shownLine } from "./terminal/terminal.ts"
 
 const help = `stemma ${version}: the session system for AI agents
 
@@ -18,11 +18,11 @@ stemma <command> --help says what each takes. It needs no key: without one, a gu
 `
 
 const commands: Record<string, () => Promise<Command>> = {
-  serve: async () => (await import("./serve.ts")).serve,
-  run: async () => (await import("./run.ts")).run,
-  session: async () => (await import("./session.ts")).session,
-  trust: async () => (await import("./trust.ts")).trustCommand,
-  untrust: async () => (await import("./trust.ts")).untrustCommand,
+  serve: async () => (await import("./commands/serve.ts")).serve,
+  run: async () => (await import("./commands/run.ts")).run,
+  session: async () => (await import("./commands/session.ts")).session,
+  trust: async () => (await import("./commands/trust.ts")).trustCommand,
+  untrust: async () => (await import("./commands/trust.ts")).untrustCommand,
 }
 
 /** Runs the program and gives its exit code. */

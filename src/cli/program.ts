@@ -1,6 +1,6 @@
 import type { Stemma } from "../run/stemma.ts"
 import type { Store } from "../stores/store.ts"
-import type { Terminal } from "./terminal.ts"
+import type { Terminal } from "./terminal/terminal.ts"
 
 /** How Stemma is opened here. */
 export interface OpenOptions {

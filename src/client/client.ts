@@ -6,9 +6,9 @@ import {
   type sessionsRoutes,
 } from "../protocol/routes/index.ts"
 import { type ClientOptions, Connection } from "./connection.ts"
-import { EventStream, type EventsOptions } from "./event-stream.ts"
-import { Replica, type ReplicaOptions, type ReplicaReads } from "./replica.ts"
+import { Replica, type ReplicaOptions, type ReplicaReads } from "./replica/replica.ts"
 import { type RouteCalls, routeCalls } from "./route-call.ts"
+import { EventStream, type EventsOptions } from "./stream/event-stream.ts"
 
 /** A server's routes as functions, and its streams. Failures are StemmaErrors, as the server told them. */
 export interface Client {

@@ -1,6 +1,6 @@
 import { StemmaError } from "../protocol/index.ts"
 import { errorOf } from "./answer-error.ts"
-import { Watch } from "./watch.ts"
+import { Watch } from "./stream/response-timeout.ts"
 
 export type Fetch = (request: Request) => Promise<Response>
 

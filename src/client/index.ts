@@ -1,5 +1,5 @@
 export { type Client, createClient, type SessionClient } from "./client.ts"
 export type { ClientOptions, Fetch, Reconnect } from "./connection.ts"
-export type { EventStream, EventsOptions } from "./event-stream.ts"
-export type { Replica, ReplicaOptions } from "./replica.ts"
+export type { Replica, ReplicaOptions } from "./replica/replica.ts"
 export type { CallAnswer, CallInput, CallOptions, RouteCall, RouteCalls } from "./route-call.ts"
+export type { EventStream, EventsOptions } from "./stream/event-stream.ts"

@@ -1,13 +1,13 @@
 import { basename, join } from "node:path"
 import type { z } from "zod"
 import { StemmaError } from "../protocol/index.ts"
-import { checkDocument } from "./check-document.ts"
-import { type ConfigFile, type ConfigFiles, configFilesMax } from "./config-files.ts"
-import { type ConfigDocument, documentOf, parseFrontMatter, parseJsonc } from "./document.ts"
-import { type FillOptions, fillIn } from "./fill-in.ts"
+import { parseSkill, type Skill } from "./agents/skills.ts"
+import { checkDocument } from "./files/check-document.ts"
+import { type ConfigFile, type ConfigFiles, configFilesMax } from "./files/config-files.ts"
+import { type ConfigDocument, documentOf, parseFrontMatter, parseJsonc } from "./files/document.ts"
+import { type FillOptions, fillIn } from "./files/fill-in.ts"
+import { AgentConfig, CommandConfig, Config, type ConfigInput } from "./files/schema.ts"
 import type { Environment } from "./paths.ts"
-import { AgentConfig, CommandConfig, Config, type ConfigInput } from "./schema.ts"
-import { parseSkill, type Skill } from "./skills.ts"
 
 /** The config files of one place, as text. */
 export interface LayerFiles {

@@ -1,10 +1,10 @@
 import { createHash } from "node:crypto"
 import { join, resolve } from "node:path"
 import { StemmaError } from "../protocol/index.ts"
-import type { Agent } from "./agent.ts"
+import type { Agent } from "./agents/agent.ts"
+import { readInstructions } from "./agents/instructions.ts"
 import { combineLayers } from "./combine.ts"
-import { type ConfigFile, ConfigFiles } from "./config-files.ts"
-import { readInstructions } from "./instructions.ts"
+import { type ConfigFile, ConfigFiles } from "./files/config-files.ts"
 import {
   filesOf,
   gatherLayer,
@@ -17,10 +17,10 @@ import {
 } from "./layer.ts"
 import type { LoadedConfig } from "./loaded.ts"
 import { type Environment, homeDirectory } from "./paths.ts"
-import { grantsOf } from "./pending.ts"
 import { findProject, isInside, type ProjectPlace, projectID } from "./project.ts"
-import { secretsOf } from "./secrets.ts"
-import { hashOf, Trust } from "./trust.ts"
+import { secretsOf } from "./secrets/secrets.ts"
+import { grantsOf } from "./trust/pending.ts"
+import { hashOf, Trust } from "./trust/trust.ts"
 
 export interface ConfigOptions {
   directory: string

@@ -1,8 +1,8 @@
 import type { Ruleset } from "../protocol/index.ts"
-import type { Agent } from "./agent.ts"
-import type { Command } from "./command.ts"
-import type { Config } from "./schema.ts"
-import type { Skill } from "./skills.ts"
+import type { Agent } from "./agents/agent.ts"
+import type { Command } from "./agents/command.ts"
+import type { Skill } from "./agents/skills.ts"
+import type { Config } from "./files/schema.ts"
 
 /** Everything that config files say about one directory, put together. Never changed: a change of a file gives a new one. */
 export interface LoadedConfig {

@@ -3,8 +3,8 @@ import { createHash } from "node:crypto"
 import { realpath, stat } from "node:fs/promises"
 import { delimiter, dirname, isAbsolute, join, relative, sep } from "node:path"
 import { StemmaError } from "../protocol/index.ts"
+import { Records, recordName } from "./files/records.ts"
 import { type Environment, homeDirectory } from "./paths.ts"
-import { Records, recordName } from "./records.ts"
 
 const gitTimeoutMs = 3000
 

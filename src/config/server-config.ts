@@ -1,7 +1,7 @@
-import { ConfigFiles } from "./config-files.ts"
+import { ConfigFiles } from "./files/config-files.ts"
+import type { ServerConfig } from "./files/schema.ts"
 import { gatherLayer, readLayer } from "./layer.ts"
 import type { Environment } from "./paths.ts"
-import type { ServerConfig } from "./schema.ts"
 
 /** How the user wants the server to be reached. Reads the user's own config only; throws `invalid` if that is wrong. */
 export async function readServerConfig(options: {

@@ -1,12 +1,12 @@
 import { type ModelRef, type Price, StemmaError } from "../protocol/index.ts"
-import { fromLanguageModel } from "./adapter.ts"
-import { type CatalogModel, listedModels, modelFacts } from "./catalog.ts"
-import { connect } from "./connect.ts"
+import { fromLanguageModel } from "./adapter/adapter.ts"
+import { createRedact, headerSecrets } from "./adapter/redact-secrets.ts"
 import type { Model } from "./model.ts"
-import { ollamaAddress, ollamaModels } from "./ollama.ts"
-import { builtInProviders, type ProviderConfig } from "./providers.ts"
-import { createRedact, headerSecrets } from "./redact-secrets.ts"
-import { type Environment, type ResolvedProvider, resolveProvider } from "./resolve-provider.ts"
+import { type CatalogModel, listedModels, modelFacts } from "./provider/catalog.ts"
+import { connect } from "./provider/connect.ts"
+import { ollamaAddress, ollamaModels } from "./provider/ollama.ts"
+import { builtInProviders, type ProviderConfig } from "./provider/providers.ts"
+import { type Environment, type ResolvedProvider, resolveProvider } from "./provider/resolve-provider.ts"
 
 export interface ModelsOptions {
   /** The config's providers, by name; they stand on top of the built-in ones. */
@@ -113,7 +113,7 @@ export function createModels(options: ModelsOptions): Models {
     const made = own(custom, providerID)
     if (made) return made(modelID)
     if (isDemo(providerID)) {
-      const { createDemoModel } = await import("./demo.ts")
+      const { createDemoModel } = await import("./demo/demo.ts")
       return createDemoModel(modelID)
     }
     if (!ids().includes(providerID)) {

@@ -1,8 +1,8 @@
 import type { ModelRef, Price } from "../protocol/index.ts"
+import { sideAnswer } from "./demo/side-answer.ts"
 import type { Model, ModelEvent, ModelRequest } from "./model.ts"
 import { ModelError } from "./model-error.ts"
 import { type PlayedAnswer, playAnswer, waitFor } from "./play-answer.ts"
-import { sideAnswer } from "./side-answer.ts"
 
 export interface ScriptedAnswer extends PlayedAnswer {
   /** Without it the answer is for a step. */

@@ -1,12 +1,12 @@
 import { z } from "zod"
-import { FileDiff } from "./file-diff.ts"
-import { MessageID, PartID, PermissionID, SessionID } from "./id.ts"
-import { Message } from "./message.ts"
-import { MessageError } from "./message-error.ts"
-import { GrowingField, Part } from "./part.ts"
+import { MessageID, PartID, PermissionID, SessionID } from "./id/id.ts"
+import { FileDiff } from "./message/file-diff.ts"
+import { Message } from "./message/message.ts"
+import { MessageError } from "./message/message-error.ts"
+import { GrowingField, Part } from "./message/part.ts"
+import { Todo } from "./message/todo.ts"
 import { PermissionReply, PermissionRequest } from "./permission.ts"
 import { Session, SessionStatus } from "./session.ts"
-import { Todo } from "./todo.ts"
 
 function event<T extends string, S extends z.ZodRawShape>(type: T, properties: S) {
   return z.object({ type: z.literal(type), properties: z.object(properties) })

@@ -1,7 +1,7 @@
 import { z } from "zod"
-import { MessageID, PartID, PermissionID, SessionID } from "./id.ts"
-import { UserBody } from "./message.ts"
-import { PartBody, TextSpans } from "./part.ts"
+import { MessageID, PartID, PermissionID, SessionID } from "./id/id.ts"
+import { UserBody } from "./message/message.ts"
+import { PartBody, TextSpans } from "./message/part.ts"
 import { PermissionReply } from "./permission.ts"
 
 const itemID = z

@@ -1,5 +1,5 @@
 import { z } from "zod"
-import { MessageID, PermissionID, SessionID } from "./id.ts"
+import { MessageID, PermissionID, SessionID } from "./id/id.ts"
 import { JsonObject } from "./json.ts"
 
 export const Action = z.enum(["allow", "ask", "deny"])

@@ -1,12 +1,12 @@
 import { z } from "zod"
-import { SessionID } from "./id.ts"
+import { SessionID } from "./id/id.ts"
 import { InboxItem } from "./inbox.ts"
-import { Message } from "./message.ts"
-import { GrowingField, Part } from "./part.ts"
+import { Message } from "./message/message.ts"
+import { GrowingField, Part } from "./message/part.ts"
+import { Todo } from "./message/todo.ts"
 import { PermissionRequest } from "./permission.ts"
 import type { HistoryItem as HistoryItemType, Row as RowType } from "./row.ts"
 import { Session } from "./session.ts"
-import { Todo } from "./todo.ts"
 
 const count = z.number().int().nonnegative()
 const common = { version: count, sessionID: SessionID }

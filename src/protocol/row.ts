@@ -1,9 +1,9 @@
 import type { InboxItem } from "./inbox.ts"
-import type { Message } from "./message.ts"
-import type { GrowingField, Part } from "./part.ts"
+import type { Message } from "./message/message.ts"
+import type { GrowingField, Part } from "./message/part.ts"
+import type { Todo } from "./message/todo.ts"
 import type { PermissionRequest } from "./permission.ts"
 import type { Session } from "./session.ts"
-import type { Todo } from "./todo.ts"
 
 /**
  * The newest version of one thing that changed, as `changes` gives it. `version` is the store-wide number of

@@ -1,6 +1,6 @@
 import { z } from "zod"
-import { FileDiff } from "./file-diff.ts"
-import { MessageID, PartID, SegmentID, SessionID } from "./id.ts"
+import { MessageID, PartID, SegmentID, SessionID } from "./id/id.ts"
+import { FileDiff } from "./message/file-diff.ts"
 import { Ruleset } from "./permission.ts"
 import { ModelRef, Tokens } from "./usage.ts"
 

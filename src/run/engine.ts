@@ -1,10 +1,10 @@
 import type { Clock, IDKind, PermissionReply, PermissionRequest } from "../protocol/index.ts"
 import type { Store } from "../stores/store.ts"
 import type { Hub } from "../stream/hub.ts"
-import type { Listeners } from "./listeners.ts"
-import type { Meter } from "./meter.ts"
+import type { Listeners } from "./permission/human-presence.ts"
 import type { Projects } from "./project.ts"
-import type { Tracing } from "./tracing.ts"
+import type { Meter } from "./telemetry/metrics.ts"
+import type { Tracing } from "./telemetry/tracing.ts"
 
 /** What a run is made of; put together in src/index.ts. */
 export interface Engine {

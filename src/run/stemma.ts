@@ -1,16 +1,21 @@
 import type { PendingTrust } from "../config/load.ts"
 import type { SessionStatus, StemmaEvent } from "../protocol/index.ts"
 import type { Scope, Store } from "../stores/store.ts"
-import { EventIterator } from "../stream/event-iterator.ts"
 import type { SubscribeOptions, Subscription } from "../stream/hub.ts"
-import { checkDirectory, eventsOptions, subscribeOptions, trustOptions } from "./arguments.ts"
-import { checkSessionID } from "./check-argument.ts"
-import type { Coordinator } from "./coordinator.ts"
+import { EventIterator } from "../stream/subscriber/event-iterator.ts"
+import {
+  checkDirectory,
+  eventsOptions,
+  subscribeOptions,
+  trustOptions,
+} from "./api/arguments/call-options.ts"
+import { checkSessionID } from "./api/arguments/check.ts"
+import { Permissions } from "./api/permissions.ts"
+import { Sessions } from "./api/sessions.ts"
 import type { Engine } from "./engine.ts"
-import type { MetricsSnapshot } from "./meter.ts"
-import { Permissions } from "./permissions.ts"
 import type { Project } from "./project.ts"
-import { Sessions } from "./sessions.ts"
+import type { Coordinator } from "./schedule/coordinator.ts"
+import type { MetricsSnapshot } from "./telemetry/metrics.ts"
 
 /** A running Stemma: sessions, their events, and the questions they ask. Made by `openStemma`. */
 export class Stemma implements AsyncDisposable {

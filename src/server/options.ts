@@ -1,4 +1,4 @@
-import { isToken, tokenCharactersMin } from "../config/token.ts"
+import { isToken, tokenCharactersMin } from "../config/secrets/token.ts"
 import { StemmaError } from "../protocol/index.ts"
 
 export interface ServerOptions {

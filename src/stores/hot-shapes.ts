@@ -1,5 +1,5 @@
 import { type IDKind, idPattern } from "../protocol/index.ts"
-import { cleanText } from "../session/clean-text.ts"
+import { cleanText } from "../session/text/clean-text.ts"
 
 /** What a shape gives for a value that it leaves to the schema. */
 export const unusual = Symbol("unusual")

@@ -1,5 +1,5 @@
 import { idPattern } from "../protocol/index.ts"
-import { cleanText } from "../session/clean-text.ts"
+import { cleanText } from "../session/text/clean-text.ts"
 import type { Commit, Op } from "./commit.ts"
 import { unusual } from "./hot-shapes.ts"
 import { usualOp } from "./usual-ops.ts"

@@ -1,6 +1,6 @@
 import { createHash } from "node:crypto"
 import { InboxItem, parseOrInvalid, StemmaError } from "../protocol/index.ts"
-import { cleanText } from "../session/clean-text.ts"
+import { cleanText } from "../session/text/clean-text.ts"
 import { Commit } from "./commit.ts"
 import { prepareHot } from "./prepare-hot.ts"
 

@@ -6,12 +6,12 @@ import {
   systemClock,
 } from "../protocol/index.ts"
 import type { Store } from "../stores/store.ts"
-import { CatchUp } from "./catch-up.ts"
 import { bufferMaxStandard, type Delta, type SubscribeOptions, type Subscription } from "./frame.ts"
-import { LiveStore } from "./live-store.ts"
+import { LiveStore } from "./live/live-store.ts"
 import { hubClosed, scopeMissing, toStemmaError, wrongBuffer } from "./stream-error.ts"
-import { Subscriber } from "./subscriber.ts"
-import { Waker } from "./waker.ts"
+import { CatchUp } from "./subscriber/catch-up.ts"
+import { Subscriber } from "./subscriber/subscriber.ts"
+import { Waker } from "./subscriber/waker.ts"
 
 export type { Delta, Frame, SubscribeOptions, Subscription } from "./frame.ts"
 

@@ -1,5 +1,5 @@
 import { z } from "zod"
-import type { Skill } from "../config/skills.ts"
+import type { Skill } from "../config/agents/skills.ts"
 import type { DescribeContext, Tool } from "./tool.ts"
 
 const SkillInput = z.object({ name: z.string().min(1).describe("The skill's name, as listed") })

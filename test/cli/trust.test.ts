@@ -2,7 +2,7 @@ import { writeFile } from "node:fs/promises"
 import { join } from "node:path"
 import { PassThrough } from "node:stream"
 import { expect, test } from "vitest"
-import { trust, untrust } from "../../src/cli/trust.ts"
+import { trust, untrust } from "../../src/cli/commands/trust.ts"
 import { temporaryDirectory } from "../support/temporary-directory.ts"
 
 async function terminal(options: { typed?: string } = {}) {

@@ -1,6 +1,6 @@
 import fc from "fast-check"
 import { expect, it } from "vitest"
-import { EventParser, type ServerEvent } from "../../src/client/parse-events.ts"
+import { EventParser, type ServerEvent } from "../../src/client/stream/parse-events.ts"
 import { testSeed } from "../support/seed.ts"
 
 const bytesOf = (text: string) => new TextEncoder().encode(text)

@@ -1,7 +1,7 @@
 import { mkdir, readdir, stat, writeFile } from "node:fs/promises"
 import { join } from "node:path"
 import { expect, test } from "vitest"
-import { grantScope, openGrants } from "../../src/config/grants.ts"
+import { grantScope, openGrants } from "../../src/config/permission/grants.ts"
 import { rejection } from "../support/rejection.ts"
 import { temporaryDirectory } from "../support/temporary-directory.ts"
 

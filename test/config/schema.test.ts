@@ -1,6 +1,6 @@
 import { readFileSync } from "node:fs"
 import { expect, test } from "vitest"
-import { AgentConfig, Config, durationMs } from "../../src/config/schema.ts"
+import { AgentConfig, Config, durationMs } from "../../src/config/files/schema.ts"
 import { isSchemaCurrent } from "../../tools/config-schema.ts"
 
 test("the JSON Schema that is shipped says what the code does (node tools/config-schema.ts --write)", () => {

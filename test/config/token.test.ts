@@ -1,7 +1,7 @@
 import { chmod, mkdir, readdir, readFile, stat, symlink, writeFile } from "node:fs/promises"
 import { join } from "node:path"
 import { expect, test } from "vitest"
-import { findToken, openToken } from "../../src/config/token.ts"
+import { findToken, openToken } from "../../src/config/secrets/token.ts"
 import { rejection } from "../support/rejection.ts"
 import { temporaryDirectory } from "../support/temporary-directory.ts"
 

@@ -1,6 +1,6 @@
 import type { Model, ModelEvent, ModelRequest } from "../../src/models/model.ts"
 import { ModelError } from "../../src/models/model-error.ts"
-import type { ProviderConfig } from "../../src/models/providers.ts"
+import type { ProviderConfig } from "../../src/models/provider/providers.ts"
 import { createModels } from "../../src/models/registry.ts"
 import type { ContextMessage } from "../../src/session/index.ts"
 

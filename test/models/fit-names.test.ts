@@ -1,5 +1,5 @@
 import { afterAll, beforeEach, describe, expect, test } from "vitest"
-import { fitToolName } from "../../src/models/fit-names.ts"
+import { fitToolName } from "../../src/models/adapter/fit-names.ts"
 import type { ContextMessage } from "../../src/session/index.ts"
 import { type ModelServer, startModelServer } from "../support/model-server/server.ts"
 import { events, modelAt, userText } from "./ask.ts"

@@ -1,7 +1,7 @@
 import fc from "fast-check"
 import { describe, expect, test } from "vitest"
-import { growingText } from "../../src/models/growing-text.ts"
-import { DeltaJoiner, withJoinedDeltas } from "../../src/models/join-deltas.ts"
+import { growingText } from "../../src/models/adapter/growing-text.ts"
+import { DeltaJoiner, withJoinedDeltas } from "../../src/models/adapter/join-deltas.ts"
 import { testSeed } from "../support/seed.ts"
 
 const chat = (delta: object, more: object = {}) => ({

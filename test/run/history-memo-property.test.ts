@@ -1,7 +1,7 @@
 import fc from "fast-check"
 import { expect, test } from "vitest"
 import type { HistoryItem, Message, Part } from "../../src/protocol/index.ts"
-import { HistoryMemo } from "../../src/run/history-memo.ts"
+import { HistoryMemo } from "../../src/run/context/history-memo.ts"
 import { context, cutTail, estimateContextTokens } from "../../src/session/index.ts"
 import { createMemoryStore } from "../../src/stores/memory.ts"
 import type { Store } from "../../src/stores/store.ts"

@@ -1,5 +1,5 @@
 import { expect, test } from "vitest"
-import { lastStepReminder } from "../../src/run/system-prompt.ts"
+import { lastStepReminder } from "../../src/run/step/system-prompt.ts"
 import { assertValid, partsOf, runScene, until } from "../support/run-scene.ts"
 
 const again = { calls: [{ tool: "read", input: { filePath: "a.txt" } }] }

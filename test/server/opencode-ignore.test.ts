@@ -2,7 +2,7 @@ import { execFileSync } from "node:child_process"
 import { mkdirSync, writeFileSync } from "node:fs"
 import { basename, dirname, join } from "node:path"
 import { expect, test } from "vitest"
-import { ignoredIn } from "../../src/server/opencode/ignore-rules.ts"
+import { ignoredIn } from "../../src/server/opencode/files/ignore-rules.ts"
 import { temporaryDirectory } from "../support/temporary-directory.ts"
 
 const files: Record<string, string> = {

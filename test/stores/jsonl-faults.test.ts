@@ -1,5 +1,5 @@
 import { describe, expect, it } from "vitest"
-import { fileError } from "../../src/stores/jsonl/files.ts"
+import { fileError } from "../../src/stores/jsonl/disk/files.ts"
 import { openJsonlStore, openJsonlStoreOn } from "../../src/stores/jsonl/index.ts"
 import { canonicalJson } from "../../src/stores/prepare.ts"
 import { temporaryDirectory } from "../support/temporary-directory.ts"

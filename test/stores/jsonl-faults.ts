@@ -1,4 +1,4 @@
-import { Files } from "../../src/stores/jsonl/files.ts"
+import { Files } from "../../src/stores/jsonl/disk/files.ts"
 
 /** What happens to the call of that number that changes a file, and to all later ones. */
 export type Fault = (call: { name: string; method: string; bytes?: Buffer }) => "pass" | "half" | Error

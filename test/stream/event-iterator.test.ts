@@ -1,7 +1,7 @@
 import { expect, test } from "vitest"
 import { createMemoryStore } from "../../src/stores/memory.ts"
-import { EventIterator } from "../../src/stream/event-iterator.ts"
 import { createHub } from "../../src/stream/hub.ts"
+import { EventIterator } from "../../src/stream/subscriber/event-iterator.ts"
 
 const sessionID = "ses_01JZ0000000000000000000000"
 

@@ -6,9 +6,9 @@ import {
   type StemmaEvent,
   UserSummary,
 } from "../../src/protocol/index.ts"
-import { growingField, grownText, withGrownText } from "../../src/session/grow.ts"
+import { growingField, grownText, withGrownText } from "../../src/session/replica/grow.ts"
 import type { Store } from "../../src/stores/store.ts"
-import { versionOf } from "../../src/stream/position.ts"
+import { versionOf } from "../../src/stream/subscriber/position.ts"
 
 interface HeardMessage {
   info: Message

@@ -1,13 +1,13 @@
 import type { HistoryItem } from "../../src/protocol/index.ts"
 import { StemmaError } from "../../src/protocol/index.ts"
-import { reducePage, reduceRow } from "../../src/session/reduce.ts"
+import { reducePage, reduceRow } from "../../src/session/replica/reduce.ts"
 import {
   emptyView,
   missing,
   type SessionView,
   viewMessages,
   viewPermissions,
-} from "../../src/session/view.ts"
+} from "../../src/session/replica/view.ts"
 import type { Scope, Store } from "../../src/stores/store.ts"
 import { comparable, difference } from "./answers.ts"
 import type { Draw } from "./draw.ts"

@@ -4,7 +4,7 @@ import { mkdir, realpath, writeFile } from "node:fs/promises"
 import { dirname, join } from "node:path"
 import { promisify } from "node:util"
 import type { Action, JsonObject, RulesInput, Todo } from "../../src/protocol/index.ts"
-import { evaluate, toRuleset } from "../../src/session/permit.ts"
+import { evaluate, toRuleset } from "../../src/session/permission/permit.ts"
 import type {
   FileState,
   SessionHistory,

@@ -1,7 +1,7 @@
 import { access, writeFile } from "node:fs/promises"
 import { join } from "node:path"
 import { describe, expect, test } from "vitest"
-import type { CommandConfig } from "../../src/config/schema.ts"
+import type { CommandConfig } from "../../src/config/files/schema.ts"
 import type { ModelRequest } from "../../src/index.ts"
 import { promptParts } from "../support/prompt-parts.ts"
 import { partsOf, type RunScene, runScene } from "../support/run-scene.ts"

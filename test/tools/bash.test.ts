@@ -4,7 +4,7 @@ import { join } from "node:path"
 import { setTimeout as sleep } from "node:timers/promises"
 import { promisify } from "node:util"
 import { describe, expect, test } from "vitest"
-import { bashTool } from "../../src/tools/bash.ts"
+import { bashTool } from "../../src/tools/shell/bash.ts"
 import { toolContext } from "../support/tool-context.ts"
 
 /** Pids of processes whose command line holds the text. */

@@ -1,9 +1,9 @@
 import { readFile, writeFile } from "node:fs/promises"
 import { join } from "node:path"
 import { expect, test } from "vitest"
-import { editTool } from "../../src/tools/edit.ts"
-import { readTool } from "../../src/tools/read.ts"
-import { writeTool } from "../../src/tools/write.ts"
+import { editTool } from "../../src/tools/file/edit.ts"
+import { readTool } from "../../src/tools/file/read.ts"
+import { writeTool } from "../../src/tools/file/write.ts"
 import { toolContext } from "../support/tool-context.ts"
 
 test("an edit changes the file and tells the person and the model what", async () => {

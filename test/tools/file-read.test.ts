@@ -3,8 +3,8 @@ import { stat, symlink, truncate, writeFile } from "node:fs/promises"
 import { join } from "node:path"
 import { promisify } from "node:util"
 import { expect, test } from "vitest"
+import { readTool } from "../../src/tools/file/read.ts"
 import { limitOutput } from "../../src/tools/output.ts"
-import { readTool } from "../../src/tools/read.ts"
 import { toolContext } from "../support/tool-context.ts"
 
 const numbered = (count: number) => Array.from({ length: count }, (_, i) => `line ${i + 1}`).join("\n")

@@ -1,10 +1,10 @@
 import { chmod, mkdir, symlink, utimes, writeFile } from "node:fs/promises"
 import { join } from "node:path"
 import { describe, expect, test } from "vitest"
-import { globTool } from "../../src/tools/glob.ts"
-import { grepTool } from "../../src/tools/grep.ts"
-import { listTool } from "../../src/tools/list.ts"
-import { ripgrep } from "../../src/tools/ripgrep.ts"
+import { globTool } from "../../src/tools/search/glob.ts"
+import { grepTool } from "../../src/tools/search/grep.ts"
+import { listTool } from "../../src/tools/search/list.ts"
+import { ripgrep } from "../../src/tools/search/ripgrep.ts"
 import { putFiles, type TestToolContext, toolContext } from "../support/tool-context.ts"
 
 const linesOf = (output: string) => output.split("\n")

@@ -1,8 +1,8 @@
 import { chmod, lstat, mkdir, readdir, readFile, stat, symlink, utimes, writeFile } from "node:fs/promises"
 import { join } from "node:path"
 import { expect, test } from "vitest"
-import { readTool } from "../../src/tools/read.ts"
-import { writeTool } from "../../src/tools/write.ts"
+import { readTool } from "../../src/tools/file/read.ts"
+import { writeTool } from "../../src/tools/file/write.ts"
 import { toolContext } from "../support/tool-context.ts"
 
 test("a new file is made with its directories, and the person is shown the diff", async () => {

@@ -2,10 +2,10 @@
 import { access, symlink, writeFile } from "node:fs/promises"
 import { join } from "node:path"
 import { afterAll, beforeAll, describe, expect, test } from "vitest"
-import { defaultRules } from "../../src/config/default-rules.ts"
+import { defaultRules } from "../../src/config/permission/default-rules.ts"
 import type { Action, Ruleset } from "../../src/protocol/index.ts"
-import { evaluate } from "../../src/session/permit.ts"
-import { bashTool } from "../../src/tools/bash.ts"
+import { evaluate } from "../../src/session/permission/permit.ts"
+import { bashTool } from "../../src/tools/shell/bash.ts"
 import type { Wanted } from "../../src/tools/tool.ts"
 import { type TestToolContext, toolContext } from "../support/tool-context.ts"
 

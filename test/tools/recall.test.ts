@@ -1,6 +1,6 @@
 import { expect, test } from "vitest"
 import { type HistoryItem, noTokens, type Part, type PartBody } from "../../src/protocol/index.ts"
-import { recallTool } from "../../src/tools/recall.ts"
+import { recallTool } from "../../src/tools/history/recall.ts"
 import type { Recalled, SessionHistory } from "../../src/tools/tool.ts"
 import { toolContext } from "../support/tool-context.ts"
 

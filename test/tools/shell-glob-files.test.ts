@@ -3,7 +3,7 @@ import { mkdir, writeFile } from "node:fs/promises"
 import { join } from "node:path"
 import { promisify } from "node:util"
 import { expect, test } from "vitest"
-import { globFiles } from "../../src/tools/shell/glob-files.ts"
+import { globFiles } from "../../src/tools/shell/analyse/glob-files.ts"
 import { temporaryDirectory } from "../support/temporary-directory.ts"
 
 test("patterns find what bash finds", async () => {

@@ -4,7 +4,7 @@ import { join } from "node:path"
 import fc from "fast-check"
 import { expect, test } from "vitest"
 import type { Action, RulesInput } from "../../src/protocol/index.ts"
-import { bashTool } from "../../src/tools/bash.ts"
+import { bashTool } from "../../src/tools/shell/bash.ts"
 import { testSeed } from "../support/seed.ts"
 import { type TestToolContext, toolContext } from "../support/tool-context.ts"
 

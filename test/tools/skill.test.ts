@@ -1,5 +1,5 @@
 import { describe, expect, test } from "vitest"
-import type { Skill } from "../../src/config/skills.ts"
+import type { Skill } from "../../src/config/agents/skills.ts"
 import { createSkillTool } from "../../src/tools/skill.ts"
 import type { DescribeContext } from "../../src/tools/tool.ts"
 import { toolContext } from "../support/tool-context.ts"

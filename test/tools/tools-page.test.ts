@@ -1,8 +1,8 @@
 import { readFileSync } from "node:fs"
 import { expect, test } from "vitest"
 import { z } from "zod"
-import { bashTool } from "../../src/tools/bash.ts"
 import { builtInTools } from "../../src/tools/index.ts"
+import { bashTool } from "../../src/tools/shell/bash.ts"
 import { createSkillTool } from "../../src/tools/skill.ts"
 import type { Tool } from "../../src/tools/tool.ts"
 

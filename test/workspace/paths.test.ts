@@ -4,7 +4,7 @@ import { homedir } from "node:os"
 import { join } from "node:path"
 import { promisify } from "node:util"
 import { describe, expect, test } from "vitest"
-import { openWorkspace } from "../../src/workspace/paths.ts"
+import { openWorkspace } from "../../src/workspace/path/paths.ts"
 import { expectHelpful, rejection } from "../support/rejection.ts"
 import { temporaryDirectory } from "../support/temporary-directory.ts"
 

@@ -2,7 +2,11 @@ import { execFile } from "node:child_process"
 import { lstat, mkdir, readdir, readFile, readlink, realpath, writeFile } from "node:fs/promises"
 import { dirname, join } from "node:path"
 import { promisify } from "node:util"
-import { type GitSnapshots, openSnapshots, type SnapshotsOptions } from "../../src/workspace/snapshots.ts"
+import {
+  type GitSnapshots,
+  openSnapshots,
+  type SnapshotsOptions,
+} from "../../src/workspace/snapshot/snapshots.ts"
 import { temporaryDirectory } from "../support/temporary-directory.ts"
 
 const execute = promisify(execFile)

@@ -1,11 +1,11 @@
 import { lstat, mkdir, readdir, realpath, symlink, writeFile } from "node:fs/promises"
 import { dirname, join } from "node:path"
 import { describe, expect, test } from "vitest"
-import { defaultRules } from "../../src/config/default-rules.ts"
+import { defaultRules } from "../../src/config/permission/default-rules.ts"
 import { evaluate } from "../../src/session/index.ts"
-import { foldName } from "../../src/workspace/guarded-names.ts"
-import { realPath } from "../../src/workspace/real-path.ts"
-import { type Disk, Spelling } from "../../src/workspace/spelling.ts"
+import { foldName } from "../../src/workspace/path/guarded-names.ts"
+import { realPath } from "../../src/workspace/path/real-path.ts"
+import { type Disk, Spelling } from "../../src/workspace/path/spelling.ts"
 import { temporaryDirectory } from "../support/temporary-directory.ts"
 
 /** A directory as a disk shows it that does not mind the case; `short` gives other names, as some disks do to long ones. */

@@ -1,5 +1,5 @@
 import type { z } from "zod"
-import type { ErrorCode } from "../error-code.ts"
+import type { ErrorCode } from "../error/error-code.ts"
 
 export type Method = "GET" | "POST" | "PUT" | "PATCH" | "DELETE"
 

@@ -1,5 +1,5 @@
 import { z } from "zod"
-import { MessageID, PartID, SessionID } from "../id.ts"
+import { MessageID, PartID, SessionID } from "../id/id.ts"
 import { Session } from "../session.ts"
 import { route } from "./route.ts"
 import { BudgetShape, modelName, name, ofSession, RemovalShape, RevertedShape, rules } from "./shapes.ts"

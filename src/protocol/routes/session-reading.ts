@@ -1,8 +1,8 @@
 import { z } from "zod"
-import { MessageID } from "../id.ts"
+import { MessageID } from "../id/id.ts"
+import { Todo } from "../message/todo.ts"
 import { PermissionRequest } from "../permission.ts"
 import { Session, SessionStatus } from "../session.ts"
-import { Todo } from "../todo.ts"
 import { route } from "./route.ts"
 import {
   BudgetShape,

@@ -1,5 +1,5 @@
 import { z } from "zod"
-import { MessageID } from "../id.ts"
+import { MessageID } from "../id/id.ts"
 import { JsonObject } from "../json.ts"
 import { PermissionReply } from "../permission.ts"
 import { HistoryItemSchema } from "../row-schema.ts"

@@ -1,5 +1,5 @@
 import { z } from "zod"
-import { SessionID } from "../id.ts"
+import { SessionID } from "../id/id.ts"
 import { PermissionRequest } from "../permission.ts"
 import { SearchKind } from "../search.ts"
 import { Session, SessionStatus } from "../session.ts"

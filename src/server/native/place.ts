@@ -1,8 +1,8 @@
 import type { placeRoutes, serverRoutes } from "../../protocol/routes/index.ts"
 import { version } from "../../protocol/version.ts"
-import { type Call, directoryOf, type ServerContext } from "../call.ts"
-import { metricsContentType } from "../metrics.ts"
-import type { Handlers } from "../mount.ts"
+import { type Call, directoryOf, type ServerContext } from "../http/call.ts"
+import type { Handlers } from "../http/mount.ts"
+import { metricsContentType } from "../telemetry/metrics.ts"
 
 /** What a directory offers. */
 export function placeHandlers({ stemma }: ServerContext): Handlers<typeof placeRoutes> {

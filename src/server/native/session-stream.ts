@@ -1,6 +1,6 @@
 import { type SessionStatus, StemmaError } from "../../protocol/index.ts"
 import type { Store } from "../../stores/store.ts"
-import { type Call, type ServerContext, sinceOf } from "../call.ts"
+import { type Call, type ServerContext, sinceOf } from "../http/call.ts"
 import { Format, ownText } from "../streams/format.ts"
 
 const format = new Format(ownText)

@@ -5,13 +5,13 @@ import type {
   sessionRoutes,
   talkingRoutes,
 } from "../../protocol/routes/index.ts"
-import type { AppendInput } from "../../run/append.ts"
-import type { PromptOptions, PromptPart } from "../../run/prompt.ts"
-import type { PromptRun } from "../../run/prompt-run.ts"
-import type { ServerContext } from "../call.ts"
-import type { Handlers } from "../mount.ts"
+import type { AppendInput } from "../../run/api/append-message.ts"
+import type { PromptRun } from "../../run/api/prompt-run.ts"
+import type { PromptOptions, PromptPart } from "../../run/prompt/prompt.ts"
+import type { ServerContext } from "../http/call.ts"
+import type { Handlers } from "../http/mount.ts"
+import { begun } from "../http/slow-answer.ts"
 import { sessionDiff } from "../session-diff.ts"
-import { begun } from "../slow-answer.ts"
 import { serveSession } from "./session-stream.ts"
 import { readSnapshot } from "./snapshot.ts"
 

@@ -1,7 +1,7 @@
 import type { sessionsRoutes } from "../../protocol/routes/index.ts"
 import type { SearchQuery, SessionQuery } from "../../stores/store.ts"
-import { directoryOf, type ServerContext } from "../call.ts"
-import type { Handlers } from "../mount.ts"
+import { directoryOf, type ServerContext } from "../http/call.ts"
+import type { Handlers } from "../http/mount.ts"
 
 export function sessionsHandlers({ stemma, presence }: ServerContext): Handlers<typeof sessionsRoutes> {
   const { sessions, permissions } = stemma

@@ -1,6 +1,6 @@
 import type { Row } from "../../protocol/index.ts"
 import type { HistoryPage, Store } from "../../stores/store.ts"
-import { versionOf } from "../../stream/position.ts"
+import { versionOf } from "../../stream/subscriber/position.ts"
 
 /** All that a replica begins with. What changes while it is read comes again after the cursor. */
 export async function readSnapshot(

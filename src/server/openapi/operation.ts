@@ -1,7 +1,7 @@
 import type { z } from "zod"
 import type { ErrorCode } from "../../protocol/index.ts"
 import { pathNames, type Route } from "../../protocol/routes/index.ts"
-import { statusOf } from "../errors.ts"
+import { statusOf } from "../http/errors.ts"
 import type { Answer, Media, Operation, Parameter } from "./openapi.ts"
 import type { JsonSchema, SchemaBook } from "./schema-book.ts"
 

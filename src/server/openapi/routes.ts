@@ -2,8 +2,8 @@ import { readFile } from "node:fs/promises"
 import { join } from "node:path"
 import { fileURLToPath } from "node:url"
 import { route } from "../../protocol/routes/index.ts"
-import type { Call } from "../call.ts"
-import type { Handlers } from "../mount.ts"
+import type { Call } from "../http/call.ts"
+import type { Handlers } from "../http/mount.ts"
 import type { OpenApiDocument } from "./openapi.ts"
 
 /** The document of the server, and a page that shows it. */

@@ -1,15 +1,15 @@
-import type { ServerContext } from "../call.ts"
-import { type App, mount } from "../mount.ts"
-import { errorBody } from "./errors.ts"
-import { eventHandlers } from "./event-stream.ts"
-import { fileHandlers } from "./file-handlers.ts"
-import { permissionHandlers } from "./permission-handlers.ts"
-import { placeHandlers } from "./place-handlers.ts"
-import { opencodeRoutes } from "./routes.ts"
-import { sessionHandlers } from "./session-handlers.ts"
+import type { ServerContext } from "../http/call.ts"
+import { type App, mount } from "../http/mount.ts"
+import { eventHandlers } from "./handlers/event-stream.ts"
+import { fileHandlers } from "./handlers/file-handlers.ts"
+import { permissionHandlers } from "./handlers/permission-handlers.ts"
+import { placeHandlers } from "./handlers/place-handlers.ts"
+import { sessionHandlers } from "./handlers/session-handlers.ts"
+import { opencodeRoutes } from "./routes/routes.ts"
+import { errorBody } from "./wire/errors.ts"
 
-export { opencodeRoutes } from "./routes.ts"
-export { WireError } from "./wire-session.ts"
+export { opencodeRoutes } from "./routes/routes.ts"
+export { WireError } from "./wire/wire-session.ts"
 
 /** Serves the routes of the OpenCode client. Where a path is also one of Stemma's own, whoever is mounted first answers. */
 export function mountOpencode(app: App, context: ServerContext): void {

@@ -1,5 +1,5 @@
-import type { ServerContext } from "../call.ts"
-import { type App, mount } from "../mount.ts"
+import type { ServerContext } from "../http/call.ts"
+import { type App, mount } from "../http/mount.ts"
 import { shareHandlers } from "./handlers.ts"
 import { shareRoutes } from "./routes.ts"
 import type { Shares } from "./shares.ts"

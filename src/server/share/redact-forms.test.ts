@@ -1,5 +1,5 @@
 import { describe, expect, test } from "vitest"
-import { createSharedRedactor } from "./redact-shared.ts"
+import { createSharedRedactor } from "./redact/redact-shared.ts"
 
 const redact = createSharedRedactor({ values: [], paths: [] })
 const one = (text: string) => redact([text])[0]!

@@ -1,10 +1,10 @@
 import { randomBytes } from "node:crypto"
 import { type Session, StemmaError } from "../../protocol/index.ts"
 import type { Stemma } from "../../run/stemma.ts"
-import { Curtains } from "./curtain.ts"
-import { keyOf, SharedReader, type SharedStretch } from "./read-shared.ts"
-import { placeOf, SharedFeed } from "./shared-feed.ts"
-import { SharedSource } from "./shared-source.ts"
+import { keyOf, SharedReader, type SharedStretch } from "./feed/read-shared.ts"
+import { placeOf, SharedFeed } from "./feed/shared-feed.ts"
+import { SharedSource } from "./feed/shared-source.ts"
+import { Curtains } from "./redact/share-redactor.ts"
 
 /** More than an address can be guessed by. */
 const secretBytes = 24

@@ -1,5 +1,5 @@
 import type { StemmaEvent } from "../../protocol/index.ts"
-import { goesOn } from "../../stream/live-text.ts"
+import { goesOn } from "../../stream/live/live-text.ts"
 import type { Numbered } from "./format.ts"
 
 type DeltaEvent = Extract<StemmaEvent, { type: "message.part.delta" }>

@@ -1,6 +1,6 @@
 import type { Frame } from "../../stream/hub.ts"
-import type { Call } from "../call.ts"
-import { type ErrorAnswer, errorAnswer } from "../errors.ts"
+import type { Call } from "../http/call.ts"
+import { type ErrorAnswer, errorAnswer } from "../http/errors.ts"
 import type { Format, Numbered } from "./format.ts"
 import { Pacer } from "./pacer.ts"
 import { NodeSink, type Sink, WebSink } from "./sink.ts"

@@ -1,6 +1,6 @@
-import { markedSentences, shorten } from "./prose.ts"
-import { asksToSee, isQuestion } from "./questions.ts"
-import { wordCount } from "./word-count.ts"
+import { markedSentences, shorten } from "./sentences/prose.ts"
+import { asksToSee, isQuestion } from "./sentences/questions.ts"
+import { wordCount } from "./sentences/word-count.ts"
 
 const questionLengthMax = 160
 const answerLengthMax = 90

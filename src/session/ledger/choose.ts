@@ -1,8 +1,8 @@
 import type { LedgerFact, LedgerFacts, LedgerKind } from "../../protocol/index.ts"
-import { estimateTokens } from "../tokens.ts"
+import { estimateTokens } from "../usage/tokens.ts"
 import { type Facts, kinds } from "./collect.ts"
 import { factLine, frameText, headingOf, ledgerText, sectionOf, shownAs, shows } from "./render.ts"
-import { routineCounts } from "./routine.ts"
+import { routineCounts } from "./sentences/routine.ts"
 
 /** How much of the budget each kind may count on; what one leaves goes to the others. */
 const shares: Record<LedgerKind, number> = { file: 14, command: 13, said: 56, todo: 7, identifier: 10 }

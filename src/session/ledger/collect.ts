@@ -1,6 +1,6 @@
 import type { LedgerFact, LedgerFacts, LedgerKind } from "../../protocol/index.ts"
-import { visibleLine } from "../visible-text.ts"
-import { shorten } from "./prose.ts"
+import { visibleLine } from "../text/visible-text.ts"
+import { shorten } from "./sentences/prose.ts"
 
 /** On one line, and as every store can keep it. */
 function clean(text: string): string {

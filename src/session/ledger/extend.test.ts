@@ -1,8 +1,8 @@
 import { describe, expect, test } from "vitest"
 import { LedgerFacts, type Part, type ToolState } from "../../protocol/index.ts"
-import { redacted } from "../redact.ts"
+import { redacted } from "../history/redact.ts"
 import { assistant, history, part, text, tool, user } from "../samples.ts"
-import { estimateTokens } from "../tokens.ts"
+import { estimateTokens } from "../usage/tokens.ts"
 import { extendLedger, ledgerText } from "./index.ts"
 
 const roomy = { budgetTokens: 4_000 }

@@ -1,9 +1,9 @@
 import type { HistoryItem, LedgerFacts, Part } from "../../protocol/index.ts"
-import { redacted } from "../redact.ts"
+import { redacted } from "../history/redact.ts"
+import { fileRanks, toolFacts } from "./calls/tool-facts.ts"
 import { choose } from "./choose.ts"
 import { Facts } from "./collect.ts"
 import { assistantFacts, userFacts } from "./text-facts.ts"
-import { fileRanks, toolFacts } from "./tool-facts.ts"
 
 /**
  * The ledger of a compaction. `before` is the ledger of the compaction before this one; `items` are what this one newly

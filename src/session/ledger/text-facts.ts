@@ -1,13 +1,13 @@
 import { answerTo, questionAtEnd, withAnswerApart } from "./answers.ts"
+import { tellsCommand, tellsOutcome } from "./calls/commands.ts"
+import { fileRanks, noteOf } from "./calls/tool-facts.ts"
 import type { Facts } from "./collect.ts"
-import { tellsCommand, tellsOutcome } from "./commands.ts"
-import { outcomes } from "./cues.ts"
 import { type Name, namesIn, pathsIn } from "./names.ts"
-import { pastedLines, sentences } from "./prose.ts"
-import { judgeSaid } from "./rank-said.ts"
-import { rankTold, tellsChange } from "./rank-told.ts"
-import { fileRanks, noteOf } from "./tool-facts.ts"
-import { wordCount } from "./word-count.ts"
+import { judgeSaid } from "./rank/rank-said.ts"
+import { rankTold, tellsChange } from "./rank/rank-told.ts"
+import { outcomes } from "./sentences/cues.ts"
+import { pastedLines, sentences } from "./sentences/prose.ts"
+import { wordCount } from "./sentences/word-count.ts"
 
 interface TextOptions {
   within: (path: string) => string

@@ -3,10 +3,10 @@ import { resolve } from "node:path"
 import { type Clock, StemmaError, systemClock } from "../../protocol/index.ts"
 import { currentHolder } from "../holder.ts"
 import type { Holder, Store } from "../store.ts"
+import { readStoreID, reread } from "./catalog/open.ts"
 import { Core } from "./core.ts"
-import { Files } from "./files.ts"
-import { StoreLock } from "./lock.ts"
-import { readStoreID, reread } from "./open.ts"
+import { Files } from "./disk/files.ts"
+import { StoreLock } from "./disk/lock.ts"
 import { JsonlStore } from "./store.ts"
 
 export interface JsonlStoreOptions {

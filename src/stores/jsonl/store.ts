@@ -29,17 +29,17 @@ import type {
   Store,
   Watched,
 } from "../store.ts"
-import { settleSession } from "./adoption.ts"
-import { BatchDraft } from "./batch-draft.ts"
-import { blobSize, draftBlob, readBlob, syncBlob } from "./blobs.ts"
-import { findProblems } from "./check.ts"
-import { collectWork } from "./collect.ts"
+import { findProblems } from "./catalog/check.ts"
+import { collectWork } from "./catalog/collect.ts"
+import { follow } from "./catalog/follow.ts"
+import { dropIdle, MissedError, withLoaded } from "./catalog/loader.ts"
+import { adoptFound, lookAround, reread } from "./catalog/open.ts"
+import { asked, hasGrown, isNear, searched } from "./catalog/selection.ts"
 import type { Core, Entry } from "./core.ts"
-import { follow } from "./follow.ts"
-import { dropIdle, MissedError, withLoaded } from "./loader.ts"
-import type { StoreLock } from "./lock.ts"
-import { adoptFound, lookAround, reread } from "./open.ts"
-import { asked, hasGrown, isNear, searched } from "./selection.ts"
+import { blobSize, draftBlob, readBlob, syncBlob } from "./disk/blobs.ts"
+import type { StoreLock } from "./disk/lock.ts"
+import { settleSession } from "./foreign/adoption.ts"
+import { BatchDraft } from "./journal/batch-draft.ts"
 import {
   admitWork,
   claimWork,
@@ -49,8 +49,8 @@ import {
   releaseWork,
   removeWork,
   renewWork,
-} from "./works.ts"
-import { closedError, type Work, Writer } from "./writer.ts"
+} from "./journal/write-jobs.ts"
+import { closedError, type Work, Writer } from "./journal/writer.ts"
 
 /** Files that others put into the folders are looked for at most that often. */
 const lookMs = 2000

@@ -1,16 +1,22 @@
 import { type Commit, type Op, type OpOf, runOps } from "../commit.ts"
 import { fenceMissing, seqMoved } from "../refusals.ts"
 import { type Applied, applyChange, type Change } from "./change.ts"
-import { findSession } from "./find.ts"
-import { forkSession } from "./fork.ts"
-import { takeItem } from "./inbox.ts"
 import { checkFence } from "./lease.ts"
-import { appendMessage, putMessage, sealMessage } from "./message-ops.ts"
 import type { PlainState } from "./model.ts"
-import { moveHistory } from "./move.ts"
-import { putNote } from "./note.ts"
-import { addPiece, putPart, truncateParts } from "./part-ops.ts"
-import { createSession, patchSession, publishSession, putPermission, putTodos } from "./session-ops.ts"
+import { forkSession } from "./operations/fork.ts"
+import { takeItem } from "./operations/inbox.ts"
+import { appendMessage, putMessage, sealMessage } from "./operations/message-ops.ts"
+import { moveHistory } from "./operations/move.ts"
+import { putNote } from "./operations/note.ts"
+import { addPiece, putPart, truncateParts } from "./operations/part-ops.ts"
+import {
+  createSession,
+  patchSession,
+  publishSession,
+  putPermission,
+  putTodos,
+} from "./operations/session-ops.ts"
+import { findSession } from "./read/find.ts"
 
 /** Applies a prepared commit, all or nothing. `nowMs` is the store's clock. */
 export function applyCommit(state: PlainState, commit: Commit, options: { nowMs: number }): Applied {

@@ -1,7 +1,7 @@
 import { collectAge } from "../limits.ts"
 import type { CollectOptions } from "../store.ts"
 import type { PlainState } from "./model.ts"
-import { referencedBlobs, removeSession } from "./remove.ts"
+import { referencedBlobs, removeSession } from "./operations/remove.ts"
 
 /** Imports that nobody will finish. */
 export function abandonedImports(

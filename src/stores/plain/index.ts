@@ -1,11 +1,7 @@
 export { applyCommit } from "./apply.ts"
 export { type Applied, applyChange, Change, type Touched } from "./change.ts"
-export { changedRows, readChanges } from "./changes.ts"
 export { checkState } from "./check.ts"
 export { abandonedImports, type CollectedState, collectState, type KnownBlob } from "./collect.ts"
-export { ancestors, findPosition, findSession, findVisible, inOrder, openMessage } from "./find.ts"
-export { admitItem } from "./inbox.ts"
-export { copyJson } from "./json.ts"
 export {
   type Claimant,
   checkFence,
@@ -16,9 +12,19 @@ export {
   renewLease,
 } from "./lease.ts"
 export * from "./model.ts"
-export { newestNotes, notesOf, notesUpTo } from "./note.ts"
-export { readHistory, readInbox, readPermissions, readSession, readSessions, readTodos } from "./read.ts"
-export { type RedactionMade, redactContent } from "./redact.ts"
-export { messageBlobs, type RemovalMade, referencedBlobs, removeSession, unreferenced } from "./remove.ts"
-export { searchSessions } from "./search.ts"
-export { readParents, readTree, withDescendants } from "./tree.ts"
+export { admitItem } from "./operations/inbox.ts"
+export { newestNotes, notesOf, notesUpTo } from "./operations/note.ts"
+export { type RedactionMade, redactContent } from "./operations/redact.ts"
+export {
+  messageBlobs,
+  type RemovalMade,
+  referencedBlobs,
+  removeSession,
+  unreferenced,
+} from "./operations/remove.ts"
+export { changedRows, readChanges } from "./read/changes.ts"
+export { ancestors, findPosition, findSession, findVisible, inOrder, openMessage } from "./read/find.ts"
+export { copyJson } from "./read/json.ts"
+export { readHistory, readInbox, readPermissions, readSession, readSessions, readTodos } from "./read/read.ts"
+export { searchSessions } from "./read/search.ts"
+export { readParents, readTree, withDescendants } from "./read/tree.ts"

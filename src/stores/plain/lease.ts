@@ -1,8 +1,8 @@
 import { isDead, sameHolder } from "../holder.ts"
 import { leaseHeld, leaseLost } from "../refusals.ts"
 import { type Holder, type Lease, leaseDurationMs } from "../store.ts"
-import { findVisible } from "./find.ts"
 import type { PlainLease, PlainSession, PlainState } from "./model.ts"
+import { findVisible } from "./read/find.ts"
 
 /** Who asks, and when by the store's clock. */
 export interface Claimant {

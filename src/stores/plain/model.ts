@@ -7,7 +7,7 @@ import type {
   Session,
   Todo,
 } from "../../protocol/index.ts"
-import { grownText, withGrownText } from "../../session/grow.ts"
+import { grownText, withGrownText } from "../../session/replica/grow.ts"
 import type { Holder } from "../store.ts"
 
 /** A bit of growing text of an open part, as it was committed. */

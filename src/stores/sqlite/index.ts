@@ -1,7 +1,7 @@
 import { type Clock, StemmaError, systemClock } from "../../protocol/index.ts"
 import { currentHolder } from "../holder.ts"
 import type { Holder, Store } from "../store.ts"
-import { connect, type Durability, migrate } from "./open.ts"
+import { connect, type Durability, migrate } from "./connection/open.ts"
 import { SqliteStore } from "./sqlite-store.ts"
 
 export interface SqliteStoreOptions {
@@ -52,4 +52,4 @@ function checkOptions(options: SqliteStoreOptions): void {
   )
 }
 
-export type { Durability } from "./open.ts"
+export type { Durability } from "./connection/open.ts"

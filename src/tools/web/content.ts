@@ -1,5 +1,5 @@
 import type { Attachment } from "../../protocol/index.ts"
-import { looksLikeText, mediaType } from "../media-type.ts"
+import { looksLikeText, mediaType } from "../file/media-type.ts"
 import type { ToolContext, ToolResult } from "../tool.ts"
 import { htmlToMarkdown } from "./html-to-markdown.ts"
 

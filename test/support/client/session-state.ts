@@ -1,6 +1,6 @@
 import type { Replica } from "../../../src/client/index.ts"
 import type { HistoryItem, Store } from "../../../src/index.ts"
-import { viewPermissions } from "../../../src/session/view.ts"
+import { viewPermissions } from "../../../src/session/replica/view.ts"
 import { comparable, difference } from "../answers.ts"
 import { emptyReplica, pullAll, replicaDifference } from "../replica.ts"
 

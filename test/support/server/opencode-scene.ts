@@ -2,7 +2,7 @@ import { createOpencodeClient, type Event, type OpencodeClient } from "@opencode
 import type { Route } from "../../../src/protocol/routes/index.ts"
 import { createServer, type ServerOptions, type StemmaServer } from "../../../src/server/index.ts"
 import { opencodeRoutes } from "../../../src/server/opencode/index.ts"
-import { WireEvent } from "../../../src/server/opencode/wire-event.ts"
+import { WireEvent } from "../../../src/server/opencode/wire/wire-event.ts"
 import { type RunScene, type RunSceneOptions, runScene, until } from "../run-scene.ts"
 import { expectShape } from "./expect-shape.ts"
 

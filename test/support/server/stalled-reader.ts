@@ -1,8 +1,8 @@
 import { once } from "node:events"
 import { type IncomingMessage, request } from "node:http"
 import type { Row } from "../../../src/protocol/index.ts"
-import { reduceDelta, reduceRow } from "../../../src/session/reduce.ts"
-import { emptyView, viewMessages } from "../../../src/session/view.ts"
+import { reduceDelta, reduceRow } from "../../../src/session/replica/reduce.ts"
+import { emptyView, viewMessages } from "../../../src/session/replica/view.ts"
 import { type HttpScene, token } from "./http-scene.ts"
 
 type Wire = Row | { type: string; properties: Record<string, unknown> }

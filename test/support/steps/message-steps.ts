@@ -1,5 +1,5 @@
 import type { HistoryItem, PartBody } from "../../../src/protocol/index.ts"
-import { growingField, grownText } from "../../../src/session/grow.ts"
+import { growingField, grownText } from "../../../src/session/replica/grow.ts"
 import type { Op } from "../../../src/stores/commit.ts"
 import type { Draw } from "../draw.ts"
 import {

@@ -1,5 +1,5 @@
 import type { NewSession, PartBody, Session } from "../../../src/protocol/index.ts"
-import { revertPlan } from "../../../src/session/revert.ts"
+import { revertPlan } from "../../../src/session/history/revert.ts"
 import type { Op, OpOf } from "../../../src/stores/commit.ts"
 import type { Draw } from "../draw.ts"
 import {

@@ -1,0 +1,80 @@
+import { type HistoryItem, type Session, SessionID, StemmaError } from "../../protocol/index.ts"
+import { transcript } from "../../session/index.ts"
+import type { Store } from "../../stores/store.ts"
+import { command, helpOf, parseCommand, wholeNumber } from "../arguments.ts"
+import type { Command } from "../program.ts"
+import { readStore } from "../reading.ts"
+import { Output, shownJson, shownLine, shownText } from "../terminal/terminal.ts"
+import { minute } from "./session-list.ts"
+
+export const showSpec = command({
+  name: "session show",
+  operands: "ID",
+  operandsMax: 1,
+  about: "Shows what was said and done in a session.",
+  options: {
+    last: { type: "string", value: "N", help: "only the last messages" },
+    json: { type: "boolean", help: "lines of JSON: the session, then each message with its parts" },
+  },
+})
+
+const pageMessages = 200
+
+export const show: Command = async (args, program) => {
+  const parsed = parseCommand(showSpec, args)
+  const output = new Output(program.terminal.output)
+  if (!parsed) {
+    await output.write(helpOf(showSpec))
+    return 0
+  }
+  const { values, operands } = parsed
+  const id = checkedID(operands[0])
+  const last = wholeNumber(values.last, { option: "last", min: 1, max: 999_999_999 })
+  const isThere = await readStore(program, async (store) => {
+    const session = await store.session(id)
+    await output.write(values.json ? `${shownJson(session)}\n` : `${heading(session)}\n\n`)
+    for await (const items of pages(store, { id, count: session.history.count, last })) {
+      if (!output.isOpen) break
+      const lines = values.json ? items.map(shownJson).join("\n") : shownText(transcript(items))
+      if (lines !== "") await output.write(`${lines}\n`)
+    }
+    return true
+  })
+  if (!isThere) throw new StemmaError("not_found", `There is no session ${id}: there are none at all yet.`)
+  return output.exitCode
+}
+
+function checkedID(text: string | undefined): string {
+  if (SessionID.safeParse(text).success) return text!
+  throw new StemmaError(
+    "invalid",
+    "Name a session by its id, such as ses_01k8...: stemma session list --all shows them.",
+  )
+}
+
+/** The messages from the oldest that is wanted on, so that a long history is never held as a whole. */
+async function* pages(
+  store: Store,
+  { id, count, last }: { id: string; count: number; last: number | undefined },
+): AsyncGenerator<readonly HistoryItem[]> {
+  for (let from = Math.max(0, count - (last ?? count)); from < count; from += pageMessages) {
+    const to = Math.min(count, from + pageMessages)
+    const { items } = await store.history(id, { from, to, take: "start", limit: pageMessages })
+    yield items
+  }
+}
+
+function heading(session: Session): string {
+  const { id, title, directory, agent, model, cost, time, history } = session
+  const who = [agent, model && `${model.providerID}/${model.modelID}`].filter(Boolean).join(", ")
+  const lines = [
+    shownLine(title),
+    `${id}  ${minute(time.created)} to ${minute(time.updated)}  ${history.count} messages  $${cost.toFixed(4)}`,
+    shownLine(directory),
+    ...(who ? [shownLine(who)] : []),
+    ...(session.parentID ? [`a child of ${session.parentID}`] : []),
+    ...(session.forkedFrom ? [`forked from ${session.forkedFrom.sessionID}`] : []),
+    ...(session.revert ? [`reverted to before ${session.revert.messageID}: what follows it is hidden`] : []),
+  ]
+  return lines.join("\n")
+}

@@ -1,0 +1,26 @@
+import { StemmaError } from "../../protocol/index.ts"
+import { helpOf } from "../arguments.ts"
+import type { Command } from "../program.ts"
+import { list, listSpec } from "./session-list.ts"
+import { show, showSpec } from "./session-show.ts"
+
+/** `stemma session list|show`: looks at what is kept. It opens for reading, so nothing is changed, asked or gone on with. */
+export const session: Command = async (args, program) => {
+  const [first, ...rest] = args
+  switch (first) {
+    case "list":
+      return list(rest, program)
+    case "show":
+      return show(rest, program)
+    case undefined:
+    case "--help":
+    case "-h":
+      program.terminal.output.write(`${helpOf(listSpec)}\n${helpOf(showSpec)}`)
+      return 0
+    default:
+      throw new StemmaError(
+        "invalid",
+        `stemma session does not know "${first}". It takes list and show; see stemma session --help.`,
+      )
+  }
+}

@@ -1,0 +1,101 @@
+import { once } from "node:events"
+import { resolve } from "node:path"
+import { createInterface } from "node:readline/promises"
+import { type ConfigSource, openConfig, type PendingTrust } from "../../config/load.ts"
+import { configDirectory, dataDirectory } from "../../config/paths.ts"
+import { command, helpOf, parseCommand } from "../arguments.ts"
+import type { Command } from "../program.ts"
+import type { Terminal } from "../terminal/terminal.ts"
+
+const trustSpec = command({
+  name: "trust",
+  operands: "[DIRECTORY]",
+  operandsMax: 1,
+  about: "Shows a project's config files and what they would be allowed, and trusts them on a yes.",
+  options: { yes: { type: "boolean", help: "asks no question" } },
+})
+
+const untrustSpec = command({
+  name: "untrust",
+  operands: "[DIRECTORY]",
+  operandsMax: 1,
+  about: "Takes the trust in a project's config files back.",
+  options: {},
+})
+
+export const trustCommand: Command = (args, { terminal }) => trust(args, terminal)
+export const untrustCommand: Command = (args, { terminal }) => untrust(args, terminal)
+
+/** `stemma trust [DIRECTORY] [--yes]`: shows a project's config files and what they would be allowed, and asks. */
+export async function trust(args: readonly string[], terminal: Terminal): Promise<number> {
+  const parsed = parseCommand(trustSpec, args)
+  if (!parsed) {
+    terminal.output.write(helpOf(trustSpec))
+    return 0
+  }
+  const source = sourceOf(parsed.operands, terminal)
+  const pending = await source.pending()
+  if (!pending) {
+    terminal.output.write("There is nothing to trust here: no config of this project waits for it.\n")
+    return 0
+  }
+  show(pending, terminal.output)
+  if (!parsed.values.yes && !(await isYes("Trust these files? [y/N] ", terminal))) {
+    terminal.output.write("Nothing was changed.\n")
+    return 1
+  }
+  await source.trust({ hash: pending.hash })
+  terminal.output.write("Trusted, until one of them changes. Take it back with: stemma untrust\n")
+  return 0
+}
+
+export async function untrust(args: readonly string[], terminal: Terminal): Promise<number> {
+  const parsed = parseCommand(untrustSpec, args)
+  if (!parsed) {
+    terminal.output.write(helpOf(untrustSpec))
+    return 0
+  }
+  await sourceOf(parsed.operands, terminal).untrust()
+  terminal.output.write("This project's config files are not trusted.\n")
+  return 0
+}
+
+function sourceOf(operands: readonly string[], { env }: Terminal): ConfigSource {
+  const directory = resolve(operands[0] ?? ".")
+  return openConfig({
+    directory,
+    env,
+    dataDirectory: dataDirectory(env),
+    configDirectory: configDirectory(env),
+  })
+}
+
+function show(pending: PendingTrust, output: NodeJS.WritableStream): void {
+  for (const { path, text } of pending.files)
+    output.write(`--- ${printable(path)}\n${printable(text).trimEnd()}\n\n`)
+  output.write("If you trust them, these files may:\n")
+  for (const grant of pending.grants) output.write(`- ${printable(grant)}\n`)
+}
+
+/** A hostile file must not hide anything with control characters. */
+function printable(text: string): string {
+  return text.replace(
+    /[[\p{Cc}\p{Cf}]--[\n\t]]/gv,
+    (character) => `\\u${character.codePointAt(0)!.toString(16).padStart(4, "0")}`,
+  )
+}
+
+async function isYes(question: string, terminal: Terminal): Promise<boolean> {
+  if (!terminal.input.isTTY || terminal.input.readableEnded) {
+    terminal.error.write("This is no terminal to ask on. Read the files, then add --yes.\n")
+    return false
+  }
+  const lines = createInterface({ input: terminal.input, output: terminal.output })
+  try {
+    // Whoever closes the terminal has not said yes.
+    const closed = once(lines, "close").then(() => "")
+    return /^y(es)?$/i.test((await Promise.race([lines.question(question), closed])).trim())
+  } finally {
+    lines.close()
+  }
+}

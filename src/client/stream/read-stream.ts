@@ -1,0 +1,34 @@
+import { StemmaError } from "../../protocol/index.ts"
+import type { Connection } from "../connection.ts"
+import { EventParser, type ServerEvent } from "./parse-events.ts"
+
+/**
+ * The messages of one stream, as they arrive, until it ends or breaks. One that says nothing for too long, not even that it
+ * lives, is broken. Throws the signal's reason if that comes first.
+ */
+export async function* readStream(
+  connection: Connection,
+  options: { path: string; query: Record<string, string>; signal: AbortSignal },
+): AsyncGenerator<ServerEvent[], void, undefined> {
+  const response = await connection.send({
+    ...options,
+    method: "GET",
+    accept: "text/event-stream",
+    silenceMs: connection.reconnect.silenceMs,
+  })
+  const isStream = response.headers.get("content-type")?.startsWith("text/event-stream")
+  if (!isStream || !response.body) {
+    response.body?.cancel().catch(() => {})
+    throw new StemmaError("unavailable", "The server answered with something that is no stream of events.")
+  }
+  const reader = response.body.getReader()
+  const parser = new EventParser()
+  try {
+    for (let chunk = await reader.read(); !chunk.done; chunk = await reader.read()) {
+      const events = parser.push(chunk.value)
+      if (events.length > 0) yield events
+    }
+  } finally {
+    reader.cancel().catch(() => {})
+  }
+}

@@ -1,0 +1,42 @@
+import { basename, dirname } from "node:path"
+import type { ConfigFile } from "../files/config-files.ts"
+import { misread, parseFrontMatter } from "../files/document.ts"
+
+/** Text about how to do something, which the model loads when it needs it. */
+export interface Skill {
+  name: string
+  /** When to use it. */
+  description: string
+  /** The SKILL.md, absolute. */
+  path: string
+  /** The folder that holds it and what it speaks of. */
+  directory: string
+  /** What the model gets: the file without its front matter. */
+  body: string
+}
+
+const skillName = /^[\p{L}\p{N}][\p{L}\p{N} _.:-]{0,63}$/u
+const descriptionCharactersMax = 1024
+
+/** Throws `invalid` if the front matter has no description, which is all that a model sees before it loads the skill. */
+export async function parseSkill(file: ConfigFile): Promise<Skill> {
+  const { document, body } = await parseFrontMatter(file.path, file.text)
+  const matter = document.value as Record<string, unknown> | null
+  const directory = dirname(file.path)
+  const name = matter?.name === undefined ? basename(directory) : matter.name
+  if (typeof name !== "string" || !skillName.test(name))
+    throw misread(
+      file.path,
+      "name: expected a short name of letters and digits",
+      await document.locate(["name"]),
+    )
+  const description = matter?.description
+  if (typeof description !== "string" || description.trim() === "")
+    throw misread(
+      file.path,
+      "description: expected a sentence that says when to use the skill",
+      await document.locate(["description"]),
+    )
+  const line = description.replaceAll(/\s+/g, " ").trim().slice(0, descriptionCharactersMax)
+  return { name, description: line, path: file.path, directory, body }
+}

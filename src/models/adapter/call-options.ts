@@ -1,0 +1,66 @@
+import type {
+  JSONSchema7,
+  LanguageModelV4CallOptions,
+  LanguageModelV4FunctionTool,
+  LanguageModelV4Prompt,
+  LanguageModelV4Usage,
+  SharedV4ProviderOptions,
+} from "@ai-sdk/provider"
+import type { Tokens } from "../../protocol/index.ts"
+import type { ModelRequest, ModelTool } from "../model.ts"
+import { providerOptions, reasoningLevel } from "../provider/provider-options.ts"
+import type { AdapterOptions } from "./adapter.ts"
+import { fitToolName } from "./fit-names.ts"
+
+type Asked = AdapterOptions & { request: ModelRequest }
+
+/** What a call is given beside its prompt. */
+export function callOptions(
+  options: Asked,
+  prompt: LanguageModelV4Prompt,
+  abortSignal: AbortSignal,
+): LanguageModelV4CallOptions {
+  const { request, api, ref, namespace } = options
+  const { tools, toolChoice, maxOutputTokens, temperature, topP, variant } = request
+  const reasoning = reasoningLevel(variant, options.variants)
+  const configured = options.options
+  return {
+    prompt,
+    abortSignal,
+    ...(tools.length > 0 && { tools: tools.map(functionTool), toolChoice: { type: toolChoice ?? "auto" } }),
+    ...(maxOutputTokens !== undefined && { maxOutputTokens }),
+    ...(temperature !== undefined && { temperature }),
+    ...(topP !== undefined && { topP }),
+    ...(reasoning !== undefined && { reasoning }),
+    providerOptions: providerOptions(request, {
+      api,
+      providerID: ref.providerID,
+      namespace,
+      configured,
+      variants: options.variants,
+    }) as SharedV4ProviderOptions,
+  }
+}
+
+function functionTool({ name, description, inputSchema }: ModelTool): LanguageModelV4FunctionTool {
+  return { type: "function", name: fitToolName(name), description, inputSchema: inputSchema as JSONSchema7 }
+}
+
+/** Counts that do not overlap: reasoning is not part of the output, nor the cache of the input. Undefined if the provider gave none. */
+export function tokensOf({ inputTokens, outputTokens }: LanguageModelV4Usage): Tokens | undefined {
+  const read = count(inputTokens.cacheRead)
+  const write = count(inputTokens.cacheWrite)
+  const reasoning = count(outputTokens.reasoning)
+  const given = [inputTokens.total, inputTokens.noCache, outputTokens.total, outputTokens.text]
+  if (given.every((value) => value === undefined)) return undefined
+  return {
+    input: count(inputTokens.noCache ?? count(inputTokens.total) - read - write),
+    output: count(outputTokens.text ?? count(outputTokens.total) - reasoning),
+    reasoning,
+    cache: { read, write },
+  }
+}
+
+function count(value: number | undefined): number {
+  return value !== undefined && value > 0 ? Math.min(Math.round(value), Number.MAX_SAFE_INTEGER) : 0
+}

@@ -1,0 +1,90 @@
+import type { LanguageModelV4 } from "@ai-sdk/provider"
+import { withJoinedDeltas } from "../adapter/join-deltas.ts"
+import { SentBodies } from "../adapter/sent-bodies.ts"
+import type { Api, ProviderConfig, ProviderPackage } from "./providers.ts"
+
+export interface Connection {
+  npm: ProviderPackage
+  providerID: string
+  modelID: string
+  baseURL: string
+  /** Whether that is the provider's own address and not a gateway or another server. */
+  isOfficial: boolean
+  apiKey: string | undefined
+  headers: Record<string, string>
+  options: NonNullable<ProviderConfig["options"]>
+  asksForUsage: boolean
+  fetch: typeof fetch
+}
+
+export interface Connected {
+  model: LanguageModelV4
+  api: Api
+  /** Under which name the package looks for its options. */
+  namespace: string
+  /** For interfaces that write each message by itself. */
+  bodies?: SentBodies
+}
+
+/** Loads the provider's package, which takes a tenth of a second, and makes a model of it. Sends nothing. */
+export async function connect(connection: Connection): Promise<Connected> {
+  const { npm, modelID, baseURL, headers, options } = connection
+  const bodies = new SentBodies()
+  const fetch = withoutRedirects(connection.fetch, bodies)
+  // An empty key keeps the package from looking for one in the environment.
+  const apiKey = connection.apiKey ?? ""
+  switch (npm) {
+    case "@ai-sdk/openai": {
+      const { createOpenAI } = await import("@ai-sdk/openai")
+      const { organization, project } = options
+      const provider = createOpenAI({ baseURL, apiKey, headers, organization, project, fetch })
+      // Gateways and other servers rarely speak the newer interface.
+      const speaksResponses = options.api === undefined ? connection.isOfficial : options.api === "responses"
+      return speaksResponses
+        ? { model: provider.responses(modelID), api: "openai-responses", namespace: "openai" }
+        : { model: provider.chat(modelID), api: "openai-chat", namespace: "openai", bodies }
+    }
+    case "@ai-sdk/anthropic": {
+      const { createAnthropic } = await import("@ai-sdk/anthropic")
+      const provider = createAnthropic({ baseURL, apiKey, headers, fetch })
+      return { model: provider(modelID), api: "anthropic", namespace: "anthropic" }
+    }
+    case "@ai-sdk/google": {
+      const { createGoogle } = await import("@ai-sdk/google")
+      const provider = createGoogle({ baseURL, apiKey, headers, fetch })
+      return { model: provider(modelID), api: "google", namespace: "google" }
+    }
+    case "@ai-sdk/openai-compatible": {
+      const { createOpenAICompatible } = await import("@ai-sdk/openai-compatible")
+      const name = camelCase(connection.providerID)
+      const provider = createOpenAICompatible({
+        name,
+        baseURL,
+        headers,
+        fetch,
+        includeUsage: connection.asksForUsage,
+        ...(connection.apiKey !== undefined && { apiKey: connection.apiKey }),
+      })
+      return { model: provider(modelID), api: "openai-compatible", namespace: name, bodies }
+    }
+  }
+}
+
+const longBodyLength = 256 * 1024
+
+/** A key goes to the address that was given for it and nowhere else, whatever the server says. */
+function withoutRedirects(inner: typeof fetch, bodies: SentBodies): typeof fetch {
+  return async (input, init) => {
+    const body = typeof init?.body === "string" ? bodies.complete(init.body) : init?.body
+    // Fetch reads a long text several times over, bytes only once; for a short one the copy is not worth it.
+    const isLong = typeof body === "string" && body.length > longBodyLength
+    const sent = { ...init, body: isLong ? Buffer.from(body) : body, redirect: "manual" as const }
+    return withJoinedDeltas(await inner(input, sent))
+  }
+}
+
+/** The package takes options under this form of the name. */
+function camelCase(providerID: string): string {
+  const name = providerID.replace(/[^A-Za-z0-9]+(.?)/g, (_, next: string) => next.toUpperCase())
+  return name === "" ? "openaiCompatible" : name
+}

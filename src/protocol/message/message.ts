@@ -1,0 +1,65 @@
+import { z } from "zod"
+import { MessageID, SessionID } from "../id/id.ts"
+import { ModelRef, Tokens } from "../usage.ts"
+import { FileDiff } from "./file-diff.ts"
+import { MessageError } from "./message-error.ts"
+
+/** Whole milliseconds since 1970, within what a Date can hold. */
+const timeMs = z.number().int().nonnegative().max(8.64e15)
+
+export const UserSummary = z.object({
+  title: z.string().optional(),
+  body: z.string().optional(),
+  diffs: z.array(FileDiff),
+})
+export type UserSummary = z.infer<typeof UserSummary>
+
+export const UserBody = z.object({
+  id: MessageID,
+  role: z.literal("user"),
+  time: z.object({ created: timeMs }),
+  agent: z.string(),
+  model: ModelRef,
+  /** Joins the system prompt for this message only. */
+  system: z.string().optional(),
+  tools: z.record(z.string(), z.boolean()).optional(),
+  variant: z.string().optional(),
+  /** Which references are resolved, if not all: in tasks that its answer gives, too. */
+  references: z.enum(["files", "none"]).optional(),
+  /** Whoever sent it cannot be asked: what needs a person's permission is refused at once. */
+  unattended: z.boolean().optional(),
+  /** Learnt after the turn ended; stored as a note. */
+  summary: UserSummary.optional(),
+})
+export type UserBody = z.infer<typeof UserBody>
+
+export const AssistantBody = z.object({
+  id: MessageID,
+  role: z.literal("assistant"),
+  time: z.object({ created: timeMs, completed: timeMs.optional() }),
+  error: MessageError.optional(),
+  /** The user message that it answers. */
+  parentID: MessageID,
+  modelID: z.string(),
+  providerID: z.string(),
+  /** An older name for `agent`, kept for sessions that come from elsewhere. */
+  mode: z.string().optional(),
+  agent: z.string(),
+  path: z.object({ cwd: z.string(), root: z.string() }),
+  /** True for the answer of a compaction. */
+  summary: z.boolean().optional(),
+  cost: z.number().nonnegative(),
+  tokens: Tokens,
+  finish: z.string().optional(),
+})
+export type AssistantBody = z.infer<typeof AssistantBody>
+
+/** A message as it is stored: it does not name its session, since many sessions may share it. */
+export const MessageBody = z.discriminatedUnion("role", [UserBody, AssistantBody])
+export type MessageBody = z.infer<typeof MessageBody>
+
+/** A message as it is read. */
+export const Message = z.intersection(MessageBody, z.object({ sessionID: SessionID }))
+export type Message = MessageBody & { sessionID: string }
+export type UserMessage = UserBody & { sessionID: string }
+export type AssistantMessage = AssistantBody & { sessionID: string }

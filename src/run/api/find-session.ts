@@ -1,0 +1,12 @@
+import { type Session, StemmaError } from "../../protocol/index.ts"
+import type { Store } from "../../stores/store.ts"
+
+/** A session by its id; undefined if there is none such, or if the id is none. */
+export async function findSession(store: Store, id: string): Promise<Session | undefined> {
+  try {
+    return await store.session(id)
+  } catch (error) {
+    if (StemmaError.is(error, "not_found") || StemmaError.is(error, "invalid")) return undefined
+    throw error
+  }
+}

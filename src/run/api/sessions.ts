@@ -1,0 +1,388 @@
+import { readFile } from "node:fs/promises"
+import {
+  type NewSession,
+  type Session,
+  type SessionPatch,
+  StemmaError,
+  type Tokens,
+  version,
+} from "../../protocol/index.ts"
+import {
+  defaultTitle,
+  forkPlan,
+  type RevertMark,
+  type Statistics,
+  statistics,
+  toRuleset,
+} from "../../session/index.ts"
+import type { Page, Removal, SearchPage, SearchQuery, SessionQuery } from "../../stores/store.ts"
+import type { Engine } from "../engine.ts"
+import { clearRevert, markRevert, type Reverted } from "../loop/revert.ts"
+import { isCalledAfterRest } from "../loop/title-source.ts"
+import { modelRef } from "../prompt/prompt.ts"
+import type { Coordinator } from "../schedule/coordinator.ts"
+import { findMessage } from "../schedule/waiters.ts"
+import { offeredAgent } from "../step/step-plan.ts"
+import {
+  archiveOptions,
+  type CreateOptions,
+  type CurrentOptions,
+  childrenQuery,
+  createOptions,
+  currentOptions,
+  forkOptions,
+  listQuery,
+  type RetentionOptions,
+  resetOptions,
+  retentionOptions,
+  revertMark,
+  searchQuery,
+  shareOptions,
+  type UpdateOptions,
+  updateOptions,
+} from "./arguments/call-options.ts"
+import { checkSessionID } from "./arguments/check.ts"
+import { findSession } from "./find-session.ts"
+import { applyRetention, type Expired } from "./retention.ts"
+import { SessionHandle } from "./session-handle.ts"
+import { type ShareOptions, shareSession, unshareSession } from "./share.ts"
+
+export interface SessionStatistics extends Statistics {
+  cost: number
+  tokens: Tokens
+}
+
+const patchesPerCommit = 500
+
+/** The sessions of a store: made, found, changed and removed. */
+export class Sessions {
+  readonly #engine: Engine
+  readonly #coordinator: Coordinator
+  readonly #directory: string
+  readonly #onCreated = new Set<(session: Session) => Promise<void>>()
+
+  constructor(options: { engine: Engine; coordinator: Coordinator; directory: string }) {
+    this.#engine = options.engine
+    this.#coordinator = options.coordinator
+    this.#directory = options.directory
+  }
+
+  /**
+   * Calls back with each new session that has no parent, forks included, and waits for it before whoever asked is given the
+   * session. It must not throw. The function returned ends it.
+   */
+  onCreated(listener: (session: Session) => Promise<void>): () => void {
+    if (typeof listener !== "function") {
+      throw new StemmaError("invalid", "sessions.onCreated: expected a function that takes a session.")
+    }
+    this.#onCreated.add(listener)
+    return () => this.#onCreated.delete(listener)
+  }
+
+  /** Makes a session. With the `id` of one that is there, gives that one. */
+  async create(options: CreateOptions = {}): Promise<SessionHandle> {
+    const { store, newID } = this.#engine
+    const given = createOptions(options)
+    const id = given.id ?? newID("session")
+    if (given.id !== undefined && (await findSession(store, id))) return this.#handle(id)
+    const session = await this.#newSession(id, given)
+    const files = await readFiles(given.files ?? [], session.directory)
+    try {
+      await store.commit({
+        ops: [
+          { op: "session.create", session, segment: newID("segment") },
+          ...files.map((text) => this.#fileOp(session, text)),
+        ],
+      })
+      this.#engine.meter.sessionCreated("new")
+      await this.#tellCreated(id)
+    } catch (error) {
+      // Somebody else made the same one at the same time.
+      const isMine =
+        given.id !== undefined && StemmaError.is(error, "conflict") && (await findSession(store, id))
+      if (!isMine) throw error
+    }
+    return this.#handle(id)
+  }
+
+  /**
+   * The session that one comes back to: of the project, or with a name. It is made on first use, by whoever is first.
+   */
+  async current(options: CurrentOptions = {}): Promise<SessionHandle> {
+    const { agent, scope } = currentOptions(options)
+    const key = await this.#currentKey(scope)
+    for (let attempt = 0; ; attempt++) {
+      const found = await this.#byKey(key, agent)
+      if (found) return this.#handle(found.id)
+      try {
+        return await this.create({ key, ...(agent !== undefined && { agent }) })
+      } catch (error) {
+        if (!StemmaError.is(error, "conflict") || attempt > 2) throw error
+      }
+    }
+  }
+
+  /** Lets the current session go, with all it has, and begins a new one under its name. */
+  async reset(options: CurrentOptions = {}): Promise<SessionHandle> {
+    const given = resetOptions(options)
+    const found = await this.#byKey(await this.#currentKey(given.scope), given.agent)
+    if (found) await this.#patch(found.id, { key: null })
+    return this.current(given)
+  }
+
+  async get(id: string): Promise<SessionHandle> {
+    await this.#engine.store.session(checkSessionID(id, "sessions.get"))
+    return this.#handle(id)
+  }
+
+  async list(query: SessionQuery = {}): Promise<Page<Session>> {
+    return this.#engine.store.sessions(listQuery(query))
+  }
+
+  async children(parentID: string, query: Omit<SessionQuery, "parentID"> = {}): Promise<Page<Session>> {
+    checkSessionID(parentID, "sessions.children")
+    return this.#engine.store.sessions({ ...childrenQuery(query), parentID })
+  }
+
+  /** The session and everything below it, parents before their children. */
+  async tree(rootID: string): Promise<Session[]> {
+    return this.#engine.store.tree(checkSessionID(rootID, "sessions.tree"))
+  }
+
+  /** The sessions above it, its parent first. */
+  async parents(id: string): Promise<Session[]> {
+    return this.#engine.store.parents(checkSessionID(id, "sessions.parents"))
+  }
+
+  /** Sets single fields; `null` removes one. */
+  async update(id: string, fields: UpdateOptions): Promise<Session> {
+    checkSessionID(id, "sessions.update")
+    const { permission, model, agent, ...rest } = updateOptions(fields)
+    if (typeof agent === "string") await this.#checkAgent(id, agent)
+    return this.#patch(id, {
+      ...rest,
+      ...(agent !== undefined && { agent }),
+      ...(model !== undefined && { model: model === null ? null : modelRef(model) }),
+      ...(permission !== undefined && { permission: permission === null ? null : toRuleset(permission) }),
+    })
+  }
+
+  /** Makes the session the most recently used. */
+  async touch(id: string): Promise<Session> {
+    checkSessionID(id, "sessions.touch")
+    const { time } = await this.#engine.store.session(id)
+    return this.#patch(id, { time: { updated: Math.max(this.#engine.clock.now(), time.updated) } })
+  }
+
+  /** A new session with the history of another: the whole, or what came before a message. */
+  async fork(id: string, options: { messageID?: string; title?: string } = {}): Promise<SessionHandle> {
+    const { store, newID, clock } = this.#engine
+    checkSessionID(id, "sessions.fork")
+    const { messageID, title } = forkOptions(options)
+    const source = await store.session(id)
+    const now = clock.now()
+    const forkID = newID("session")
+    await store.commit({
+      ops: [
+        {
+          op: "session.fork",
+          sourceID: id,
+          ...(await this.#forkPlan(source, messageID)),
+          session: {
+            id: forkID,
+            title: title ?? (await this.#forkTitle(source, { messageID, now })),
+            version,
+            time: { created: now, updated: now },
+          },
+          segment: newID("segment"),
+        },
+      ],
+    })
+    this.#engine.meter.sessionCreated("fork")
+    await this.#tellCreated(forkID)
+    return this.#handle(forkID)
+  }
+
+  /** Goes back to before a message, or one of its parts, with the files; the next prompt makes it real. */
+  async revert(id: string, mark: RevertMark): Promise<Reverted> {
+    checkSessionID(id, "sessions.revert")
+    const given = revertMark(mark)
+    return this.#coordinator.exclusive(id, (run) => markRevert(run, given))
+  }
+
+  /** Takes a revert back, with the files, as long as no prompt has made it real. */
+  async unrevert(id: string): Promise<Reverted> {
+    checkSessionID(id, "sessions.unrevert")
+    return this.#coordinator.exclusive(id, clearRevert)
+  }
+
+  /** Lets everybody who knows the secret read it, as long as the config allows that. Sessions below it are not shared. */
+  async share(id: string, options: ShareOptions): Promise<Session> {
+    checkSessionID(id, "sessions.share")
+    return shareSession(this.#engine, id, shareOptions(options))
+  }
+
+  /** From now on nobody can read it by that secret. */
+  async unshare(id: string): Promise<Session> {
+    return unshareSession(this.#engine, checkSessionID(id, "sessions.unshare"))
+  }
+
+  /** Puts it away with everything below it; `archived: false` brings all of it back. */
+  async archive(id: string, options: { archived?: boolean } = {}): Promise<Session> {
+    const { store, clock } = this.#engine
+    checkSessionID(id, "sessions.archive")
+    const archived = archiveOptions(options).archived === false ? null : clock.now()
+    const tree = await store.tree(id)
+    for (let at = 0; at < tree.length; at += patchesPerCommit) {
+      const some = tree.slice(at, at + patchesPerCommit)
+      await store.commit({
+        ops: some.map((one) => ({ op: "session.patch", sessionID: one.id, set: { time: { archived } } })),
+      })
+    }
+    return store.session(id)
+  }
+
+  /** Aborts what runs and removes the session with everything below it. Says what stays because forks share it. */
+  async remove(id: string): Promise<Removal> {
+    const { store } = this.#engine
+    checkSessionID(id, "sessions.remove")
+    for (const one of await store.tree(id)) this.#coordinator.abort(one.id, "The session was removed.")
+    return store.remove(id)
+  }
+
+  /**
+   * Removes what the config's `retention` says is old enough: children, and archived sessions with what is below them.
+   * `dryRun` only says what that would be.
+   */
+  async applyRetention(options: RetentionOptions = {}): Promise<Expired[]> {
+    const { directory = this.#directory, dryRun = false } = retentionOptions(options)
+    return applyRetention({
+      engine: this.#engine,
+      team: this.#coordinator.team,
+      directory,
+      isDryRun: dryRun,
+    })
+  }
+
+  async search(query: string | SearchQuery): Promise<SearchPage> {
+    return this.#engine.store.search(searchQuery(typeof query === "string" ? { text: query } : query))
+  }
+
+  async stats(id: string): Promise<SessionStatistics> {
+    const handle = this.#handle(checkSessionID(id, "sessions.stats"))
+    const { cost, tokens } = await handle.info()
+    return { ...statistics(await handle.messages()), cost, tokens }
+  }
+
+  async #tellCreated(id: string): Promise<void> {
+    if (this.#onCreated.size === 0) return
+    const session = await this.#engine.store.session(id)
+    if (session.parentID !== undefined) return
+    for (const listener of this.#onCreated) await listener(session)
+  }
+
+  #handle(id: string): SessionHandle {
+    return new SessionHandle({ id, engine: this.#engine, coordinator: this.#coordinator })
+  }
+
+  async #byKey(key: string, agent: string | undefined): Promise<Session | undefined> {
+    const page = await this.#engine.store.sessions({ key, limit: 100 })
+    return page.items.find((session) => session.agent === agent)
+  }
+
+  async #currentKey(scope: string | undefined): Promise<string> {
+    if (scope !== undefined && scope !== "project") return `current:name:${scope}`
+    const { loaded } = await (await this.#engine.projects.get(this.#directory)).setup()
+    return `current:project:${loaded.project.id}`
+  }
+
+  /** Under a revert mark at a part, the marked message comes along up to that part. */
+  /** One that has nothing of what its source is called after is not called so. */
+  async #forkTitle(
+    source: Session,
+    { messageID = source.revert?.messageID, now }: { messageID: string | undefined; now: number },
+  ): Promise<string> {
+    const { store } = this.#engine
+    const cut = messageID === undefined ? undefined : await findMessage(store, source.id, messageID)
+    const isOfRest = cut !== undefined && (await isCalledAfterRest(store, source, { from: cut }))
+    return isOfRest ? defaultTitle({ child: false, nowMs: now }) : source.title
+  }
+
+  async #forkPlan(source: Session, messageID: string | undefined): Promise<ReturnType<typeof forkPlan>> {
+    const { store, newID } = this.#engine
+    const cut = messageID === undefined ? {} : { messageID }
+    const mark = source.revert
+    if (mark?.partID === undefined) return cut
+    const wanted = [mark.messageID, ...(messageID === undefined ? [] : [messageID])]
+    const found = await Promise.all(wanted.map((one) => findMessage(store, source.id, one)))
+    return forkPlan(
+      found.filter((item) => item !== undefined),
+      { ...cut, mark, newID },
+    )
+  }
+
+  async #patch(id: string, set: SessionPatch): Promise<Session> {
+    await this.#engine.store.commit({ ops: [{ op: "session.patch", sessionID: id, set }] })
+    return this.#engine.store.session(id)
+  }
+
+  async #checkAgent(id: string, name: string): Promise<void> {
+    const { directory } = await this.#engine.store.session(id)
+    offeredAgent(await (await this.#engine.projects.get(directory)).setup(), name)
+  }
+
+  async #newSession(id: string, options: CreateOptions): Promise<NewSession> {
+    const { clock, projects } = this.#engine
+    const project = await projects.get(options.directory ?? this.#directory)
+    const setup = await project.setup()
+    if (options.agent !== undefined) offeredAgent(setup, options.agent)
+    const now = clock.now()
+    const { key, parentID, agent, model, permission, maxHistory, budget } = options
+    return {
+      id,
+      projectID: setup.loaded.project.id,
+      directory: project.directory,
+      title: options.title ?? defaultTitle({ child: parentID !== undefined, nowMs: now }),
+      version,
+      time: { created: now, updated: now },
+      ...(key !== undefined && { key }),
+      ...(parentID !== undefined && { parentID }),
+      ...(agent !== undefined && { agent }),
+      ...(model !== undefined && { model: modelRef(model) }),
+      ...(permission !== undefined && { permission: toRuleset(permission) }),
+      ...(maxHistory !== undefined && { maxHistory }),
+      ...(budget !== undefined && { budget }),
+    }
+  }
+
+  #fileOp(session: NewSession, text: string) {
+    const { newID, clock } = this.#engine
+    return {
+      op: "message.append" as const,
+      sessionID: session.id,
+      message: {
+        id: newID("message"),
+        role: "user" as const,
+        time: { created: clock.now() },
+        agent: session.agent ?? "build",
+        model: session.model ?? { providerID: "none", modelID: "none" },
+      },
+      parts: [{ id: newID("part"), type: "text" as const, text, synthetic: true }],
+      sealed: true,
+    }
+  }
+}
+
+/** All or none: a file that cannot be read is an error before anything is made. */
+async function readFiles(files: readonly string[], directory: string): Promise<string[]> {
+  const { resolve } = await import("node:path")
+  return Promise.all(
+    files.map(async (file) => {
+      try {
+        return `File ${file}:\n${await readFile(resolve(directory, file), "utf8")}`
+      } catch (error) {
+        throw new StemmaError("not_found", `The file ${file} cannot be read: ${(error as Error).message}`)
+      }
+    }),
+  )
+}

@@ -1,0 +1,241 @@
+import {
+  type AssistantBody,
+  type HistoryItem,
+  isSettled,
+  noTokens,
+  type PartBody,
+  type UserBody,
+} from "../../protocol/index.ts"
+import { interruptTool } from "../../session/index.ts"
+import type { Op } from "../../stores/commit.ts"
+import { isShellCommand } from "../api/shell-command.ts"
+import {
+  compactionBefore,
+  isFailedCompaction,
+  promptBefore,
+  setCompacting,
+} from "../context/compaction-message.ts"
+import { OpenMessage } from "../step/open-message.ts"
+import { finishStep, type Next, sealFailed } from "../step/step.ts"
+import { listGrants, planStep, type Step } from "../step/step-plan.ts"
+import type { Call } from "../step/tools/tool-calls.ts"
+import { Closing, type Run } from "./run.ts"
+
+/** So often in a row a run that was cut off is gone on with, and so often in one turn. */
+export const recoveriesMax = 3
+const recoveriesOfTurnMax = 30
+
+/**
+ * Repairs what a writer that died left open, so that the history reads as a valid conversation, and says whether the run
+ * goes on from there.
+ */
+export async function recoverRun(run: Run, options?: { mayGoOn?: boolean }): Promise<Next> {
+  if (run.isUntouched && run.memo.last?.sealed !== false && !isUnfinishedEnd(run.memo.items)) {
+    run.isReady = true
+    return "idle"
+  }
+  run.approvals.inherit(await run.engine.store.permissions({ sessionID: run.sessionID, open: true }))
+  run.isReady = true
+  const { wasAborted } = await run.takeOldAborts()
+  const wants = options?.mayGoOn ?? run.engine.recover
+  const { inRow, all } = interruptions(run)
+  const mayGoOn = wants && !wasAborted && inRow < recoveriesMax && all < recoveriesOfTurnMax
+  run.beginTurn()
+  // With nothing left to go on with, an abort is about the prompt that comes next.
+  run.isInTurn = run.memo.last?.sealed === false || (mayGoOn && isUnfinishedEnd(run.memo.items))
+  if (run.isInTurn) await run.handleInbox()
+  if (run.isInTurn && mayGoOn) await watchAgain(run)
+  try {
+    const next = await repair(run, { mayGoOn })
+    if (next === "idle") run.isInTurn = false
+    return next
+  } finally {
+    if (!run.writer.signal.aborted) await run.approvals.dropInherited()
+  }
+}
+
+/** What goes on counts as a run. */
+async function watchAgain({ watch, memo }: Run): Promise<void> {
+  const last = memo.items.findLast(({ message }) => message.role === "assistant")?.message
+  if (last?.role !== "assistant") return
+  const { agent, providerID, modelID } = last
+  await watch.begin({ agent, model: { providerID, modelID } })
+}
+
+/** True if a history that ends like this is in the middle of a turn. */
+export function isUnfinishedEnd(items: readonly HistoryItem[]): boolean {
+  const index = lastOfTurn(items)
+  const item = items[index]
+  if (item?.message.role !== "assistant") return compactionBefore(items, index) !== undefined
+  return isUnfinished(item.message) && !isShellCommand(item)
+}
+
+/** The index of the last item, not counting compactions that led to nothing. */
+function lastOfTurn(items: readonly HistoryItem[]): number {
+  return items.findLastIndex((item) => !isFailedCompaction(item))
+}
+
+async function repair(run: Run, { mayGoOn }: { mayGoOn: boolean }): Promise<Next> {
+  const { items } = run.memo
+  const index = lastOfTurn(items)
+  const last = items[index]
+  await endCompacting(run)
+  // What ends the history is hidden: nobody goes on from there, and nothing can be written behind it.
+  if (run.session.revert && last?.sealed) return "idle"
+  // The process ended right after a compaction in the middle of a turn.
+  const compaction = compactionBefore(items, index)
+  if (compaction) return goOnAfterCompaction(run, compaction.message, { mayGoOn })
+  if (last?.message.role !== "assistant") return "idle"
+  run.promptID = last.message.parentID
+  if (last.sealed) {
+    if (!isUnfinished(last.message) || isShellCommand(last)) return "idle"
+    if (mayGoOn) return "continue"
+    if (last.message.finish === "tool-calls") await sealInterrupted(run, last.message)
+    return "idle"
+  }
+  const open = reopened(run, last)
+  if (isShellCommand(last)) return sealFailed(run, { open, error: ended(), snapshot: snapshotOf(open) })
+  const user = userOf(run, open.message.parentID)
+  const hasEnded = open.message.finish !== undefined
+  if (mayGoOn && user && hasEnded) return resume(run, open, user)
+  await sealFailed(run, { open, error: ended(), snapshot: snapshotOf(open) })
+  return mayGoOn && user ? "continue" : "idle"
+}
+
+async function goOnAfterCompaction(
+  run: Run,
+  before: AssistantBody,
+  { mayGoOn }: { mayGoOn: boolean },
+): Promise<Next> {
+  run.promptID = before.parentID
+  if (mayGoOn) return "continue"
+  const { summary: _, ...answer } = before
+  await sealInterrupted(run, answer)
+  return "idle"
+}
+
+/** A compaction that was cut off has changed nothing; whoever goes on makes it again. */
+async function endCompacting(run: Run): Promise<void> {
+  if (run.session.time.compacting === undefined) return
+  await run.writer.commit([setCompacting(run, null)])
+  const { compacting: _, ...time } = run.session.time
+  run.session = { ...run.session, time }
+}
+
+function ended(): Closing {
+  return new Closing("The process that ran it ended.")
+}
+
+/** The process ended between two steps: nothing is open, but nobody has answered. */
+async function sealInterrupted(run: Run, last: AssistantBody): Promise<void> {
+  const now = run.engine.clock.now()
+  const message: AssistantBody = {
+    ...withoutSession(last),
+    id: run.engine.newID("message"),
+    time: { created: now, completed: now },
+    error: { name: "InterruptedError", data: { message: ended().message } },
+    finish: "interrupted",
+    cost: 0,
+    tokens: noTokens(),
+  }
+  const { sessionID } = run
+  const { version } = await run.writer.commit([
+    { op: "message.append", sessionID, message, parts: [], sealed: true },
+  ])
+  run.memo.addSealed(sessionID, { message, parts: [] }, version)
+}
+
+function isUnfinished(message: AssistantBody): boolean {
+  return message.finish === "interrupted" || message.finish === "tool-calls"
+}
+
+/** A step whose model had ended: the calls that had not begun, or may be repeated, are run; the others were cut off. */
+async function resume(run: Run, open: OpenMessage, user: UserBody): Promise<Next> {
+  let plan: Step | undefined
+  run.watch.stepBegan()
+  try {
+    plan = await planStep(run, { open, user, grants: listGrants(run) })
+    const now = run.engine.clock.now()
+    const calls: Call[] = []
+    const ops: Op[] = []
+    for (const part of [...open.parts]) {
+      if (part.type !== "tool" || isSettled(part.state)) continue
+      const isSafe = part.state.status === "pending" || plan.tools.get(part.tool)?.replay === "safe"
+      if (isSafe) calls.push(callOf(part))
+      else ops.push(open.putOp({ ...part, state: interruptTool(part.state, now) }))
+    }
+    // Counts as an interruption, lest a call that kills its process is run for ever. Whoever a task was given to counts them.
+    if (calls.some(({ tool }) => !plan?.tools.get(tool)?.delegates) || ops.length > 0) {
+      ops.push(open.putOp(retryPart(run, now)))
+    }
+    if (ops.length > 0) await run.writer.commit(ops)
+    run.tellAsking()
+    if (calls.length > 0) return await finishStep(plan, calls)
+    return await finishStep({ ...plan, snapshot: () => snapshotOf(open) }, [])
+  } catch (error) {
+    return sealFailed(run, { open, error, snapshot: plan?.snapshot() ?? snapshotOf(open) })
+  }
+}
+
+function retryPart(run: Run, nowMs: number): PartBody {
+  return {
+    id: run.engine.newID("part"),
+    type: "retry",
+    attempt: interruptions(run).all + 1,
+    error: { name: "InterruptedError", data: { message: ended().message } },
+    time: { created: nowMs },
+  }
+}
+
+function callOf(part: Extract<PartBody, { type: "tool" }>): Call {
+  const { state } = part
+  const text = state.status === "pending" && state.raw !== "" ? state.raw : JSON.stringify(state.input)
+  return { partID: part.id, callID: part.callID, tool: part.tool, text }
+}
+
+function reopened(run: Run, item: HistoryItem): OpenMessage {
+  const parts = item.parts.map(({ sessionID: _s, messageID: _m, ...part }) => part as PartBody)
+  return new OpenMessage({
+    writer: run.writer,
+    hub: run.engine.hub,
+    position: item.position,
+    message: withoutSession(item.message as AssistantBody),
+    parts,
+  })
+}
+
+/** How often the answer to the last prompt was cut off, in all and since the last step that was not. */
+function interruptions(run: Run): { all: number; inRow: number } {
+  let all = 0
+  let inRow: number | undefined
+  const { items } = run.memo
+  for (let index = items.length - 1; index >= 0; index--) {
+    const { message, parts, sealed } = items[index]!
+    if (compactionBefore(items, index)) continue
+    if (message.role !== "assistant") break
+    const retries = parts.filter((part) => part.type === "retry" && part.error.name === "InterruptedError")
+    const count = retries.length + (message.finish === "interrupted" ? 1 : 0)
+    if (count === 0 && sealed) inRow ??= all
+    all += count
+  }
+  return { all, inRow: inRow ?? all }
+}
+
+function withoutSession(message: AssistantBody & { sessionID?: string }): AssistantBody {
+  const { sessionID: _, ...body } = message
+  return body
+}
+
+function userOf(run: Run, messageID: string): UserBody | undefined {
+  const known = promptBefore(run.memo.items)
+  if (known?.promptID === messageID) return known.user
+  const item = run.memo.items.findLast(({ message }) => message.id === messageID)
+  if (item?.message.role !== "user") return undefined
+  const { sessionID: _, ...user } = item.message
+  return user
+}
+
+function snapshotOf(open: OpenMessage): string | undefined {
+  const part = open.parts.find((candidate) => candidate.type === "snapshot")
+  return part?.type === "snapshot" ? part.snapshot : undefined
+}

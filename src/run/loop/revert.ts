@@ -1,0 +1,199 @@
+import {
+  type FileDiff,
+  type HistoryItem,
+  type Part,
+  type Revert,
+  type Session,
+  StemmaError,
+} from "../../protocol/index.ts"
+import { defaultTitle, type RevertMark, revertPlan } from "../../session/index.ts"
+import type { Op } from "../../stores/commit.ts"
+import type { Store } from "../../stores/store.ts"
+import { unifiedDiff } from "../../workspace/line-diff.ts"
+import type { Snapshots } from "../../workspace/workspace.ts"
+import { findMessage } from "../schedule/waiters.ts"
+import type { Run } from "./run.ts"
+import { mergeDiffs, summaryOf } from "./summary.ts"
+import { isCalledAfterRest } from "./title-source.ts"
+
+const diffUnitsMax = 200_000
+
+export interface Reverted {
+  session: Session
+  /** Files that were brought back to what they were. */
+  files: string[]
+  /** Why files were not restored, for a person; undefined if all were. */
+  notice?: string
+}
+
+/** Marks the session as reverted to before a message, or one of its parts, and restores the files changed since then. */
+export async function markRevert(run: Run, mark: RevertMark): Promise<Reverted> {
+  await run.setup()
+  const { store } = run.engine
+  const { sessionID } = run
+  const known = run.session.revert
+  const items = await itemsFrom(store, sessionID, mark.messageID)
+  // Checks the part, too.
+  revertPlan(items, mark, { newID: run.engine.newID })
+  const { snapshots } = run.project
+  const before = known?.snapshot ?? (await snapshots.take())
+  const bare: Revert = { ...mark, ...(before !== undefined && { snapshot: before }) }
+  // The mark comes first: a process that dies in between leaves one that can be taken back.
+  if (!known) await run.writer.commit([{ op: "session.patch", sessionID, set: { revert: bare } }])
+  // A second revert starts from the files as they were before the first one.
+  else await restoreMarked(run, known)
+  const restored = await restoreFiles(snapshots, changedFiles(items, mark))
+  const after = await snapshots.take()
+  const isKnown = before !== undefined && after !== undefined
+  const diffs = isKnown ? await snapshots.diff(before, after, restored.files) : []
+  const summary = summaryOf(mergeDiffs(run.session.summary?.diffs ?? [], diffs))
+  const revert: Revert = { ...bare, ...(diffs.length > 0 && { diff: diffText(diffs) }) }
+  const { notice = snapshotNotice(run) } = restored
+  await run.writer.commit([
+    { op: "session.patch", sessionID, set: { revert, ...(diffs.length > 0 && { summary }) } },
+  ])
+  return {
+    session: await store.session(sessionID),
+    files: restored.files,
+    ...(notice !== undefined && { notice }),
+  }
+}
+
+/** Takes the mark away and brings the files back to what they were before the revert. */
+export async function clearRevert(run: Run): Promise<Reverted> {
+  await run.setup()
+  const { store } = run.engine
+  const { sessionID } = run
+  const { revert } = run.session
+  if (!revert) return { session: run.session, files: [] }
+  const { snapshots } = run.project
+  const before = await snapshots.take()
+  const changed = before === undefined ? [] : await changedSince(run, revert, before)
+  const restored = await restoreMarked(run, revert)
+  if (changed.length > 0) {
+    const said = `These files had been changed since the revert, and were overwritten: ${changed.join(", ")}.`
+    restored.notice = [said, `How they were is in the snapshot ${before}.`, restored.notice]
+      .filter(Boolean)
+      .join(" ")
+  }
+  const after = await snapshots.take()
+  const isKnown = before !== undefined && after !== undefined
+  const diffs = isKnown ? await snapshots.diff(before, after, restored.files) : []
+  const summary = summaryOf(mergeDiffs(run.session.summary?.diffs ?? [], diffs))
+  await run.writer.commit([
+    { op: "session.patch", sessionID, set: { revert: null, ...(diffs.length > 0 && { summary }) } },
+  ])
+  return { session: await store.session(sessionID), ...restored }
+}
+
+/** The files of a revert that are no longer as it left them: somebody has worked on them. */
+async function changedSince(run: Run, revert: Revert, now: string): Promise<string[]> {
+  const { snapshots } = run.project
+  const items = await itemsFrom(run.engine.store, run.sessionID, revert.messageID)
+  const files = changedFiles(items, revert)
+  const found: string[] = []
+  for (const [snapshot, names] of Map.groupBy(files.keys(), (file) => files.get(file)!)) {
+    const differing = new Set(await snapshots.changed(snapshot, now).catch((): string[] => []))
+    found.push(...names.filter((name) => differing.has(name)))
+  }
+  return found
+}
+
+/** What makes a revert real, for the commit that takes the next prompt. */
+export async function revertOps(run: Run): Promise<Op[]> {
+  const { revert } = run.session
+  if (!revert) return []
+  const { store, newID } = run.engine
+  const { sessionID, session } = run
+  const page = await store.history(sessionID, { messageID: revert.messageID })
+  const plan = revertPlan(page.items, revert, { newID })
+  const move: Op = { op: "history.move", sessionID, segment: newID("segment"), ...plan }
+  const marked = page.items[0]
+  const { partID } = revert
+  // The first words of a prompt go with it.
+  if (!marked || !(await isCalledAfterRest(store, session, { from: marked, partID }))) return [move]
+  const { parentID, time } = session
+  const title = defaultTitle({ child: parentID !== undefined, nowMs: time.created })
+  return [move, { op: "session.patch", sessionID, set: { title } }]
+}
+
+async function itemsFrom(store: Store, sessionID: string, messageID: string): Promise<HistoryItem[]> {
+  const marked = await findMessage(store, sessionID, messageID)
+  if (!marked) {
+    throw new StemmaError(
+      "not_found",
+      `Message ${messageID} is not in session ${sessionID}. Read its history again.`,
+    )
+  }
+  const items: HistoryItem[] = []
+  for (let from = marked.position; ; ) {
+    const page = await store.history(sessionID, { from, take: "start", limit: 1000 })
+    items.push(...page.items)
+    if (!page.more || page.items.length === 0) return items
+    from = page.items.at(-1)!.position + 1
+  }
+}
+
+/** The files that the messages from the mark on changed, with the snapshot in which each was as before. */
+function changedFiles(items: readonly HistoryItem[], mark: RevertMark): Map<string, string> {
+  const files = new Map<string, string>()
+  for (const { message, parts } of items) {
+    const isMarked = message.id === mark.messageID && mark.partID !== undefined
+    const from = isMarked ? parts.findIndex((part) => part.id === mark.partID) : 0
+    for (const part of parts.slice(Math.max(0, from)) as Part[]) {
+      if (part.type !== "patch") continue
+      for (const file of part.files) if (!files.has(file)) files.set(file, part.hash)
+    }
+  }
+  return files
+}
+
+async function restoreFiles(
+  snapshots: Snapshots,
+  wanted: ReadonlyMap<string, string>,
+): Promise<{ files: string[]; notice?: string }> {
+  if (wanted.size === 0) return { files: [] }
+  if (snapshots.unavailable !== undefined) {
+    return { files: [], notice: snapshots.unavailable }
+  }
+  const bySnapshot = Map.groupBy(wanted.keys(), (file) => wanted.get(file)!)
+  const files: string[] = []
+  const failed: string[] = []
+  for (const [snapshot, names] of bySnapshot) {
+    try {
+      const result = await snapshots.restore(snapshot, names)
+      files.push(...result.restored, ...result.removed)
+      failed.push(...result.failed)
+    } catch (error) {
+      // A snapshot that is gone must not keep the conversation from being reverted.
+      if (!StemmaError.is(error)) throw error
+      failed.push(...names)
+    }
+  }
+  return {
+    files,
+    ...(failed.length > 0 && { notice: `These files could not be restored: ${failed.join(", ")}` }),
+  }
+}
+
+/** Brings back the files as they were before the mark was set. */
+async function restoreMarked(run: Run, revert: Revert): Promise<{ files: string[]; notice?: string }> {
+  const { snapshot } = revert
+  if (snapshot === undefined) {
+    const notice = snapshotNotice(run)
+    return { files: [], ...(notice !== undefined && { notice }) }
+  }
+  const items = await itemsFrom(run.engine.store, run.sessionID, revert.messageID)
+  const files = [...changedFiles(items, revert).keys()]
+  return restoreFiles(run.project.snapshots, new Map(files.map((file) => [file, snapshot])))
+}
+
+function snapshotNotice(run: Run): string | undefined {
+  const { unavailable } = run.project.snapshots
+  return unavailable
+}
+
+function diffText(diffs: readonly FileDiff[]): string {
+  const text = diffs.map(({ file, before, after }) => unifiedDiff(before, after, { file })).join("")
+  return text.length > diffUnitsMax ? `${text.slice(0, diffUnitsMax)}\n[cut]\n` : text
+}

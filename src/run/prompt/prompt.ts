@@ -1,0 +1,220 @@
+import type { Agent } from "../../config/agents/agent.ts"
+import { grantScope } from "../../config/permission/grants.ts"
+import {
+  type HistoryItem,
+  type InboxItem,
+  type ModelRef,
+  type PartBody,
+  type PromptReferences,
+  type Session,
+  StemmaError,
+  type TextSpans,
+  type UserBody,
+} from "../../protocol/index.ts"
+import { referencesIn } from "../../session/index.ts"
+import { storable } from "../../stores/prepare.ts"
+import type { Store } from "../../stores/store.ts"
+import type { Wanted } from "../../tools/tool.ts"
+import type { Engine } from "../engine.ts"
+import { loadJudge } from "../permission/permission-check.ts"
+import type { Project, Setup } from "../project.ts"
+import { findMessage } from "../schedule/waiters.ts"
+import type { Prompt } from "../step/step.ts"
+import { offeredAgent } from "../step/step-plan.ts"
+import { checkBlobs, storedFiles } from "./prompt-files.ts"
+
+type WithoutID<T> = T extends { id: string } ? Omit<T, "id"> & { id?: string } : never
+
+/** A part of a prompt; ids are filled in. */
+export type PromptPart = WithoutID<Extract<PartBody, { type: "text" | "file" | "agent" | "subtask" }>>
+
+export interface PromptOptions {
+  /** The client's own id: the same prompt sent twice with it is one prompt. */
+  messageID?: string
+  /** To a busy session: `steer` is taken at the next step, `queue` when the run is done. `steer` if absent. */
+  delivery?: "steer" | "queue"
+  agent?: string
+  /** `provider/model`. */
+  model?: string
+  /** Joins the system prompt for this message only. */
+  system?: string
+  /** Tools switched on or off for this message. */
+  tools?: Record<string, boolean>
+  variant?: string
+  /**
+   * Which references in the text are resolved: `@path`, `[[path]]`, `@agent` and `[[agent]]` are files and agents, and
+   * `` !`command` `` is the output of a command. Files and commands need the session's permission. `all` if absent; `files`
+   * leaves commands as text, `none` everything.
+   */
+  references?: "all" | "files" | "none"
+  /** Nobody can be asked about it, as for a message from a channel: what needs a person's permission is refused at once. */
+  unattended?: boolean
+}
+
+/** The inbox item of a prompt. Parts and options are checked and nobody else's. */
+export async function promptItem(options: {
+  engine: Engine
+  session: Session
+  parts: readonly PromptPart[]
+  prompt: PromptOptions
+  /** Where in the first part references stand that need no question. */
+  fixed?: TextSpans
+}): Promise<Prompt> {
+  const { engine, session, prompt } = options
+  const project = await engine.projects.get(session.directory)
+  const setup = await project.setup()
+  const agent = offeredAgent(setup, prompt.agent ?? session.agent)
+  const id = prompt.messageID ?? engine.newID("message")
+  const now = engine.clock.now()
+  const wanted = prompt.references ?? "all"
+  const message: UserBody = {
+    id,
+    role: "user",
+    time: { created: now },
+    agent: agent.name,
+    model: await modelFor(setup, {
+      session,
+      agentModel: agent.model,
+      ...(prompt.model !== undefined && { model: prompt.model }),
+    }),
+    ...(prompt.system !== undefined && { system: prompt.system }),
+    ...(prompt.tools && { tools: prompt.tools }),
+    ...(prompt.variant !== undefined && { variant: prompt.variant }),
+    ...(wanted !== "all" && { references: wanted }),
+    ...(prompt.unattended && { unattended: true }),
+  }
+  const bare = options.parts.map((part): PartBody => {
+    const id = part.id ?? engine.newID("part")
+    // What a task refers to is resolved where it is done.
+    return part.type === "subtask" && wanted !== "all" ? { ...part, id, references: wanted } : { ...part, id }
+  })
+  const parts = bare.some(({ type }) => type === "file")
+    ? await withFiles(bare, { engine, project, setup, session, agent, tools: prompt.tools })
+    : bare
+  if (parts.some((part) => part.type === "text" && part.metadata)) await checkBlobs(parts, engine.store)
+  const references = referencesOf(parts, { wanted, fixed: options.fixed })
+  return {
+    id,
+    sessionID: session.id,
+    time: now,
+    type: "prompt",
+    delivery: prompt.delivery ?? "steer",
+    message,
+    parts,
+    ...(references && { references }),
+  }
+}
+
+/** Undefined if there are none, as for most prompts. */
+function referencesOf(
+  parts: readonly PartBody[],
+  { wanted, fixed }: { wanted: "all" | "files" | "none"; fixed: TextSpans | undefined },
+): PromptReferences | undefined {
+  if (wanted === "none") return undefined
+  const found = parts.filter(
+    (part) => part.type === "text" && !part.synthetic && !part.ignored && referencesIn(part.text).length > 0,
+  )
+  if (found.length === 0) return undefined
+  const listed = found.map(({ id }) => ({ partID: id, ...(fixed && id === parts[0]?.id && { fixed }) }))
+  return { commands: wanted === "all", parts: listed }
+}
+
+async function withFiles(
+  parts: PartBody[],
+  from: {
+    engine: Engine
+    project: Project
+    setup: Setup
+    session: Session
+    agent: Agent
+    tools: Record<string, boolean> | undefined
+  },
+): Promise<PartBody[]> {
+  const { store } = from.engine
+  const grants = await from.project.grants.list(grantScope(from.setup.loaded.project))
+  const judge = await loadJudge({ ...from, projects: from.engine.projects, store, grants })
+  const access = {
+    workspace: from.project.workspace,
+    decide: (wanted: Wanted) => judge.decide(wanted).action,
+    store,
+  }
+  return storedFiles(parts, access)
+}
+
+/** The model that answers a prompt: the one it names, or the agent's, the session's, the config's, the standard one. */
+export async function modelFor(
+  setup: Setup,
+  from: { session: Session; model?: string; agentModel: string | undefined },
+): Promise<ModelRef> {
+  const { session, model } = from
+  if (model !== undefined) return modelRef(model)
+  if (from.agentModel !== undefined) return modelRef(from.agentModel)
+  if (session.model) return session.model
+  return modelRef(setup.loaded.config.model ?? (await setup.models.standard()))
+}
+
+/** `provider/model`; a model's own name may have slashes in it. */
+export function modelRef(name: string): ModelRef {
+  const slash = name.indexOf("/")
+  if (slash <= 0 || slash === name.length - 1) {
+    throw new StemmaError("invalid", `${name} is not a model: write provider/model, such as openai/gpt-5.`)
+  }
+  return { providerID: name.slice(0, slash), modelID: name.slice(slash + 1) }
+}
+
+/**
+ * Admits a prompt. One that was sent before with the same id and the same words is the same prompt, whatever time and
+ * part ids it was given on the way. `isNamed`: its id is the caller's own, so the history may have it already. What could
+ * never be taken is refused here: in the inbox it would stand in the way of everything after it.
+ */
+export async function admitPrompt(
+  store: Store,
+  item: Prompt,
+  { isNamed }: { isNamed: boolean },
+): Promise<{ isDuplicate: boolean }> {
+  const taken = isNamed ? await findMessage(store, item.sessionID, item.id) : undefined
+  if (taken) {
+    if (!isSameWords(taken, item) || !(await isAnswered(store, taken))) throw otherMessage(item)
+    return { isDuplicate: true }
+  }
+  try {
+    return { isDuplicate: (await store.admit(item)).duplicate }
+  } catch (error) {
+    if (!StemmaError.is(error, "conflict")) throw error
+    const waiting = (await store.inbox(item.sessionID)).find(({ id }) => id === item.id)
+    const known = waiting ?? (await findMessage(store, item.sessionID, item.id))
+    if (!known || !isSameWords(known, item)) throw error
+    return { isDuplicate: true }
+  }
+}
+
+function otherMessage({ id, sessionID }: Prompt): StemmaError {
+  return new StemmaError(
+    "conflict",
+    `Message ${id} is in the history of session ${sessionID} and is not this prompt. Send it with another messageID, or none.`,
+    { details: { sessionID, messageID: id } },
+  )
+}
+
+/** A prompt is taken together with the beginning of its answer; what has none was not sent as a prompt. */
+async function isAnswered(store: Store, { message, position }: HistoryItem): Promise<boolean> {
+  const { items } = await store.history(message.sessionID, { from: position + 1, take: "start", limit: 1000 })
+  return items.some((item) => item.message.role === "assistant")
+}
+
+function isSameWords(known: HistoryItem | InboxItem, item: Prompt): boolean {
+  if (!("message" in known) || known.message.role !== "user") return false
+  // What references became when the prompt was taken comes after what was sent.
+  const sent = item.references ? known.parts.slice(0, item.parts.length) : known.parts
+  return wordsOf(known.message, sent) === wordsOf(item.message, item.parts)
+}
+
+function wordsOf(message: UserBody, parts: readonly PartBody[]): string {
+  const { agent, system, tools, variant } = message
+  const bare = parts.map((part) => {
+    const { id: _, sessionID: _s, messageID: _m, ...rest } = part as PartBody & Record<string, unknown>
+    return Object.entries(rest).sort(([a], [b]) => (a < b ? -1 : 1))
+  })
+  // As a store keeps them: it replaces what it has no form for.
+  return JSON.stringify(storable({ agent, system, tools, variant, bare }))
+}

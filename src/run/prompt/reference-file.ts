@@ -1,0 +1,72 @@
+import { Buffer } from "node:buffer"
+import type { Stats } from "node:fs"
+import { homedir } from "node:os"
+import { resolve } from "node:path"
+import type { PartBody } from "../../protocol/index.ts"
+import type { Reference } from "../../session/index.ts"
+import { externalWants, readWant } from "../../tools/file/file-wants.ts"
+import { looksLikeText, mediaType } from "../../tools/file/media-type.ts"
+import { openFile, stateOf, statOf } from "../../tools/file/open-file.ts"
+import { shownName } from "../../tools/file/shown-name.ts"
+import type { Place } from "../../workspace/workspace.ts"
+import type { Resolving } from "./prompt-references.ts"
+
+const fileBytesMax = 20 * 1024 * 1024
+
+/** The file that a reference names, as it is now; undefined if there is none, so that the reference stays text. */
+export async function referencedFile(
+  reference: Reference,
+  resolving: Resolving,
+): Promise<PartBody | undefined> {
+  const { run, setup, ask } = resolving
+  const place = await run.project.workspace.resolve(reference.value).catch(() => undefined)
+  if (!place) return undefined
+  if (place.forbidden) throw new Error("It is never shown to a model.")
+  // Whether there is such a file outside is nobody's business before that is permitted.
+  const isElsewhere = place.path !== spelledPath(reference.value, run.project.workspace.directory)
+  for (const wanted of externalWants(place)) await ask({ wanted, tool: "read", isElsewhere })
+  if (!(await statOf(place.path))?.isFile()) return undefined
+  await ask({ wanted: readWant(place), tool: "read", isElsewhere })
+  const found = await readWhole(place)
+  if (!found) return undefined
+  const { bytes, stats } = found
+  const shown = mediaType(bytes)
+  if (shown === undefined && !looksLikeText(bytes.subarray(0, 8_192))) {
+    throw new Error("It is neither text nor an image.")
+  }
+  const kept = shown === undefined ? withoutSecrets(bytes, setup.redact) : bytes
+  run.reads.note(place.path, stateOf(stats))
+  const { text, start, end } = reference
+  return {
+    id: run.engine.newID("part"),
+    type: "file",
+    mime: shown ?? "text/plain",
+    filename: place.name,
+    url: `blob:${await run.engine.store.blobs.put(kept)}`,
+    source: { type: "file", path: place.name, text: { value: text, start, end } },
+  }
+}
+
+/** Where a name would lead if no symlink were on the way. */
+function spelledPath(name: string, directory: string): string {
+  return name.startsWith("~/") ? resolve(homedir(), name.slice(2)) : resolve(directory, name)
+}
+
+/** A text as the read tool would give it; the very same bytes if there is nothing to hide. */
+function withoutSecrets(bytes: Uint8Array, redact: (text: string) => string): Uint8Array {
+  const text = Buffer.from(bytes.buffer, bytes.byteOffset, bytes.byteLength).toString()
+  const safe = redact(text)
+  return safe === text ? bytes : Buffer.from(safe)
+}
+
+/** Undefined if it is gone meanwhile. */
+async function readWhole(place: Place): Promise<{ bytes: Uint8Array; stats: Stats } | undefined> {
+  const opened = await openFile(place)
+  if (!opened) return undefined
+  try {
+    if (opened.stats.size > fileBytesMax) throw new Error(`${shownName(place.name)} is larger than 20 MiB.`)
+    return { bytes: await opened.handle.readFile(), stats: opened.stats }
+  } finally {
+    await opened.handle.close()
+  }
+}

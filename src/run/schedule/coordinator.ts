@@ -1,0 +1,400 @@
+import { type HistoryItem, type InboxItem, type Session, StemmaError } from "../../protocol/index.ts"
+import type { Watched } from "../../stores/store.ts"
+import type { Engine } from "../engine.ts"
+import { loop } from "../loop/loop.ts"
+import { isUnfinishedEnd, recoverRun } from "../loop/recovery.ts"
+import { Run } from "../loop/run.ts"
+import { Team } from "./dispatch.ts"
+import { LeaseKeeper } from "./lease-keeper.ts"
+import { Gate } from "./limiter.ts"
+import { Memories } from "./session-cache.ts"
+import { Waiters } from "./waiters.ts"
+
+/** Foreign items are acted on within 100 ms: store.watch takes most of it at worst. */
+const inboxDelayMs = 15
+const serveDelayMs = 300
+const exclusivePatienceMs = 2000
+/** So often in a row a session that is left is found held before it counts as taken. */
+const looksMax = 4
+/** So many tell whether a history ends in the middle of a turn. */
+const lastItems = 8
+/** What was left longer ago than this is left alone: nobody waits for it any more. */
+const recoveredAgeMs = 24 * 60 * 60 * 1000
+
+interface Active {
+  /** Absent while the lease is being claimed. */
+  run?: Run
+  /** Something was admitted meanwhile: look again before letting go. */
+  again: boolean
+  /** What it needs before it can begin. */
+  waitsFor?: "place" | "lease" | undefined
+  isExclusive: boolean
+  /** Aborts that are older than it, and mean something else. */
+  oldAborts?: ReadonlySet<string>
+  done: Promise<void>
+}
+
+/**
+ * Makes sure that one run is going for every session that has something to do: here, or in whichever process holds its
+ * lease. Nothing else in this process claims leases.
+ */
+export class Coordinator {
+  readonly #engine: Engine
+  readonly #active = new Map<string, Active>()
+  readonly #memories = new Memories()
+  readonly #touched = new Set<string>()
+  readonly #stopping = new AbortController()
+  /**
+   * A thousand sessions that are prompted at once begin one after the other: what each needs until its model is asked is
+   * work of this process alone.
+   */
+  readonly #beginning = new Gate(4)
+  readonly #unwatch: () => void
+  #timer: NodeJS.Timeout | undefined
+  readonly waiters: Waiters
+  readonly team: Team
+  isDraining = false
+
+  constructor(engine: Engine) {
+    this.#engine = engine
+    this.waiters = new Waiters(engine.store)
+    this.team = new Team(engine, this)
+    this.#unwatch = engine.store.watch((change) => this.#watched(change))
+  }
+
+  isRunning(sessionID: string): boolean {
+    return this.#active.get(sessionID)?.isExclusive === false
+  }
+
+  /** How many sessions have something to do that has not begun, by what they wait for. */
+  waiting(): { place: number; lease: number } {
+    const waiting = { place: 0, lease: 0 }
+    for (const { waitsFor } of this.#active.values()) if (waitsFor) waiting[waitsFor]++
+    return waiting
+  }
+
+  /** Does the work of accepting a prompt, unless this process is closing. */
+  async accept<T>(work: () => Promise<T>): Promise<T> {
+    if (this.isDraining) {
+      throw new StemmaError("unavailable", "Stemma is closing and takes no more prompts. Open it again.")
+    }
+    return work()
+  }
+
+  /** Something was admitted to the session: somebody must see to it. */
+  wake(sessionID: string): void {
+    const active = this.#active.get(sessionID)
+    if (!active) {
+      if (this.#stopping.signal.aborted) this.waiters.fail(sessionID, closed())
+      else this.#start(sessionID)
+      return
+    }
+    active.again = true
+    this.#handle(active)
+  }
+
+  /** Aborts what a run of this process is doing at once. False if it answers nothing now. */
+  abort(sessionID: string, reason: string): boolean {
+    const run = this.#active.get(sessionID)?.run
+    if (!run?.isInTurn) return false
+    run.abort(reason)
+    return true
+  }
+
+  /**
+   * Writes a session outside a run. `conflict` while one is going. What `takesTime` is shown as busy and can be aborted; what was
+   * admitted meanwhile comes after it.
+   */
+  async exclusive<T>(
+    sessionID: string,
+    work: (run: Run) => Promise<T>,
+    { takesTime = false }: { takesTime?: boolean } = {},
+  ): Promise<T> {
+    const until = performance.now() + exclusivePatienceMs
+    for (let active = this.#active.get(sessionID); active; active = this.#active.get(sessionID)) {
+      // A run that is about to end is waited for: its answer may have been given already.
+      if (active.run?.isInTurn || performance.now() > until) throw busy(sessionID)
+      await Promise.race([active.done, new Promise((resolve) => setTimeout(resolve, 10))])
+    }
+    const done = Promise.withResolvers<void>()
+    const active: Active = { again: false, isExclusive: true, done: done.promise }
+    this.#active.set(sessionID, active)
+    try {
+      const lease = await this.#claimUntil(sessionID, until)
+      try {
+        const run = await this.#open(sessionID, lease)
+        if (run.memo.last && !run.memo.last.sealed) await recoverRun(run, { mayGoOn: false })
+        run.beginTurn()
+        const joining = run.watch.joinCaller()
+        if (joining) await joining
+        return takesTime ? await this.#busyWith(run, { active, work }) : await work(run)
+      } finally {
+        await lease.release()
+        if (takesTime) this.#engine.hub.setStatus(sessionID, { type: "idle" })
+      }
+    } finally {
+      this.#active.delete(sessionID)
+      done.resolve()
+      if (active.again) this.wake(sessionID)
+    }
+  }
+
+  async #busyWith<T>(
+    run: Run,
+    { active, work }: { active: Active; work: (run: Run) => Promise<T> },
+  ): Promise<T> {
+    const { hub, store } = this.#engine
+    const { sessionID } = run
+    active.oldAborts = new Set((await store.inbox(sessionID)).map(({ id }) => id))
+    active.run = run
+    if (this.#stopping.signal.aborted) run.close()
+    hub.setStatus(sessionID, { type: "busy" })
+    try {
+      return await work(run)
+    } finally {
+      delete active.run
+      const items = await store.inbox(sessionID).catch((): InboxItem[] => [])
+      if (items.some(isWork)) active.again = true
+    }
+  }
+
+  /** No new runs; waits for those that are going. */
+  async drain(): Promise<void> {
+    this.isDraining = true
+    while (this.#active.size > 0) await Promise.all([...this.#active.values()].map(({ done }) => done))
+  }
+
+  /** Cuts off what runs: it is sealed as interrupted. */
+  stop(): void {
+    this.#stopping.abort()
+    for (const { run } of this.#active.values()) run?.close()
+  }
+
+  async close(): Promise<void> {
+    this.#unwatch()
+    clearTimeout(this.#timer)
+    await this.drain()
+  }
+
+  /** Goes on with what dead processes left, in the most recently used sessions. */
+  async recoverAll(options: { sessions: number }): Promise<void> {
+    const { store } = this.#engine
+    let cursor: string | undefined
+    const updated = { from: this.#engine.clock.now() - recoveredAgeMs }
+    for (let seen = 0; seen < options.sessions && !this.#stopping.signal.aborted; ) {
+      const page = await store.sessions({ limit: 100, updated, ...(cursor !== undefined && { cursor }) })
+      for (const session of page.items) if (await this.#isLeft(session)) this.wake(session.id)
+      seen += page.items.length
+      cursor = page.next
+      if (cursor === undefined) return
+    }
+  }
+
+  async #isLeft(session: Session): Promise<boolean> {
+    const { store } = this.#engine
+    const items = await store.inbox(session.id)
+    if (items.some(isWork)) return true
+    const last = (await store.history(session.id, { limit: lastItems })).items
+    return last.at(-1)?.sealed === false || isUnfinishedEnd(last)
+  }
+
+  #start(sessionID: string): void {
+    const active: Active = { again: false, isExclusive: false, done: Promise.resolve() }
+    this.#active.set(sessionID, active)
+    active.done = this.#hold(sessionID, active).finally(() => {
+      this.#active.delete(sessionID)
+      if (active.again) this.wake(sessionID)
+    })
+    active.done.catch(() => {})
+  }
+
+  async #hold(sessionID: string, active: Active): Promise<void> {
+    active.waitsFor = "place"
+    const leave = await this.#beginning.enter()
+    active.waitsFor = undefined
+    try {
+      const lease = await this.#claimOrLeave(sessionID, { active, leave })
+      if (lease) await this.#run(sessionID, { active, lease, onAsking: leave })
+    } catch (error) {
+      active.again = false
+      const isWaitedFor = this.waiters.has(sessionID)
+      this.waiters.fail(sessionID, error)
+      if (!isWaitedFor && !StemmaError.is(error, "not_found")) this.#engine.warn(error)
+    } finally {
+      leave()
+    }
+  }
+
+  async #run(
+    sessionID: string,
+    { active, lease, onAsking }: { active: Active; lease: LeaseKeeper; onAsking: () => void },
+  ): Promise<void> {
+    let run: Run | undefined
+    try {
+      this.#engine.hub.setStatus(sessionID, { type: "busy" })
+      run = await this.#open(sessionID, lease, onAsking)
+      active.run = run
+      active.again = false
+      await loop(run)
+      this.#memories.get(sessionID).idleFence = lease.fence
+    } catch (error) {
+      run?.watch.end({ outcome: lease.signal.aborted ? "interrupted" : "error", error })
+      if (!lease.signal.aborted) throw error
+      // Somebody else goes on; those who wait here look at the store.
+      this.#memories.delete(sessionID)
+    } finally {
+      run?.watch.end({ outcome: "interrupted" })
+      delete active.run
+      await lease.release()
+      this.#engine.hub.setStatus(sessionID, { type: "idle" })
+    }
+    await this.waiters.look(sessionID, { isOver: !lease.signal.aborted })
+    // Whoever closes does not take it up again.
+    const isLeft = this.isDraining && lease.signal.aborted
+    if (this.#stopping.signal.aborted || isLeft) {
+      this.waiters.fail(sessionID, closed())
+      return
+    }
+    // What was admitted between the last look and the release must not lie there.
+    const items = await this.#engine.store.inbox(sessionID)
+    if (items.some(isWork) || this.waiters.has(sessionID)) active.again = true
+  }
+
+  async #open(sessionID: string, lease: LeaseKeeper, onAsking?: () => void): Promise<Run> {
+    const session = await this.#engine.store.session(sessionID)
+    const project = await this.#engine.projects.get(session.directory)
+    const memory = this.#memories.get(sessionID)
+    const { memo, reads } = memory
+    // Nobody has held the session since this process left it in order.
+    const isUntouched = memory.idleFence === lease.fence - 1
+    delete memory.idleFence
+    await memo.refresh(this.#engine.store, session)
+    const onAnswered = (items: readonly HistoryItem[]) => this.waiters.answered(sessionID, items)
+    const onRefused = (promptID: string, error: unknown) => this.waiters.refuse(sessionID, promptID, error)
+    return new Run({
+      engine: this.#engine,
+      project,
+      session,
+      lease,
+      memo,
+      reads,
+      team: this.team,
+      onAnswered,
+      onRefused,
+      onGranted: () => this.#recheckQuestions(),
+      isUntouched,
+      onAsking,
+    })
+  }
+
+  /** Undefined if another process holds the session and has taken what was there to do. */
+  async #claimOrLeave(
+    sessionID: string,
+    { active, leave }: { active: Active; leave: () => void },
+  ): Promise<LeaseKeeper | undefined> {
+    const { store, timing, recover } = this.#engine
+    for (let tries = 1; ; tries++) {
+      try {
+        const lease = await LeaseKeeper.claim(store, sessionID)
+        active.waitsFor = undefined
+        return lease
+      } catch (error) {
+        if (!StemmaError.is(error, "conflict")) throw error
+      }
+      active.waitsFor = "lease"
+      leave()
+      await this.waiters.look(sessionID)
+      const items = await store.inbox(sessionID)
+      const isAsked = items.length > 0 || this.waiters.has(sessionID)
+      // Somebody who only looks whether anybody is at work holds the lease for a moment too.
+      if (!isAsked && (!recover || tries >= looksMax)) return undefined
+      if (this.#stopping.signal.aborted) {
+        this.waiters.fail(sessionID, closed())
+        return undefined
+      }
+      await new Promise((resolve) => setTimeout(resolve, timing.claimRetryMs))
+    }
+  }
+
+  async #claimUntil(sessionID: string, until: number): Promise<LeaseKeeper> {
+    for (;;) {
+      try {
+        return await LeaseKeeper.claim(this.#engine.store, sessionID)
+      } catch (error) {
+        if (!StemmaError.is(error, "conflict")) throw error
+        if (performance.now() > until) throw busy(sessionID)
+      }
+      await new Promise((resolve) => setTimeout(resolve, 50))
+    }
+  }
+
+  #watched(change: Watched): void {
+    for (const id of change.sessions) {
+      if (this.#active.has(id) || this.waiters.has(id) || this.#engine.recover) this.#touched.add(id)
+    }
+    if (this.#touched.size > 0) this.#timer ??= setTimeout(() => this.#lookAround(), inboxDelayMs)
+  }
+
+  #lookAround(): void {
+    this.#timer = undefined
+    const touched = [...this.#touched]
+    this.#touched.clear()
+    for (const sessionID of touched) {
+      const active = this.#active.get(sessionID)
+      if (active?.run) this.#handle(active)
+      else if (this.waiters.has(sessionID)) this.waiters.look(sessionID).catch(this.#engine.warn)
+      else if (!active && this.#engine.recover) this.#serveLater(sessionID)
+    }
+  }
+
+  /** Whoever admitted may claim first; a process that serves takes what is left. */
+  #serveLater(sessionID: string): void {
+    if (this.#stopping.signal.aborted) return
+    const look = async () => {
+      if (this.#active.has(sessionID) || this.#stopping.signal.aborted) return
+      const items = await this.#engine.store.inbox(sessionID)
+      if (items.length > 0) this.wake(sessionID)
+    }
+    const timer = setTimeout(() => {
+      look().catch((error: unknown) => {
+        if (!StemmaError.is(error)) this.#engine.warn(error)
+      })
+    }, serveDelayMs)
+    timer.unref()
+  }
+
+  /** One answer for good may be the answer to many: eight children often ask the same. */
+  #recheckQuestions(): void {
+    for (const { run } of this.#active.values()) {
+      run?.recheckQuestions().catch((error: unknown) => {
+        if (!run.writer.signal.aborted) this.#engine.warn(error)
+      })
+    }
+  }
+
+  #handle(active: Active): void {
+    const { run, oldAborts } = active
+    const handling = oldAborts ? run?.handleAborts(oldAborts) : run?.handleInbox()
+    handling?.catch((error: unknown) => {
+      // Removed, here or elsewhere: what it runs has nowhere to go.
+      if (StemmaError.is(error, "not_found")) active.run?.writer.lose()
+      else if (!active.run?.writer.signal.aborted) this.#engine.warn(error)
+    })
+  }
+}
+
+/** True for what a run is begun for. */
+function isWork({ type }: InboxItem): boolean {
+  return type === "prompt" || type === "compact"
+}
+
+function closed(): StemmaError {
+  return new StemmaError("unavailable", "Stemma was closed before the answer came. The prompt is kept.")
+}
+
+function busy(sessionID: string): StemmaError {
+  return new StemmaError(
+    "conflict",
+    `Session ${sessionID} is busy. Wait until its run is over, or abort it first.`,
+  )
+}

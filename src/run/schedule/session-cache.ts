@@ -1,0 +1,42 @@
+import { HistoryMemo } from "../context/history-memo.ts"
+import { ReadMemory } from "../step/tools/read-files.ts"
+
+const sessionsMax = 2000
+/** About as many characters as all memos together may hold. */
+const sizeMax = 64 * 1024 * 1024
+
+export interface Memory {
+  memo: HistoryMemo
+  reads: ReadMemory
+  /** The fence of the lease with which a run of this process ended, leaving nothing to do. */
+  idleFence?: number
+}
+
+/** What is remembered of sessions between their runs; the least recently used are forgotten. */
+export class Memories {
+  readonly #memories = new Map<string, Memory>()
+
+  get(sessionID: string): Memory {
+    const memory = this.#memories.get(sessionID) ?? { memo: new HistoryMemo(), reads: new ReadMemory() }
+    this.#memories.delete(sessionID)
+    this.#memories.set(sessionID, memory)
+    this.#shrink()
+    return memory
+  }
+
+  delete(sessionID: string): void {
+    this.#memories.delete(sessionID)
+  }
+
+  #shrink(): void {
+    if (this.#memories.size % 16 !== 0 && this.#memories.size <= sessionsMax) return
+    let size = 0
+    for (const { memo } of this.#memories.values()) size += memo.size
+    for (const [id, { memo }] of this.#memories) {
+      if (this.#memories.size <= sessionsMax && size <= sizeMax) return
+      if (this.#memories.size === 1) return
+      this.#memories.delete(id)
+      size -= memo.size
+    }
+  }
+}

@@ -1,0 +1,75 @@
+import { StemmaError } from "../../protocol/index.ts"
+import type { Op } from "../../stores/commit.ts"
+import type { Committed, Store } from "../../stores/store.ts"
+import type { Meter } from "../telemetry/metrics.ts"
+import type { LeaseKeeper } from "./lease-keeper.ts"
+
+/**
+ * Writes one session's run under its fence. Commits are applied in the order in which they are handed in. After the first
+ * one that fails nothing more is written: what is in the store then is what recovery finds.
+ */
+export class RunWriter {
+  readonly #store: Store
+  readonly #lease: LeaseKeeper
+  readonly #meter: Meter
+  readonly #failed = new AbortController()
+
+  constructor(store: Store, { lease, meter }: { lease: LeaseKeeper; meter: Meter }) {
+    this.#store = store
+    this.#lease = lease
+    this.#meter = meter
+    const lost = () => this.#failed.abort(lease.signal.reason)
+    if (lease.signal.aborted) lost()
+    else lease.signal.addEventListener("abort", lost, { once: true })
+  }
+
+  /** Aborted with the reason once a commit failed or the lease was lost. */
+  get signal(): AbortSignal {
+    return this.#failed.signal
+  }
+
+  get sessionID(): string {
+    return this.#lease.sessionID
+  }
+
+  async commit(ops: Op[]): Promise<Committed> {
+    try {
+      return await this.attempt(ops)
+    } catch (error) {
+      this.#failed.abort(error)
+      throw error
+    }
+  }
+
+  /** The same, for what somebody else has asked for: if the store refuses that, the run goes on without it. */
+  async attempt(ops: Op[]): Promise<Committed> {
+    this.#failed.signal.throwIfAborted()
+    this.#lease.check()
+    const startedMs = performance.now()
+    const done = this.#store.commit({ ops, fences: { [this.sessionID]: this.#lease.fence } })
+    try {
+      const committed = await done
+      this.#meter.committed(performance.now() - startedMs)
+      return committed
+    } catch (error) {
+      this.#meter.commitFailed()
+      if (isLostFence(error)) this.#lease.lose()
+      throw error
+    }
+  }
+
+  /** Hands in without waiting; a failure shows in `signal` and in the next `commit`. */
+  push(ops: Op[]): void {
+    if (this.#failed.signal.aborted || ops.length === 0) return
+    this.commit(ops).catch(() => {})
+  }
+
+  /** The session is gone, or somebody else's: nothing more is written. */
+  lose(): void {
+    this.#lease.lose()
+  }
+}
+
+function isLostFence(error: unknown): boolean {
+  return StemmaError.is(error, "conflict") && error.details?.fence !== undefined
+}

@@ -1,0 +1,119 @@
+import type { Agent } from "../../config/agents/agent.ts"
+import { type Grant, grantScope } from "../../config/permission/grants.ts"
+import type { Model, ModelTool } from "../../models/model.ts"
+import { type Action, type PartBody, StemmaError, type UserBody } from "../../protocol/index.ts"
+import type { Tool, Wanted } from "../../tools/tool.ts"
+import type { Run } from "../loop/run.ts"
+import { defaultAgent, type Judge, loadJudge } from "../permission/permission-check.ts"
+import type { Setup } from "../project.ts"
+import type { OpenMessage } from "./open-message.ts"
+import { offeredTools } from "./tools/toolbox.ts"
+
+/** How many steps a run may have if nobody says. */
+export const standardStepsMax = 250
+
+/** Everything that one step needs, fixed at its start. */
+export interface Step {
+  run: Run
+  open: OpenMessage
+  setup: Setup
+  agent: Agent
+  model: Model
+  user: UserBody
+  tools: ReadonlyMap<string, Tool>
+  offered: readonly ModelTool[]
+  isLastStep: boolean
+  /** The rules as they are now. */
+  judge: () => Promise<Judge>
+  /** The rules as they were when the step began. */
+  decide: (wanted: Wanted, tool?: string) => Action
+  /** Takes a snapshot before the first call that may write; later calls wait for the same one. */
+  snapshotBefore: () => Promise<void>
+  /** The snapshot that was taken, once it is. */
+  snapshot: () => string | undefined
+}
+
+export async function planStep(
+  run: Run,
+  { open, user, grants }: { open: OpenMessage; user: UserBody; grants: Promise<readonly Grant[]> },
+): Promise<Step> {
+  const setup = await run.setup()
+  const agent = findAgent(setup, user.agent)
+  const model = await setup.models.get(`${user.model.providerID}/${user.model.modelID}`)
+  const session = async () => {
+    if (!run.isRowFresh) return run.engine.store.session(run.sessionID)
+    run.isRowFresh = false
+    return run.session
+  }
+  const judgeBy = async (known: Promise<readonly Grant[]>, now: Setup) =>
+    loadJudge({
+      store: run.engine.store,
+      projects: run.engine.projects,
+      setup: now,
+      session: await session(),
+      agent: now.loaded.agents.get(agent.name) ?? agent,
+      tools: user.tools,
+      grants: await known,
+    })
+  const atStart = await judgeBy(grants, setup)
+  const { tools, offered } = await offeredTools({ setup, agent, judge: atStart })
+  run.offered = offered
+  const stepsMax = agent.stepsMax ?? setup.loaded.config.stepsMax ?? standardStepsMax
+  return {
+    run,
+    open,
+    setup,
+    agent,
+    model,
+    user,
+    tools,
+    offered,
+    isLastStep: run.steps >= stepsMax,
+    judge: async () => judgeBy(listGrants(run), await run.setup()),
+    decide: (wanted, tool) => atStart.decide(wanted, tool).action,
+    ...snapshotOnce(run, open),
+  }
+}
+
+/** What a person has allowed for good in the run's project. Whoever does not wait for it hears of no error. */
+export function listGrants(run: Run): Promise<readonly Grant[]> {
+  const listing = run.setup().then(({ loaded }) => run.project.grants.list(grantScope(loaded.project)))
+  listing.catch(() => {})
+  return listing
+}
+
+/** An agent that people may choose: those that work for Stemma itself are none. */
+export function offeredAgent(setup: Setup, name: string | undefined): Agent {
+  const agent = findAgent(setup, name)
+  if (!agent.hidden) return agent
+  throw new StemmaError("invalid", `The agent ${agent.name} works for Stemma itself. Choose another one.`)
+}
+
+export function findAgent(setup: Setup, name: string | undefined): Agent {
+  const wanted = name ?? defaultAgent(setup)
+  const agent = setup.loaded.agents.get(wanted)
+  if (agent) return agent
+  const names = [...setup.loaded.agents.values()].filter((one) => !one.hidden).map((one) => one.name)
+  throw new StemmaError("invalid", `There is no agent ${wanted}. There are: ${names.join(", ")}.`)
+}
+
+export function snapshotOnce(run: Run, open: OpenMessage): Pick<Step, "snapshotBefore" | "snapshot"> {
+  let taken: Promise<void> | undefined
+  let snapshot: string | undefined
+  const take = async () => {
+    snapshot = await run.project.snapshots.take(run.signal).catch((error: unknown) => {
+      if (!run.signal.aborted) run.engine.warn(error)
+      return undefined
+    })
+    if (snapshot === undefined) return
+    const part: PartBody = { id: run.engine.newID("part"), type: "snapshot", snapshot }
+    open.put(part)
+  }
+  return {
+    snapshotBefore: () => {
+      taken ??= take()
+      return taken
+    },
+    snapshot: () => snapshot,
+  }
+}

@@ -1,0 +1,41 @@
+import type { Agent } from "../../config/agents/agent.ts"
+import type { UserBody } from "../../protocol/index.ts"
+import type { Workspace } from "../../workspace/workspace.ts"
+import type { Setup } from "../project.ts"
+
+export const lastStepReminder =
+  "This is the last step of this run: tools are switched off. Say what was done, what is left, and what comes next."
+
+/** The texts of the system prompt; what changes least comes first, so that providers can keep it. */
+export function systemPrompt(options: {
+  agent: Agent
+  setup: Setup
+  workspace: Workspace
+  user: UserBody
+  nowMs: number
+  isLastStep: boolean
+}): string[] {
+  const { agent, setup, workspace, user } = options
+  return [
+    agent.prompt,
+    ...setup.loaded.instructions.map(({ path, text }) => `Instructions from ${path}:\n${plainText(text)}`),
+    environmentText(workspace, options.nowMs),
+    user.system,
+    options.isLastStep ? lastStepReminder : undefined,
+  ].filter((text) => text !== undefined && text.trim() !== "") as string[]
+}
+
+/** A file of the project must not hide anything from the people who read it. */
+function plainText(text: string): string {
+  return text.replace(/[\p{Cc}--[\n\t\r]]/gv, "")
+}
+
+function environmentText(workspace: Workspace, nowMs: number): string {
+  const lines = [
+    `Working directory: ${workspace.directory}`,
+    ...(workspace.root === workspace.directory ? [] : [`Project root: ${workspace.root}`]),
+    `Platform: ${process.platform}`,
+    `Today: ${new Date(nowMs).toISOString().slice(0, 10)}`,
+  ]
+  return lines.join("\n")
+}

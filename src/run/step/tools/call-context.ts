@@ -1,0 +1,124 @@
+import { redactDeep } from "../../../config/secrets/environment.ts"
+import { type PartBody, parseOrInvalid, Todo } from "../../../protocol/index.ts"
+import { cleanDeep } from "../../../session/index.ts"
+import type { ToolContext, Wanted, WantsContext } from "../../../tools/tool.ts"
+import { shownOptions } from "../../context/make-room.ts"
+import { delegate } from "../../tasks/delegate.ts"
+import { subtaskOf } from "../../tasks/direct-tasks.ts"
+import { plainData } from "../plain-data.ts"
+import type { Step } from "../step-plan.ts"
+import { sessionHistory, shownPlaces } from "./session-history.ts"
+import type { Execution } from "./tool-calls.ts"
+
+const progressEveryMs = 100
+/** So much of what a call prints is shown while it runs; the result has the rest. */
+const printedUnitsMax = 256 * 1024
+
+/**
+ * What a tool is given to run one call. After `end` it can do nothing any more: a call that was given up, or has its
+ * result, writes no more into the history.
+ */
+export function callContext(
+  step: Step,
+  execution: Execution & { shared: WantsContext; ask: (wanted: Wanted) => Promise<void> },
+): { context: ToolContext; end: () => void; running: () => PartBody } {
+  const { run, open } = step
+  const { call, input, progress, startedAt, shared } = execution
+  const { store } = run.engine
+  const running = (): PartBody => ({
+    ...open.tool(call.partID),
+    state: { status: "running", input, ...progress, time: { start: startedAt } },
+  })
+  const show = throttle(() => open.putGrowing(running()), progressEveryMs)
+  const redact = step.setup.redactStream()
+  let printed = 0
+  let isOver = false
+  const check = () => {
+    if (isOver) throw new Error("The call is over.")
+  }
+  const context: ToolContext = {
+    ...shared,
+    messageID: open.message.id,
+    callID: call.callID,
+    async ask(wanted) {
+      check()
+      await execution.ask(wanted)
+    },
+    progress(update) {
+      if (isOver) return
+      if (update.title !== undefined) progress.title = shown(step, String(update.title))
+      if (update.metadata) progress.metadata = { ...progress.metadata, ...shown(step, update.metadata) }
+      show.call()
+    },
+    print(text) {
+      if (isOver || printed >= printedUnitsMax) return
+      printed += text.length
+      open.grow(call.partID, "output", redact(text))
+    },
+    environment: step.setup.environment,
+    todos: {
+      read: () => store.todos(run.sessionID),
+      async write(todos) {
+        check()
+        const checked = todos.map((todo) => parseOrInvalid(Todo, todo, "A todo"))
+        await run.writer.commit([{ op: "todos.put", sessionID: run.sessionID, todos: checked }])
+      },
+    },
+    blobs: { put: (bytes) => store.blobs.put(bytes), get: (hash) => store.blobs.get(hash) },
+    history: sessionHistory({
+      store,
+      sessionID: run.sessionID,
+      signal: run.signal,
+      redact: step.setup.redact,
+      shown: () => shownPlaces(run.memo, shownOptions(run, step.setup)),
+    }),
+    async delegate(task) {
+      check()
+      const direct = subtaskOf(run, { callID: call.callID, partID: call.partID, task })
+      return delegate(step, {
+        task,
+        partID: call.partID,
+        metadata: progress.metadata,
+        ...direct,
+        async announce(metadata, ops) {
+          progress.title = shown(step, task.description)
+          progress.metadata = { ...progress.metadata, ...metadata }
+          await run.writer.commit([...ops, ...open.flushOps(), open.putOp(running())])
+        },
+        report: (metadata) => context.progress({ title: task.description, metadata }),
+      })
+    },
+  }
+  const end = () => {
+    isOver = true
+    show.stop()
+  }
+  return { context, end, running }
+}
+
+/** What a tool says of itself, as it may be shown: clean and without secrets. */
+export function shown<T>(step: Step, value: T): T {
+  return cleanDeep(redactDeep(plainData(value, "What the tool gave"), step.setup.redact))
+}
+
+function throttle(work: () => void, everyMs: number): { call(): void; stop(): void } {
+  let timer: NodeJS.Timeout | undefined
+  let last = Number.NEGATIVE_INFINITY
+  const run = () => {
+    // One that is due but has not fired yet, on a busy machine, would work once more, after `stop` too.
+    clearTimeout(timer)
+    timer = undefined
+    last = performance.now()
+    work()
+  }
+  return {
+    call() {
+      const wait = last + everyMs - performance.now()
+      if (wait <= 0) run()
+      else timer ??= setTimeout(run, wait)
+    },
+    stop() {
+      clearTimeout(timer)
+    },
+  }
+}

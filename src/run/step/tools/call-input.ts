@@ -1,0 +1,76 @@
+import type { JsonObject } from "../../../protocol/index.ts"
+import { cleanDeep } from "../../../session/index.ts"
+import type { Tool } from "../../../tools/tool.ts"
+import { errorText } from "../error-text.ts"
+
+export type CallInput =
+  | { ok: true; tool: Tool; value: unknown; input: JsonObject }
+  | { ok: false; error: string; input: JsonObject }
+
+/** Finds the tool and reads its input. Whatever is wrong becomes a sentence from which the model can mend its call. */
+export function callInput(tools: ReadonlyMap<string, Tool>, call: { tool: string; text: string }): CallInput {
+  const input = parseObject(call.text)
+  const shown = input ?? (call.text === "" ? {} : { raw: call.text })
+  const tool = tools.get(call.tool) ?? tools.get(call.tool.trim().toLowerCase())
+  if (!tool) {
+    const names = [...tools.keys()].join(", ")
+    return {
+      ok: false,
+      error: `There is no tool ${call.tool}. ${names === "" ? "No tools are switched on." : `There are: ${names}.`}`,
+      input: shown,
+    }
+  }
+  if (!input) {
+    return {
+      ok: false,
+      error: `The input of ${tool.name} is not a JSON object of a sensible depth. Call it again with a JSON object as its description says.`,
+      input: shown,
+    }
+  }
+  const result = checked(tool, input)
+  if (result instanceof BrokenSchema) {
+    const error = `The input of ${tool.name} could not be checked, since the tool is broken: ${result.message}`
+    return { ok: false, error, input }
+  }
+  if (result.success) return { ok: true, tool, value: result.data, input }
+  const issues = result.error.issues
+    .slice(0, 5)
+    .map(({ path, message }) => (path.length > 0 ? `${path.map(String).join(".")}: ${message}` : message))
+  return {
+    ok: false,
+    error: `The input of ${tool.name} is not valid. ${issues.join("; ")}. Call it again with these mended.`,
+    input,
+  }
+}
+
+class BrokenSchema extends Error {
+  override name = "BrokenSchema"
+}
+
+function checked(tool: Tool, input: JsonObject) {
+  try {
+    return tool.input.safeParse(input)
+  } catch (error) {
+    return new BrokenSchema(errorText(error))
+  }
+}
+
+/** Deeper input is no tool's, and no store keeps it. */
+const depthMax = 100
+
+function isShallow(value: unknown, depth: number): boolean {
+  if (typeof value !== "object" || value === null) return true
+  return depth > 0 && Object.values(value).every((one) => isShallow(one, depth - 1))
+}
+
+function parseObject(text: string): JsonObject | undefined {
+  if (text.trim() === "") return {}
+  try {
+    const value: unknown = JSON.parse(text)
+    if (typeof value !== "object" || value === null || Array.isArray(value)) return undefined
+    if (!isShallow(value, depthMax)) return undefined
+    return cleanDeep(value as JsonObject)
+  } catch {
+    return undefined
+  }
+}

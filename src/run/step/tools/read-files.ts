@@ -1,0 +1,18 @@
+import type { FileState, ReadLedger } from "../../../tools/tool.ts"
+
+const filesMax = 2000
+
+/** Which files a session has read, in this process; the oldest are forgotten first. */
+export class ReadMemory implements ReadLedger {
+  readonly #files = new Map<string, FileState>()
+
+  note(path: string, state: FileState): void {
+    this.#files.delete(path)
+    this.#files.set(path, { mtimeMs: state.mtimeMs, size: state.size })
+    if (this.#files.size > filesMax) this.#files.delete(this.#files.keys().next().value!)
+  }
+
+  known(path: string): FileState | undefined {
+    return this.#files.get(path)
+  }
+}

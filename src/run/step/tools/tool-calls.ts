@@ -1,0 +1,259 @@
+import { Buffer } from "node:buffer"
+import { type Attachment, type JsonObject, parseOrInvalid, ToolState } from "../../../protocol/index.ts"
+import { cleanText } from "../../../session/index.ts"
+import { limitOutput, pointerNotice } from "../../../tools/output.ts"
+import type { Tool, ToolResult, Wanted } from "../../../tools/tool.ts"
+import { Aborted, Closing } from "../../loop/run.ts"
+import { PermissionRefused } from "../../permission/approvals.ts"
+import type { Judge } from "../../permission/permission-check.ts"
+import type { ToolCallWatch } from "../../telemetry/call-telemetry.ts"
+import { errorText } from "../error-text.ts"
+import type { Step } from "../step-plan.ts"
+import { withGrace } from "./abort-grace.ts"
+import { callContext, shown } from "./call-context.ts"
+import { callInput } from "./call-input.ts"
+import { mayUse } from "./toolbox.ts"
+
+/** A call as the model wrote it. */
+export interface Call {
+  partID: string
+  callID: string
+  tool: string
+  /** The input as text; anything but JSON is a mistake that the model is told. */
+  text: string
+}
+
+/** Runs the calls of a step at the same time and settles each exactly once. True if the run must end after it. */
+export async function runToolCalls(step: Step, calls: readonly Call[]): Promise<{ endsRun: boolean }> {
+  const outcomes = await atMost(callsAtOnce, calls, (call, index) =>
+    watchCall(step, call, (watch) =>
+      index < callsMax ? runCall(step, { call, watch }) : refuseCall(step, { call, watch }),
+    ),
+  )
+  const failed = outcomes.find((outcome) => outcome.status === "rejected")
+  if (failed) throw failed.reason
+  for (const call of calls) step.run.calls.push(settledCall(step, call))
+  return { endsRun: outcomes.some((outcome) => outcome.status === "fulfilled" && outcome.value.endsRun) }
+}
+
+/** No sensible model asks for more; a mad one must not start a process for each. */
+const callsMax = 256
+const callsAtOnce = 32
+
+async function watchCall(
+  step: Step,
+  { partID, callID, tool }: Call,
+  work: (watch: ToolCallWatch) => Promise<{ endsRun: boolean }>,
+): Promise<{ endsRun: boolean }> {
+  const { run, open, setup } = step
+  const isKnown = step.tools.has(tool)
+  const watch = run.watch.toolCall({ partID, callID, tool, isKnown, redact: setup.redact })
+  try {
+    return await watch.within(() => work(watch))
+  } catch (error) {
+    watch.fail({ error })
+    throw error
+  } finally {
+    watch.end(open.tool(partID).state)
+  }
+}
+
+interface Watched {
+  call: Call
+  watch: ToolCallWatch
+}
+
+async function refuseCall(step: Step, { call, watch }: Watched): Promise<{ endsRun: boolean }> {
+  const { run, open } = step
+  watch.fail({ type: "invalid_input" })
+  const now = run.engine.clock.now()
+  const error = `Only the first ${callsMax} calls of a step are run. Make fewer at once.`
+  const state: ToolState = { status: "error", input: {}, error, time: { start: now, end: now } }
+  await run.writer.commit([open.toolOp(call.partID, state)])
+  return { endsRun: false }
+}
+
+async function atMost<T, R>(
+  max: number,
+  items: readonly T[],
+  work: (item: T, index: number) => Promise<R>,
+): Promise<PromiseSettledResult<R>[]> {
+  const results: PromiseSettledResult<R>[] = []
+  let next = 0
+  const worker = async () => {
+    while (next < items.length) {
+      const index = next++
+      const [result] = await Promise.allSettled([work(items[index]!, index)])
+      results[index] = result!
+    }
+  }
+  await Promise.all(Array.from({ length: Math.min(max, items.length) }, worker))
+  return results
+}
+
+function settledCall(step: Step, call: Call) {
+  const { state, tool } = step.open.tool(call.partID)
+  const result = state.status === "completed" ? state.output : state.status === "error" ? state.error : ""
+  return { tool, input: JSON.stringify(state.input), result }
+}
+
+async function runCall(step: Step, { call, watch }: Watched): Promise<{ endsRun: boolean }> {
+  const { run, open } = step
+  const startedAt = run.engine.clock.now()
+  const fail = async (message: string, input: JsonObject, metadata?: JsonObject) => {
+    const end = Math.max(startedAt, run.engine.clock.now())
+    const error = limitOutput(cleanText(step.setup.redact(message))).output
+    const state: ToolState = {
+      status: "error",
+      input,
+      error,
+      ...(metadata && { metadata }),
+      time: { start: startedAt, end },
+    }
+    await run.writer.commit([...open.flushOps(), open.toolOp(call.partID, state)])
+  }
+  const parsed = callInput(step.tools, call)
+  if (!parsed.ok) {
+    watch.fail({ type: "invalid_input" })
+    await fail(parsed.error, parsed.input)
+    return { endsRun: false }
+  }
+  const progress = progressOf(open.tool(call.partID).state)
+  try {
+    const result = await execute(step, {
+      call,
+      tool: parsed.tool,
+      value: parsed.value,
+      input: parsed.input,
+      progress,
+      startedAt,
+    })
+    await settle(step, { call, input: parsed.input, result, progress, startedAt })
+    return { endsRun: false }
+  } catch (error) {
+    if (run.writer.signal.aborted) throw run.writer.signal.reason
+    // Whoever goes on with this step goes on with the task.
+    if (run.isClosing && parsed.tool.delegates) throw error
+    watch.fail({ error: run.signal.aborted ? run.signal.reason : error })
+    await fail(failureText(error, run.signal), parsed.input, progress.metadata)
+    return { endsRun: error instanceof PermissionRefused && error.endsRun }
+  }
+}
+
+export interface Progress {
+  title?: string
+  metadata?: JsonObject
+}
+
+/** What a call had shown when it was cut off: it goes on from there. */
+function progressOf(state: ToolState): Progress {
+  if (state.status !== "running") return {}
+  const { title, metadata } = state
+  return { ...(title !== undefined && { title }), ...(metadata && { metadata }) }
+}
+
+export interface Execution {
+  call: Call
+  tool: Tool
+  value: unknown
+  input: JsonObject
+  progress: Progress
+  startedAt: number
+}
+
+async function execute(step: Step, execution: Execution): Promise<ToolResult> {
+  const { run, open } = step
+  const { call, tool, value } = execution
+  const signal = run.signal
+  signal.throwIfAborted()
+  const where = { name: tool.name, messageID: open.message.id, callID: call.callID }
+  // The model may have thought for long: what was forbidden meanwhile is forbidden to this call.
+  const judge = await step.judge()
+  if (!mayUse(tool.name, judge)) throw new PermissionRefused(`Not allowed: ${tool.name} is switched off now.`)
+  const isUnattended = step.user.unattended
+  const ask = (wanted: Wanted, known?: Judge) =>
+    run.approvals.ask({
+      wanted,
+      judge: step.judge,
+      tool: where,
+      signal,
+      isUnattended,
+      ...(known && { known }),
+    })
+  const shared = {
+    agent: step.agent.name,
+    decide: (wanted: Wanted) => judge.decide(wanted, tool.name).action,
+    sessionID: run.sessionID,
+    workspace: run.project.workspace,
+    signal,
+    reads: run.reads,
+  }
+  const { toolGraceMs } = run.engine.timing
+  const wishes = await withGrace((async () => tool.wants(value, shared))(), signal, toolGraceMs)
+  for (const [index, wanted] of wishes.entries()) await ask(wanted, index === 0 ? judge : undefined)
+  if (await withGrace(mayWrite(tool, value), signal, toolGraceMs)) await step.snapshotBefore()
+  signal.throwIfAborted()
+  const { context, end, running } = callContext(step, { ...execution, shared, ask: (wanted) => ask(wanted) })
+  await run.writer.commit([...open.flushOps(), open.putOp(running())])
+  const startedMs = performance.now()
+  try {
+    return await withGrace((async () => tool.execute(value, context))(), signal, toolGraceMs)
+  } finally {
+    run.engine.meter.toolRan(tool.name, performance.now() - startedMs)
+    end()
+  }
+}
+
+async function mayWrite(tool: Tool, value: unknown): Promise<boolean> {
+  return typeof tool.writes === "function" ? tool.writes(value) : tool.writes
+}
+
+async function settle(
+  step: Step,
+  done: { call: Call; input: JsonObject; result: ToolResult; progress: Progress; startedAt: number },
+): Promise<void> {
+  const { run, open } = step
+  const { result, progress } = done
+  if (typeof result !== "object" || result === null || typeof result.output !== "string") {
+    throw new Error("The tool gave no result with an output.")
+  }
+  if (result.attachments !== undefined && !Array.isArray(result.attachments)) {
+    throw new Error("The tool gave attachments that are no list.")
+  }
+  const whole = cleanText(step.setup.redact(result.output))
+  const limited = limitOutput(whole)
+  const hash = limited.cut ? await run.engine.store.blobs.put(Buffer.from(whole)) : undefined
+  const attachments = await Promise.all((result.attachments ?? []).map((one) => stored(step, one)))
+  const given = {
+    status: "completed",
+    input: done.input,
+    output:
+      hash === undefined
+        ? limited.output
+        : `${limited.output}\n\n${pointerNotice({ hash, lines: limited.lines, bytes: limited.bytes })}`,
+    ...(hash !== undefined && { outputBlob: `blob:${hash}` }),
+    title: shown(step, result.title),
+    metadata: result.metadata ? shown(step, result.metadata) : (progress.metadata ?? {}),
+    time: { start: done.startedAt, end: Math.max(done.startedAt, run.engine.clock.now()) },
+    ...(attachments.length > 0 && { attachments }),
+  }
+  const state = parseOrInvalid(ToolState, given, "What the tool gave")
+  await run.writer.commit([...open.flushOps(), open.toolOp(done.call.partID, state)])
+}
+
+/** Bytes in a data: url become a blob, so that no row carries them. */
+async function stored(step: Step, attachment: Attachment): Promise<Attachment> {
+  const match = /^data:[^,]*;base64,(.*)$/s.exec(attachment.url)
+  if (!match) return attachment
+  const hash = await step.run.engine.store.blobs.put(Buffer.from(match[1]!, "base64"))
+  return { ...attachment, url: `blob:${hash}` }
+}
+
+function failureText(error: unknown, signal: AbortSignal): string {
+  if (signal.aborted) {
+    const reason: unknown = signal.reason
+    if (reason instanceof Closing) return `interrupted: ${reason.message}`
+    if (reason instanceof Aborted) return `aborted: ${reason.message}`
+  }
+  return errorText(error)
+}

@@ -1,0 +1,118 @@
+import { z } from "zod"
+import type { Agent } from "../../../config/agents/agent.ts"
+import type { ModelTool } from "../../../models/model.ts"
+import type { JsonObject } from "../../../protocol/index.ts"
+import { isWhollyDenied, matchWildcard, type PermitLevel } from "../../../session/index.ts"
+import type { DescribeContext, Tool } from "../../../tools/tool.ts"
+import type { Judge } from "../../permission/permission-check.ts"
+import type { Setup } from "../../project.ts"
+
+/** The permission without which a tool is of no use, where it is not the tool's own name. */
+const permissionOf: Record<string, string> = { write: "edit" }
+
+/** How long a tool may take to describe itself. */
+const describeMs = 2000
+
+const schemas = new WeakMap<Tool, JsonObject>()
+
+/** The tools that the model is offered: not those that are switched off or wholly denied. */
+export async function offeredTools(options: OfferOptions): Promise<Offer> {
+  const { setup, judge } = options
+  if (judge.agents === undefined || hasOwnDescriptions(setup)) return offer(options)
+  const known = offers.get(setup) ?? new Map<string, Promise<Offer>>()
+  offers.set(setup, known)
+  const { agents } = judge
+  let offered = known.get(agents)
+  if (!offered) {
+    offered = offer(options)
+    known.set(agents, offered)
+    offered.catch(() => known.delete(agents))
+  }
+  return offered
+}
+
+interface OfferOptions {
+  setup: Setup
+  agent: Agent
+  judge: Judge
+}
+
+interface Offer {
+  tools: ReadonlyMap<string, Tool>
+  offered: ModelTool[]
+}
+
+/** A tool of the program's may describe itself differently each time. */
+function hasOwnDescriptions(setup: Setup): boolean {
+  return setup.tools
+    .values()
+    .some(({ name, description }) => typeof description === "function" && name !== "skill" && name !== "task")
+}
+
+/** By the agents of a session and those above it, as long as the config stays the same. */
+const offers = new WeakMap<Setup, Map<string, Promise<Offer>>>()
+
+async function offer({ setup, agent, judge }: OfferOptions): Promise<Offer> {
+  const mayDelegate = judge.depth < setup.loaded.config.task.depth
+  const chosen = [...setup.tools.values()].filter(
+    (tool) => mayUse(tool.name, judge) && (mayDelegate || !tool.delegates),
+  )
+  const context = {
+    agent: agent.name,
+    decide: (wanted: Parameters<Judge["decide"]>[0]) => judge.decide(wanted).action,
+  }
+  const described = await Promise.all(
+    chosen.map(async (tool) => {
+      const description = await describe(tool, context)
+      return description === undefined ? [] : [{ tool, description }]
+    }),
+  )
+  const usable = described.flat()
+  return {
+    tools: new Map(usable.map(({ tool }) => [tool.name, tool])),
+    offered: usable.map(({ tool, description }) => ({
+      name: tool.name,
+      description,
+      inputSchema: schemaOf(tool),
+    })),
+  }
+}
+
+/** Undefined for a tool that cannot say what it is: the model does without it. */
+async function describe(tool: Tool, context: DescribeContext): Promise<string | undefined> {
+  const { description } = tool
+  if (typeof description === "string") return description
+  const late = Promise.withResolvers<undefined>()
+  const timer = setTimeout(late.resolve, describeMs, undefined)
+  try {
+    const text = await Promise.race([(async () => description(context))(), late.promise])
+    return typeof text === "string" ? text : undefined
+  } catch {
+    return undefined
+  } finally {
+    clearTimeout(timer)
+  }
+}
+
+/** Whether a session has a tool: it has none that a session above it has not. */
+export function mayUse(tool: string, { levels }: Judge): boolean {
+  return levels.every((level) => isUsable(tool, level))
+}
+
+/** Whether an agent with these rules has a tool: it is not switched off, and some of what it does is permitted. */
+export function isUsable(tool: string, { rulesets, tools: switches = {} }: PermitLevel): boolean {
+  return isOn(tool, switches) && !isWhollyDenied(permissionOf[tool] ?? tool, ...rulesets)
+}
+
+function isOn(tool: string, switches: Record<string, boolean>): boolean {
+  const line = Object.entries(switches).findLast(([name]) => matchWildcard(tool, name))
+  return line?.[1] !== false
+}
+
+function schemaOf(tool: Tool): JsonObject {
+  const known = schemas.get(tool)
+  if (known) return known
+  const { $schema: _, ...schema } = z.toJSONSchema(tool.input, { target: "draft-7", io: "input" })
+  schemas.set(tool, schema as JsonObject)
+  return schema as JsonObject
+}

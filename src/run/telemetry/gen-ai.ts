@@ -1,0 +1,178 @@
+import type { Attributes } from "@opentelemetry/api"
+import { redactDeep } from "../../config/secrets/environment.ts"
+import type { ModelRequest } from "../../models/model.ts"
+import { ModelError } from "../../models/model-error.ts"
+import {
+  type ModelRef,
+  type PartBody,
+  StemmaError,
+  type Tokens,
+  type ToolState,
+} from "../../protocol/index.ts"
+import type { ContextMessage } from "../../session/index.ts"
+import { cutText } from "../../tools/output.ts"
+import { PermissionRefused } from "../permission/approvals.ts"
+import { errorText } from "../step/error-text.ts"
+
+/** Names and values of the semantic conventions for generative AI, as of version 1.41. */
+
+/** Where the conventions have another name than Stemma. */
+const providerNames: Record<string, string> = {
+  google: "gcp.gemini",
+  mistral: "mistral_ai",
+  moonshot: "moonshot_ai",
+  xai: "x_ai",
+}
+
+const finishNames: Record<string, string> = { "tool-calls": "tool_call", "content-filter": "content_filter" }
+
+export function modelAttributes({ providerID, modelID }: ModelRef): Attributes {
+  const provider = Object.hasOwn(providerNames, providerID) ? providerNames[providerID] : providerID
+  return { "gen_ai.provider.name": provider, "gen_ai.request.model": modelID }
+}
+
+export function requestAttributes({ maxOutputTokens, temperature, topP }: ModelRequest): Attributes {
+  return {
+    "gen_ai.request.stream": true,
+    ...(maxOutputTokens !== undefined && { "gen_ai.request.max_tokens": maxOutputTokens }),
+    ...(temperature !== undefined && { "gen_ai.request.temperature": temperature }),
+    ...(topP !== undefined && { "gen_ai.request.top_p": topP }),
+  }
+}
+
+/** The conventions count what was read from a cache, or written to it, as input too, and reasoning as output. */
+export function usageAttributes({ input, output, reasoning, cache }: Tokens): Attributes {
+  return {
+    "gen_ai.usage.input_tokens": input + cache.read + cache.write,
+    "gen_ai.usage.output_tokens": output + reasoning,
+    ...(reasoning > 0 && { "gen_ai.usage.reasoning.output_tokens": reasoning }),
+    ...(cache.read > 0 && { "gen_ai.usage.cache_read.input_tokens": cache.read }),
+    ...(cache.write > 0 && { "gen_ai.usage.cache_creation.input_tokens": cache.write }),
+  }
+}
+
+export function finishAttributes(finish: string): Attributes {
+  return {
+    "gen_ai.response.finish_reasons": [Object.hasOwn(finishNames, finish) ? finishNames[finish]! : finish],
+  }
+}
+
+/** By name: whoever throws them knows of runs, and runs know of this. */
+const errorTypes: Record<string, string> = { Aborted: "aborted", Closing: "interrupted" }
+
+/** One of a few words for what failed. */
+export function errorTypeOf(error: unknown): string {
+  if (error instanceof ModelError) return error.kind
+  if (error instanceof PermissionRefused) return "permission_refused"
+  if (StemmaError.is(error)) return error.code
+  const name = error instanceof Error ? error.name : ""
+  return Object.hasOwn(errorTypes, name) ? errorTypes[name]! : "_OTHER"
+}
+
+const statusUnitsMax = 500
+
+/** What a model's failure says: its sentence is made for people. Other errors may have anything in their text. */
+export function statusText(error: unknown, redact: (text: string) => string): string {
+  if (!(error instanceof ModelError) && !StemmaError.is(error)) return "The call failed."
+  return cutText(redact(errorText(error)), statusUnitsMax)
+}
+
+/** What is longer is cut, and older messages are left out: whoever keeps spans keeps small ones. */
+const textUnitsMax = 16 * 1024
+const attributeUnitsMax = 64 * 1024
+
+interface SpanMessage {
+  role: string
+  parts: object[]
+  finish_reason?: string
+}
+
+/** What a model is asked, without secrets. */
+export function inputContent(
+  { system, messages }: Pick<ModelRequest, "system" | "messages">,
+  redact: (text: string) => string,
+): Attributes {
+  const instructions = system.map((text) => ({ type: "text", content: shortened(redact(text)) }))
+  return {
+    ...(instructions.length > 0 && { "gen_ai.system_instructions": JSON.stringify(instructions) }),
+    "gen_ai.input.messages": newest(messages, redact),
+  }
+}
+
+/** What a model has said, without secrets. */
+export function outputContent(
+  said: { parts: readonly PartBody[]; finish: string },
+  redact: (text: string) => string,
+): Attributes {
+  const parts = said.parts.flatMap((part): object[] => {
+    if (part.type === "text" || part.type === "reasoning")
+      return [{ type: part.type, content: shortened(redact(part.text)) }]
+    if (part.type !== "tool") return []
+    const text = part.state.status === "pending" ? part.state.raw : JSON.stringify(part.state.input)
+    return [{ type: "tool_call", id: part.callID, name: part.tool, arguments: shortened(redact(text)) }]
+  })
+  const message: SpanMessage = {
+    role: "assistant",
+    parts: fewer(parts),
+    finish_reason: finishNames[said.finish] ?? said.finish,
+  }
+  return { "gen_ai.output.messages": JSON.stringify([message]) }
+}
+
+/** What a tool was given and gave, without secrets. */
+export function callContent(state: ToolState, redact: (text: string) => string): Attributes {
+  const result =
+    state.status === "completed" ? state.output : state.status === "error" ? state.error : undefined
+  return {
+    "gen_ai.tool.call.arguments": shortened(JSON.stringify(redactDeep(state.input, redact))),
+    ...(result !== undefined && { "gen_ai.tool.call.result": shortened(redact(result)) }),
+  }
+}
+
+function newest(messages: readonly ContextMessage[], redact: (text: string) => string): string {
+  const shown: string[] = []
+  let units = 0
+  for (const message of messages.toReversed()) {
+    const text = JSON.stringify({
+      role: message.role,
+      parts: fewer(message.content.map((part) => partOf(part, redact))),
+    })
+    units += text.length
+    if (units > attributeUnitsMax && shown.length > 0) break
+    shown.unshift(text)
+  }
+  return `[${shown.join(",")}]`
+}
+
+/** As many as there is room for. */
+function fewer(parts: readonly object[]): object[] {
+  let units = 0
+  const end = parts.findIndex((part) => {
+    units += JSON.stringify(part).length
+    return units > attributeUnitsMax
+  })
+  return end < 0
+    ? [...parts]
+    : [...parts.slice(0, end), { type: "text", content: "(The rest was left out.)" }]
+}
+
+function partOf(part: ContextMessage["content"][number], redact: (text: string) => string): object {
+  switch (part.type) {
+    case "text":
+    case "reasoning":
+      return { type: part.type, content: shortened(redact(part.text)) }
+    case "file":
+      return { type: "uri", mime_type: part.mime, ...(part.filename && { name: redact(part.filename) }) }
+    case "tool-call": {
+      const given = shortened(JSON.stringify(redactDeep(part.input, redact)))
+      return { type: "tool_call", id: part.callID, name: part.tool, arguments: given }
+    }
+    case "tool-result":
+      return { type: "tool_call_response", id: part.callID, result: shortened(redact(part.output)) }
+  }
+}
+
+/** Only what has been through the redactor: half a secret is not known for one. */
+function shortened(text: string): string {
+  return cutText(text, textUnitsMax)
+}

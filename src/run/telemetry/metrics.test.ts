@@ -1,0 +1,81 @@
+import { expect, test } from "vitest"
+import { noTokens } from "../../protocol/index.ts"
+import { Meter } from "./metrics.ts"
+
+const nobody = { place: 0, lease: 0 }
+
+test("a histogram counts each time in its bucket and in all larger ones", () => {
+  const meter = new Meter()
+  for (const ms of [0.4, 0.5, 0.6, 30, 4_000, 60_000]) meter.committed(ms)
+  const { duration } = meter.snapshot(nobody).commits
+  expect(
+    Object.fromEntries(duration.buckets.map(({ atMostSeconds, count }) => [atMostSeconds, count])),
+  ).toEqual({
+    0.0005: 2,
+    0.001: 3,
+    0.0025: 3,
+    0.005: 3,
+    0.01: 3,
+    0.025: 3,
+    0.05: 4,
+    0.1: 4,
+    0.25: 4,
+    1: 4,
+    5: 5,
+  })
+  expect(duration.count).toBe(6)
+  expect(duration.sumSeconds).toBeCloseTo(64.0315)
+})
+
+test("more than 200 models are counted as one, and none is lost", () => {
+  const meter = new Meter()
+  const one = { tokens: { ...noTokens(), input: 1 }, cost: 0.5 }
+  for (let n = 0; n < 300; n++) meter.spent({ providerID: "p", modelID: `m${n}` }, one)
+  meter.spent({ providerID: "p", modelID: "m7" }, one)
+  const { models } = meter.snapshot(nobody)
+  expect(models).toHaveLength(201)
+  expect(models.find(({ modelID }) => modelID === "m7")).toMatchObject({ tokens: { input: 2 }, cost: 1 })
+  expect(models.at(-1)).toMatchObject({
+    providerID: "other",
+    modelID: "other",
+    tokens: { input: 100 },
+    cost: 50,
+  })
+})
+
+test("a model with a name like a book is counted among the others", () => {
+  const meter = new Meter()
+  meter.firstToken({ providerID: "p", modelID: "m".repeat(10_000) }, 5)
+  expect(meter.snapshot(nobody).models).toMatchObject([{ providerID: "other", firstToken: { count: 1 } }])
+})
+
+test("more than 100 tools are counted as one", () => {
+  const meter = new Meter()
+  for (let n = 0; n < 150; n++) {
+    meter.toolRan(`tool${n}`, 1)
+    meter.callEnded(`tool${n}`, "completed")
+  }
+  const { tools } = meter.snapshot(nobody)
+  expect(tools).toHaveLength(101)
+  expect(tools.at(-1)).toMatchObject({ tool: "other", completed: 50, duration: { count: 50 } })
+})
+
+test("a step that ends as no step does is counted among the others", () => {
+  const meter = new Meter()
+  meter.stepEnded("stop", 1)
+  for (const finish of ["made up", "__proto__", "constructor"]) meter.stepEnded(finish, 1)
+  expect(meter.snapshot(nobody).steps).toEqual({ stop: 1, other: 3 })
+})
+
+test("a snapshot stays as it is", () => {
+  const meter = new Meter()
+  const ref = { providerID: "p", modelID: "m" }
+  meter.runStarted()
+  meter.spent(ref, { tokens: noTokens(), cost: 0 })
+  const before = meter.snapshot(nobody)
+  const copy = structuredClone(before)
+  meter.runEnded("stop")
+  meter.spent(ref, { tokens: { ...noTokens(), cache: { read: 5, write: 5 } }, cost: 1 })
+  meter.sessionCreated("new")
+  expect(before).toEqual(copy)
+})

@@ -1,0 +1,46 @@
+import type { HistoryItem } from "../../../protocol/index.ts"
+import type { Store } from "../../../stores/store.ts"
+
+/** A file up to so many bytes comes with its part, and so many bytes in one answer. */
+const inlineBytesMax = 1024 * 1024
+const answerBytesMax = 16 * 1024 * 1024
+
+interface WireableFile {
+  url: string
+  mime: string
+}
+
+/** Where the bytes of a blob can be asked for. Urls of other kinds stay as they are. */
+export function blobAddress(publicUrl: string): (file: WireableFile) => string {
+  return ({ url }) => (url.startsWith("blob:") ? `${publicUrl}/blobs/${url.slice("blob:".length)}` : url)
+}
+
+/** The same, with the bytes of small files in the url. */
+export async function inlineUrls(
+  items: readonly HistoryItem[],
+  { store, publicUrl }: { store: Store; publicUrl: string },
+): Promise<(file: WireableFile) => string> {
+  const address = blobAddress(publicUrl)
+  const bytes = new Map<string, string>()
+  let left = answerBytesMax
+  for (const hash of new Set(items.flatMap(hashesOf))) {
+    const size = await store.blobs.size(hash).catch(() => Number.POSITIVE_INFINITY)
+    if (size > Math.min(inlineBytesMax, left)) continue
+    const found = await store.blobs.get(hash).catch(() => undefined)
+    if (found === undefined) continue
+    left -= size
+    bytes.set(hash, Buffer.from(found).toString("base64"))
+  }
+  return (file) => {
+    const data = bytes.get(file.url.slice("blob:".length))
+    return data === undefined ? address(file) : `data:${file.mime};base64,${data}`
+  }
+}
+
+function hashesOf({ parts }: HistoryItem): string[] {
+  const files = parts.flatMap((part) => {
+    if (part.type === "file") return [part]
+    return part.type === "tool" && part.state.status === "completed" ? (part.state.attachments ?? []) : []
+  })
+  return files.flatMap(({ url }) => (url.startsWith("blob:") ? [url.slice("blob:".length)] : []))
+}

@@ -1,0 +1,67 @@
+import { findFiles, isShowable, type SearchContext } from "../../../tools/search/found-files.ts"
+import { unavailable } from "../wire/errors.ts"
+import { searchedRoot } from "./read-rules.ts"
+
+export interface NameSearch {
+  context: SearchContext
+  kinds: readonly ("file" | "directory")[]
+  limit: number
+}
+
+/** Names below the directory, the best matches first and among equals the last changed. A directory ends in `/`. */
+export async function findNames(query: string, { context, kinds, limit }: NameSearch): Promise<string[]> {
+  const place = await searchedRoot(context)
+  const { files } = await findFiles(place, { context, matches: () => true }).catch(unavailable)
+  const names = new Map<string, string>()
+  for (const file of files) {
+    if (kinds.includes("file")) names.set(file.relative, file.path)
+    if (!kinds.includes("directory")) continue
+    for (let at = file.relative.lastIndexOf("/"); at > 0; at = file.relative.lastIndexOf("/", at - 1)) {
+      const below = file.relative.slice(0, at)
+      names.set(`${below}/`, `${place.path}/${below}`)
+    }
+  }
+  const found: string[] = []
+  for (const name of ranked([...names.keys()], query)) {
+    if (found.length === limit) break
+    if (await isShowable(names.get(name)!, context)) found.push(name)
+  }
+  return found
+}
+
+/** Those that have all letters of the query in its order, in any case. */
+export function ranked(names: readonly string[], query: string): string[] {
+  const wanted = query.trim().toLowerCase()
+  if (wanted === "") return [...names]
+  const scored = names.flatMap((name) => {
+    const score = scoreOf(name.toLowerCase(), wanted)
+    return score === undefined ? [] : [{ name, score }]
+  })
+  return scored.sort((a, b) => a.score - b.score).map(({ name }) => name)
+}
+
+/** The smaller the better: the name itself, its beginning, a piece of it, a piece of the path, letters of it. */
+function scoreOf(name: string, wanted: string): number | undefined {
+  const bare = name.replace(/\/$/, "")
+  const last = bare.slice(bare.lastIndexOf("/") + 1)
+  const length = Math.min(name.length, 999) / 1000
+  if (last === wanted || bare === wanted) return length
+  if (last.startsWith(wanted)) return 1 + length
+  if (last.includes(wanted)) return 2 + length
+  if (name.includes(wanted)) return 3 + length
+  const gaps = gapsOf(name, wanted)
+  return gaps === undefined ? undefined : 4 + gaps + length
+}
+
+/** How many letters lie between those of the query; undefined if one is missing. */
+function gapsOf(name: string, wanted: string): number | undefined {
+  let gaps = 0
+  let at = -1
+  for (const letter of wanted) {
+    const next = name.indexOf(letter, at + 1)
+    if (next < 0) return undefined
+    if (at >= 0) gaps += next - at - 1
+    at = next
+  }
+  return gaps
+}

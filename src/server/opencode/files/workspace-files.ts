@@ -1,0 +1,90 @@
+import { type FileHandle, opendir } from "node:fs/promises"
+import { StemmaError } from "../../../protocol/index.ts"
+import type { Project } from "../../../run/project.ts"
+import { looksLikeText, mediaType } from "../../../tools/file/media-type.ts"
+import { openFile, statOf } from "../../../tools/file/open-file.ts"
+import { isShowable, mayRead, nameOf, type SearchContext } from "../../../tools/search/found-files.ts"
+import type { Place } from "../../../workspace/workspace.ts"
+import type { WireFileContent, WireFileNode } from "../wire/wire-place.ts"
+import { ignoredIn } from "./ignore-rules.ts"
+import { shownPlace } from "./read-rules.ts"
+
+const fileBytesMax = 5 * 1024 * 1024
+const entriesMax = 5000
+const headBytes = 8 * 1024
+
+/** A file as an agent would be shown it, whole. */
+export async function readShown(project: Project, path: string): Promise<WireFileContent> {
+  const place = await shownPlace(project, path)
+  const { redact } = await project.setup()
+  const opened = await openFile(place).catch((error: unknown) => {
+    throw new StemmaError("invalid", (error as Error).message)
+  })
+  if (!opened) throw new StemmaError("not_found", `There is no file ${place.name}.`)
+  await using handle = opened.handle
+  if (opened.stats.size > fileBytesMax) {
+    throw new StemmaError("invalid", `${place.name} is larger than 5 MiB, which is too much to be sent.`)
+  }
+  const bytes = await readUpTo(handle, opened.stats.size)
+  const type = mediaType(bytes)
+  if (type === undefined && looksLikeText(bytes.subarray(0, headBytes))) {
+    return { type: "text", content: redact(bytes.toString()) }
+  }
+  return {
+    type: "binary",
+    content: bytes.toString("base64"),
+    encoding: "base64",
+    mimeType: type ?? "application/octet-stream",
+  }
+}
+
+/** One read may give less than there is. */
+async function readUpTo(handle: FileHandle, size: number): Promise<Buffer> {
+  const room = Buffer.alloc(size)
+  let length = 0
+  while (length < size) {
+    const { bytesRead } = await handle.read(room, length, size - length, length)
+    if (bytesRead === 0) break
+    length += bytesRead
+  }
+  return room.subarray(0, length)
+}
+
+/** What is in a directory and may be shown; directories first. */
+export async function listDirectory(
+  project: Project,
+  { path, context }: { path: string; context: SearchContext },
+): Promise<WireFileNode[]> {
+  const place = await shownPlace(project, path === "" ? "." : path)
+  const found = await statOf(place.path)
+  if (!found) throw new StemmaError("not_found", `There is no directory ${place.name}.`)
+  if (!found.isDirectory()) throw new StemmaError("invalid", `${place.name} is no directory.`)
+  return entriesOf(place, context)
+}
+
+/** A link is left out: where it leads is asked for by its own name. */
+async function entriesOf(place: Place, context: SearchContext): Promise<WireFileNode[]> {
+  const entries: WireFileNode[] = []
+  const { environment, workspace } = context
+  const isIgnored = await ignoredIn(place.path, { root: workspace.root, environment })
+  const directory = await opendir(place.path).catch((error: unknown) => {
+    throw new StemmaError(
+      "denied",
+      `${place.name} cannot be opened: ${(error as NodeJS.ErrnoException).code}.`,
+    )
+  })
+  for await (const found of directory) {
+    if (entries.length === entriesMax) break
+    if (found.name === ".git" || !(found.isDirectory() || found.isFile())) continue
+    const absolute = `${place.path === "/" ? "" : place.path}/${found.name}`
+    const type = found.isDirectory() ? "directory" : "file"
+    const path = nameOf(absolute, context)
+    if (type === "file" && !mayRead(path, context)) continue
+    if (!(await isShowable(absolute, context))) continue
+    const ignored = isIgnored({ name: found.name, isDirectory: type === "directory" })
+    entries.push({ name: found.name, path, absolute, type, ignored })
+  }
+  return entries.sort((a, b) =>
+    a.type === b.type ? (a.name < b.name ? -1 : 1) : a.type === "directory" ? -1 : 1,
+  )
+}

@@ -1,0 +1,72 @@
+import type { SessionStatus } from "../../../protocol/index.ts"
+import type { Project } from "../../../run/project.ts"
+import type { Store } from "../../../stores/store.ts"
+import { type Call, type ServerContext, sinceOf } from "../../http/call.ts"
+import type { Handlers } from "../../http/mount.ts"
+import { Format, ownText } from "../../streams/format.ts"
+import { blobAddress } from "../files/file-urls.ts"
+import type { eventRoutes } from "../routes/place-routes.ts"
+import { projectOf } from "../routes/request-project.ts"
+import { connectedText, toWireText } from "../wire/to-wire-event.ts"
+import { runningIn } from "./session-handlers.ts"
+
+const ownFormat = new Format(ownText)
+const lastChangedMax = 100
+
+export function eventHandlers(server: ServerContext): Handlers<typeof eventRoutes> {
+  /** Readers of one directory are given the same bytes. */
+  const formats = new WeakMap<Project, Format>()
+  const formatOf = async (project: Project): Promise<Format> => {
+    const known = formats.get(project)
+    if (known) return known
+    const { loaded } = await project.setup()
+    const url = blobAddress(server.publicUrl())
+    const made = new Format((frame) => toWireText(frame, { projectID: loaded.project.id, url }))
+    formats.set(project, made)
+    return made
+  }
+  return {
+    async subscribe({ query }, call) {
+      const project = await projectOf(server, call, query)
+      const format = query.format === undefined ? await formatOf(project) : ownFormat
+      return serveDirectory(server, call, { ...query, directory: project.directory, bytes: format })
+    },
+  }
+}
+
+async function serveDirectory(
+  server: ServerContext,
+  call: Call,
+  query: {
+    directory: string
+    bytes: Format
+    since?: string | undefined
+    format?: "events" | "rows" | undefined
+  },
+): Promise<Response> {
+  const { stemma, presence, streams } = server
+  const { directory, bytes, format } = query
+  const since = sinceOf(call, query)
+  const subscription = stemma.subscribe({
+    scope: { directory },
+    as: format ?? "events",
+    ...(since !== undefined && { since }),
+  })
+  const person = presence.enter()
+  return streams.serve(call, subscription, {
+    format: bytes,
+    ...(format === undefined && { first: `data: ${connectedText()}\n\n` }),
+    async statuses(told) {
+      const running = (await runningIn(server, directory)).map(([id]) => id)
+      const recent = since === undefined ? [] : await lastChanged(stemma.store, directory)
+      const ids = new Set([...told, ...recent, ...running])
+      return [...ids].map((id): [string, SessionStatus] => [id, stemma.status(id)])
+    },
+    onClose: () => person[Symbol.dispose](),
+  })
+}
+
+/** Their last row may have been told before the reader left, and that they became idle after it. */
+async function lastChanged(store: Store, directory: string): Promise<string[]> {
+  return (await store.sessions({ directory, limit: lastChangedMax })).items.map(({ id }) => id)
+}

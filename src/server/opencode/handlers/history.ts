@@ -1,0 +1,79 @@
+import { type HistoryItem, StemmaError } from "../../../protocol/index.ts"
+import { prunedTimes } from "../../../session/index.ts"
+import type { Store } from "../../../stores/store.ts"
+import type { ServerContext } from "../../http/call.ts"
+import { inlineUrls } from "../files/file-urls.ts"
+import { toWireItem } from "../wire/to-wire-message.ts"
+import type { WireItem } from "../wire/wire-message.ts"
+
+const pageMax = 1000
+
+/** Messages as that client shows them: with files that it can open, and with what was hidden from the model marked. */
+export async function wireItems(
+  { stemma, publicUrl }: ServerContext,
+  sessionID: string,
+  items: readonly HistoryItem[],
+): Promise<WireItem[]> {
+  const { store } = stemma
+  const [url, pruned] = await Promise.all([
+    inlineUrls(items, { store, publicUrl: publicUrl() }),
+    prunedAfter(store, sessionID, items),
+  ])
+  return items.map((item) => toWireItem(item, { url, prunedAt: (partID) => pruned.get(partID) }))
+}
+
+/** When calls of these messages were hidden: the marks come after them, and are found by index. */
+async function prunedAfter(
+  store: Store,
+  sessionID: string,
+  items: readonly HistoryItem[],
+): Promise<Map<string, number>> {
+  const first = items.find(({ parts }) => parts.some((part) => part.type === "tool"))
+  if (!first) return new Map()
+  const marks: HistoryItem[] = []
+  for (let from = first.position; ; ) {
+    const page = await store.history(sessionID, { having: "prune", from, take: "start", limit: pageMax })
+    marks.push(...page.items)
+    const last = page.items.at(-1)
+    if (!page.more || !last) return prunedTimes(marks)
+    from = last.position + 1
+  }
+}
+
+/** The last messages, oldest first, and whether there are older ones. */
+export async function lastMessages(
+  store: Store,
+  sessionID: string,
+  { limit, before }: { limit: number; before?: string | undefined },
+): Promise<{ items: HistoryItem[]; more: boolean }> {
+  let to = before === undefined ? undefined : await positionOf(store, sessionID, before)
+  const pages: HistoryItem[][] = []
+  for (let left = limit; ; ) {
+    const page = await store.history(sessionID, {
+      take: "end",
+      limit: Math.min(pageMax, left),
+      ...(to !== undefined && { to }),
+    })
+    pages.unshift(page.items)
+    left -= page.items.length
+    to = page.items[0]?.position
+    if (!page.more || left === 0 || to === undefined) return { items: pages.flat(), more: page.more }
+  }
+}
+
+/** A session that is not there is one thing, a cursor that is none another. */
+async function positionOf(store: Store, sessionID: string, messageID: string): Promise<number> {
+  await store.session(sessionID)
+  try {
+    return (await findMessage(store, sessionID, messageID)).position
+  } catch (error) {
+    if (!StemmaError.is(error, "not_found")) throw error
+    throw new StemmaError("invalid", `Session ${sessionID} has no message ${messageID} to go on before.`)
+  }
+}
+
+export async function findMessage(store: Store, sessionID: string, messageID: string): Promise<HistoryItem> {
+  const { items } = await store.history(sessionID, { messageID })
+  if (items[0]) return items[0]
+  throw new StemmaError("not_found", `Session ${sessionID} has no message ${messageID}.`)
+}

@@ -1,0 +1,97 @@
+import { createID, type HistoryItem, type PartBody, StemmaError } from "../../../protocol/index.ts"
+import type { PromptRun } from "../../../run/api/prompt-run.ts"
+import { storedFiles } from "../../../run/prompt/prompt-files.ts"
+import { offeredAgent } from "../../../run/step/step-plan.ts"
+import type { ServerContext } from "../../http/call.ts"
+import type { Handlers } from "../../http/mount.ts"
+import { begun } from "../../http/slow-answer.ts"
+import { readRules } from "../files/read-rules.ts"
+import type { sessionRoutes } from "../routes/session-routes.ts"
+import { orBusy } from "../wire/errors.ts"
+import type { WireItem, WireReply } from "../wire/wire-message.ts"
+import { wireItems } from "./history.ts"
+import { modelText, type PromptBody, promptOptions } from "./prompt-bodies.ts"
+
+export type Talking = "prompt" | "promptAsync" | "command" | "shell" | "abort" | "summarize"
+
+export function talkHandlers(server: ServerContext): Pick<Handlers<typeof sessionRoutes>, Talking> {
+  const { sessions } = server.stemma
+  return {
+    async prompt({ params: { sessionID }, body }) {
+      server.checkOpen()
+      if (body.noReply) return { answer: Promise.resolve(await add(server, sessionID, body)) }
+      const { run } = await send(server, sessionID, body)
+      return { answer: reply(server, run) }
+    },
+    async promptAsync({ params: { sessionID }, body }) {
+      server.checkOpen()
+      if (body.noReply) await add(server, sessionID, body)
+      else await send(server, sessionID, body)
+      return undefined
+    },
+    async command({ params: { sessionID }, body }) {
+      server.checkOpen()
+      const { command, arguments: args, parts: _, ...options } = body
+      const run = (await sessions.get(sessionID)).command(command, args, options)
+      await run.admitted
+      return { answer: reply(server, run) }
+    },
+    async shell({ params: { sessionID }, body: { command, model, ...options } }) {
+      server.checkOpen()
+      const session = await sessions.get(sessionID)
+      const done = session.shell(command, { ...options, ...(model && { model: modelText(model) }) })
+      return begun(orBusy(sessionID, done).then((item) => wireItem(server, item)))
+    },
+    async abort({ params }) {
+      await (await sessions.get(params.sessionID)).abort()
+      return true
+    },
+    async summarize({ params: { sessionID } }) {
+      server.checkOpen()
+      return begun((await sessions.get(sessionID)).compact().then(() => true))
+    },
+  }
+}
+
+/** Admits a prompt. A run is a promise of its reply, which nobody waits for here. */
+async function send(
+  { stemma }: ServerContext,
+  sessionID: string,
+  body: PromptBody,
+): Promise<{ run: PromptRun }> {
+  const run = (await stemma.sessions.get(sessionID)).prompt(body.parts, promptOptions(body))
+  await run.admitted
+  return { run }
+}
+
+function reply(server: ServerContext, run: PromptRun): Promise<WireReply> {
+  return run.then(async ({ message, parts }) => {
+    const item = { message, parts, position: 0, version: 0, sealed: true }
+    return (await wireItem(server, item)) as WireReply
+  })
+}
+
+/** Adds a message that nobody answers. */
+async function add(server: ServerContext, sessionID: string, body: PromptBody): Promise<WireItem> {
+  const { stemma } = server
+  if (body.parts.some(({ type }) => type === "subtask")) {
+    throw new StemmaError("invalid", "Nobody does a subtask without a reply. Leave out noReply.")
+  }
+  const session = await stemma.sessions.get(sessionID)
+  const project = await stemma.project((await session.info()).directory)
+  if (body.agent !== undefined) offeredAgent(await project.setup(), body.agent)
+  const access = {
+    workspace: project.workspace,
+    decide: await readRules(project),
+    store: stemma.store,
+  }
+  const given = body.parts.map((part): PartBody => ({ ...part, id: part.id ?? createID("part", Date.now()) }))
+  const parts = await storedFiles(given, access)
+  const { messageID: id } = body
+  const added = session.append({ role: "user", parts, ...(id !== undefined && { id }) })
+  return wireItem(server, await orBusy(sessionID, added))
+}
+
+async function wireItem(server: ServerContext, item: HistoryItem): Promise<WireItem> {
+  return (await wireItems(server, item.message.sessionID, [item]))[0]!
+}

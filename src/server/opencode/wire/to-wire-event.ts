@@ -1,0 +1,96 @@
+import { createID, type StemmaEvent } from "../../../protocol/index.ts"
+import type { Frame } from "../../../stream/hub.ts"
+import { toWireError } from "./to-wire-error.ts"
+import { toWireMessage } from "./to-wire-message.ts"
+import { type PartOptions, toWirePart } from "./to-wire-part.ts"
+import { toWireDiff, toWirePermission, toWireRemoved, toWireSession, toWireTodo } from "./to-wire-session.ts"
+
+import type { WireEvent } from "./wire-event.ts"
+
+type WithoutID<T> = T extends unknown ? Omit<T, "id"> : never
+
+export interface EventOptions extends PartOptions {
+  projectID: string
+  nowMs: number
+}
+
+/** What happened in that client's words; undefined for what it has none for. */
+export function toWireEvent(event: StemmaEvent, options: EventOptions): WithoutID<WireEvent> | undefined {
+  switch (event.type) {
+    case "session.created":
+    case "session.updated": {
+      const { info } = event.properties
+      return { type: event.type, properties: { sessionID: info.id, info: toWireSession(info) } }
+    }
+    case "session.deleted": {
+      const { info } = event.properties
+      return { type: event.type, properties: { sessionID: info.id, info: toWireRemoved(info, options) } }
+    }
+    case "session.diff": {
+      const { sessionID, diff } = event.properties
+      return { type: event.type, properties: { sessionID, diff: diff.map(toWireDiff) } }
+    }
+    case "session.error": {
+      const { sessionID, error } = event.properties
+      return { type: event.type, properties: { sessionID, error: toWireError(error) } }
+    }
+    case "message.updated": {
+      const { info } = event.properties
+      return { type: event.type, properties: { sessionID: info.sessionID, info: toWireMessage(info) } }
+    }
+    case "message.part.updated": {
+      const { part } = event.properties
+      const properties = {
+        sessionID: part.sessionID,
+        part: toWirePart(part, options),
+        time: options.nowMs,
+      }
+      return { type: event.type, properties }
+    }
+    case "message.part.delta": {
+      const { sessionID, messageID, partID, field, delta } = event.properties
+      // That client adds to a field of the part itself, which only texts have.
+      if (field !== "text") return undefined
+      return { type: event.type, properties: { sessionID, messageID, partID, field, delta } }
+    }
+    case "permission.asked":
+      return { type: event.type, properties: toWirePermission(event.properties.request) }
+    case "permission.replied": {
+      const { sessionID, permissionID, reply } = event.properties
+      return { type: event.type, properties: { sessionID, requestID: permissionID, reply } }
+    }
+    case "todo.updated": {
+      const { sessionID, todos } = event.properties
+      return { type: event.type, properties: { sessionID, todos: todos.map(toWireTodo) } }
+    }
+    case "session.status":
+    case "session.idle":
+    case "session.compacted":
+    case "message.removed":
+    case "message.part.removed":
+      return event
+  }
+}
+
+/** A frame of a stream as its text. What a stream says of itself is an event too, of types that are no news to that client. */
+export function toWireText(frame: Frame, options: Omit<EventOptions, "nowMs">): string | undefined {
+  const nowMs = Date.now()
+  const told = "event" in frame ? toWireEvent(frame.event, { ...options, nowMs }) : ownEvent(frame)
+  return told && JSON.stringify({ id: eventID(nowMs), ...told })
+}
+
+function ownEvent(frame: Exclude<Frame, { event: unknown }>): WithoutID<WireEvent> | undefined {
+  if ("row" in frame) return undefined
+  const type = "synced" in frame ? "synced" : "lagged"
+  return { type, properties: { cursor: frame.cursor } }
+}
+
+/** The first thing that a reader hears. */
+export function connectedText(): string {
+  const event: WireEvent = { id: eventID(Date.now()), type: "server.connected", properties: {} }
+  return JSON.stringify(event)
+}
+
+function eventID(nowMs: number): string {
+  return createID("message", nowMs).replace(/^msg/, "evt")
+}

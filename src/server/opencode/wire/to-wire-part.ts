@@ -1,0 +1,80 @@
+import type { Part, PartOf, ToolState } from "../../../protocol/index.ts"
+import { toWireApiError } from "./to-wire-error.ts"
+import type { WireFilePart, WirePart, WireToolState } from "./wire-message.ts"
+
+export interface PartOptions {
+  /** What a client can open instead of a url of ours. */
+  url: (file: { url: string; mime: string }) => string
+  /** When the output of a call was hidden from the model, by the id of its part. */
+  prunedAt?: (partID: string) => number | undefined
+}
+
+export function toWirePart(part: Part, options: PartOptions): WirePart {
+  switch (part.type) {
+    case "tool":
+      return { ...part, state: toWireState(part, options) }
+    case "file":
+      return { ...part, url: options.url(part) }
+    case "subtask": {
+      const { fixed: _, references: _r, ...rest } = part
+      return rest
+    }
+    case "compaction":
+      return toWireCompaction(part)
+    case "retry":
+      return { ...part, error: toWireApiError(part.error) }
+    case "step-start": {
+      const { prune: _, ...rest } = part
+      return rest
+    }
+    default:
+      return part
+  }
+}
+
+/** A summary is a text to that client: it shows nothing else of an answer to a compaction. */
+function toWireCompaction(part: PartOf<"compaction">): WirePart {
+  const { id, sessionID, messageID, type, auto, summary, firstKeptEntryId } = part
+  const place = { id, sessionID, messageID }
+  const kept = firstKeptEntryId === undefined ? {} : { tail_start_id: firstKeptEntryId }
+  if (summary === undefined) return { ...place, type, auto, ...kept }
+  return { ...place, type: "text", text: summary, metadata: { compaction: { auto, ...kept } } }
+}
+
+function toWireState(part: PartOf<"tool">, options: PartOptions): WireToolState {
+  const { state } = part
+  switch (state.status) {
+    case "running": {
+      const { output, ...rest } = state
+      // Where that client looks for what a command has printed so far.
+      return output === undefined ? rest : { ...rest, metadata: { ...rest.metadata, output } }
+    }
+    case "completed":
+      return completed(part, { state, options })
+    default:
+      return state
+  }
+}
+
+function completed(
+  part: PartOf<"tool">,
+  { state, options }: { state: Extract<ToolState, { status: "completed" }>; options: PartOptions },
+): WireToolState {
+  const { outputBlob: _, attachments, time, ...rest } = state
+  const compacted = time.compacted ?? options.prunedAt?.(part.id)
+  const { sessionID, messageID } = part
+  const files = attachments?.map(
+    (file, index): WireFilePart => ({
+      ...file,
+      id: file.id ?? `${part.id}_${index}`,
+      sessionID,
+      messageID,
+      url: options.url(file),
+    }),
+  )
+  return {
+    ...rest,
+    time: { ...time, ...(compacted !== undefined && { compacted }) },
+    ...(files && { attachments: files }),
+  }
+}

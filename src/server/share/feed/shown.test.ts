@@ -1,0 +1,230 @@
+import { describe, expect, test } from "vitest"
+import { type HistoryItem, type Message, noTokens, type Part, type Session } from "../../../protocol/index.ts"
+import { titleFromText } from "../../../session/index.ts"
+import { createSharedRedactor } from "../redact/redact-shared.ts"
+import { type Include, includeOf, shownHeader, shownMessage } from "./shown.ts"
+
+const place = { sessionID: "ses_a", messageID: "msg_a" }
+const everything = { reasoning: true, tools: true }
+
+function item(parts: object[], message: object = {}): HistoryItem {
+  const model = { providerID: "p", modelID: "m" }
+  const standard = { id: "msg_a", role: "user", time: { created: 1 }, agent: "build", model }
+  return {
+    position: 3,
+    version: 1,
+    sealed: true,
+    message: { ...standard, sessionID: "ses_a", ...message } as Message,
+    parts: parts.map((part, at) => ({ id: `prt_${at}`, ...place, ...part }) as Part),
+  }
+}
+
+function shown(of: HistoryItem, include: Include = { reasoning: false, tools: false }) {
+  const redact = createSharedRedactor({ values: ["secret-words"], paths: [] })
+  return shownMessage(of, { include, redact, sizeOf: async () => 12 })
+}
+
+const answer = {
+  role: "assistant",
+  providerID: "p",
+  modelID: "m",
+  parentID: "msg_b",
+  path: { cwd: "/hidden", root: "/hidden" },
+  cost: 1,
+  tokens: noTokens(),
+  time: { created: 1, completed: 2 },
+}
+
+describe("what may be seen of a message", () => {
+  test("is nothing of what is about the machine or the run, whatever is asked for", async () => {
+    const parts = [
+      { type: "step-start", snapshot: "hidden" },
+      { type: "snapshot", snapshot: "hidden" },
+      { type: "patch", hash: "hidden", files: ["/hidden"] },
+      {
+        type: "retry",
+        attempt: 1,
+        error: { name: "UnknownError", data: { message: "hidden" } },
+        time: { created: 1 },
+      },
+      { type: "step-finish", reason: "stop", cost: 1, tokens: noTokens(), snapshot: "hidden" },
+      { type: "agent", name: "hidden" },
+    ]
+    expect(await shown(item(parts, answer), everything)).toBeUndefined()
+    const said = await shown(
+      item([...parts, { type: "text", text: "said", metadata: { a: "hidden" } }], answer),
+      everything,
+    )
+    expect(said).toEqual({
+      id: "msg_a",
+      position: 3,
+      role: "assistant",
+      agent: "build",
+      model: "p/m",
+      time: { created: 1, completed: 2 },
+      parts: [{ type: "text", text: "said" }],
+    })
+  })
+
+  test("is of a summary only that there was one", async () => {
+    const parts = [
+      { type: "compaction", auto: true, summary: "hidden", ledger: "hidden", facts: {} },
+      { type: "text", text: "hidden" },
+    ]
+    for (const of of [
+      item(parts, { ...answer, summary: true }),
+      item(parts),
+      item([parts[1]!], { ...answer, summary: true }),
+    ]) {
+      expect((await shown(of, everything))!.parts).toEqual([{ type: "compaction" }])
+    }
+  })
+
+  test("is of a task only that there was one", async () => {
+    const subtask = { type: "subtask", prompt: "hidden", description: "hidden", agent: "general" }
+    expect((await shown(item([subtask]), everything))!.parts).toEqual([{ type: "task" }])
+  })
+
+  test("is no call that has not ended", async () => {
+    const pending = {
+      type: "tool",
+      callID: "c",
+      tool: "bash",
+      state: { status: "pending", input: {}, raw: "{" },
+    }
+    expect(await shown(item([pending], answer), everything)).toBeUndefined()
+  })
+
+  test("is without secrets in the name of a tool, a file, an agent and a model", async () => {
+    const file = { type: "file", mime: "text/secret-words", filename: "a/secret-words.txt", url: "blob:ab" }
+    const tool = {
+      type: "tool",
+      callID: "c",
+      tool: "secret-words",
+      state: {
+        status: "error",
+        input: { a: "secret-words" },
+        error: "secret-words",
+        time: { start: 1, end: 2 },
+      },
+    }
+    const message = await shown(
+      item([file, tool], { ...answer, agent: "secret-words", modelID: "secret-words" }),
+      everything,
+    )
+    expect(JSON.stringify(message)).not.toContain("secret-words")
+    expect(message!.parts[0]).toEqual({
+      type: "file",
+      name: "[redacted].txt",
+      mime: "text/[redacted]",
+      bytes: 12,
+    })
+  })
+
+  test("is cut where it is long, and no secret is cut in two by that", async () => {
+    const long = `${"word ".repeat(23_999)} secret-words ${"word ".repeat(24_000)}`
+    const [part] = (await shown(item([{ type: "text", text: long }])))!.parts
+    expect(part).toMatchObject({ text: expect.stringMatching(/ …$/) })
+    expect(JSON.stringify(part)).not.toContain("secret")
+    expect(JSON.stringify(part).length).toBeLessThan(120_100)
+  })
+
+  test("of many parts as much as of one long part", async () => {
+    const parts = Array.from({ length: 700 }, (_, at) => ({
+      type: "text",
+      text: `${at} ${"word ".repeat(100)}`,
+    }))
+    const { parts: said } = (await shown(item(parts)))!
+    expect(said).toHaveLength(501)
+    expect(said.at(-1)).toEqual({ type: "text", text: "…" })
+    expect(JSON.stringify(said).length).toBeLessThan(150_000)
+    expect(JSON.stringify(said)).toContain("200 word")
+  })
+
+  test("shows nothing from behind the cut, however much before it was a secret", async () => {
+    const key = `-----BEGIN PRIVATE KEY-----\n${"MIIEvQIBADANBgkqhkiG9w0B\n".repeat(130)}-----END PRIVATE KEY-----\n`
+    const keys = key.repeat(4)
+    for (const at of [119_990, 128_170, 128_192]) {
+      const filler = "word ".repeat(30_000).slice(0, at - keys.length - 1)
+      const long = `${keys}${filler} postgres://admin:s3cretPassw0rdOfMine@db.example.org and ${"more ".repeat(5000)}`
+      const [part] = (await shown(item([{ type: "text", text: long }])))!.parts
+      expect(part).toMatchObject({ text: expect.stringMatching(/^\[redacted\].* …$/s) })
+      expect(JSON.stringify(part)).not.toContain("s3cret")
+    }
+  })
+})
+
+describe("what may be seen of a session", () => {
+  const session = {
+    id: "ses_a",
+    title: "About secret-words",
+    directory: "/hidden",
+    share: { url: "http://hidden", secret: "hidden", include: { tools: true } },
+    time: { created: 1, updated: 2 },
+    cost: 3,
+  } as Session
+
+  test("is its title, its times and what is shown of it", () => {
+    const redact = createSharedRedactor({ values: ["secret-words"], paths: [] })
+    expect(shownHeader(session, { include: includeOf(session), redact, namesake: undefined })).toEqual({
+      title: "About [redacted]",
+      time: { created: 1, updated: 2 },
+      include: { reasoning: false, tools: true },
+    })
+  })
+
+  const token = `ghp_${"a1B2c3D4".repeat(5).slice(0, 36)}`
+  test.each([
+    ["use postgres://me:Tr0ub4dor-9z@db.example.org/x", "Tr0ub4dor"],
+    [`${token} is refused`, "ghp_a1B2"],
+    ["swordfishswordfishswordfishswordfish is the value", "swordfish"],
+    [`  \n ${token}`, "ghp_a1B2"],
+  ])("a title that is the beginning of %j shows no beginning of a secret", (text, secret) => {
+    const redact = createSharedRedactor({ values: ["swordfishswordfishswordfishswordfish"], paths: [] })
+    const titled = { ...session, title: titleFromText(text) }
+    expect(titled.title).toContain(secret)
+    const namesake = { title: titled.title, texts: [text], isHidden: false }
+    const { title } = shownHeader(titled, { include: includeOf(session), redact, namesake })
+    expect(title).toContain("[redacted]")
+    expect(title).not.toContain(secret)
+  })
+
+  test("a title of nobody knows what shows no beginning of a secret either, and else stays", () => {
+    const redact = createSharedRedactor({ values: [], paths: [] })
+    const options = { include: includeOf(session), redact, namesake: undefined }
+    const titleOf = (title: string) => shownHeader({ ...session, title }, options).title
+    expect(titleOf("please use postgres://me:Tr0ub")).toBe("please [redacted]")
+    expect(titleOf(`see ${token.slice(0, 26)}`)).toBe("[redacted]")
+    for (const title of [
+      "Explain the token bucket algorithm",
+      "Why is my password: field empty",
+      "Fix the flaky test in https://x.org",
+      "把登录页面的密码：输入框改成两行显示，谢谢",
+      "Move src/server/share/redact/redact-shared.ts",
+    ]) {
+      expect(titleOf(title)).toBe(title)
+    }
+  })
+
+  test("a secret over two parts of the prompt does not show in the title", () => {
+    const redact = createSharedRedactor({ values: [], paths: [] })
+    const texts = ["use postgres://me:Tr0ub", "4dor-9z@db.example.org/x please"]
+    const titled = { ...session, title: titleFromText(texts[0]!) }
+    const namesake = { title: titled.title, texts, isHidden: false }
+    expect(shownHeader(titled, { include: includeOf(session), redact, namesake }).title).not.toContain(
+      "Tr0ub",
+    )
+  })
+
+  test("a title of somebody's own stays, one of a prompt that is hidden does not", () => {
+    const redact = createSharedRedactor({ values: [], paths: [] })
+    const options = { include: includeOf(session), redact }
+    const titleOf = (isHidden: boolean) =>
+      shownHeader(
+        { ...session, title: "Mine" },
+        { ...options, namesake: { title: "Hello", texts: ["Hello"], isHidden } },
+      ).title
+    expect(titleOf(false)).toBe("Mine")
+    expect(titleOf(true)).toBe("New session - 1970-01-01T00:00:00.001Z")
+  })
+})

@@ -1,0 +1,37 @@
+import { expect, test } from "vitest"
+import { Pace } from "./throttle.ts"
+
+function beBusy(ms: number): void {
+  for (const end = performance.now() + ms; performance.now() < end; );
+}
+
+test("work goes on piece by piece, in order, and leaves as much time as it takes", async () => {
+  const pace = new Pace()
+  const order: number[] = []
+  let running = 0
+  const startMs = performance.now()
+  const works = [0, 1, 2, 3, 4].map((number) =>
+    pace.run(async () => {
+      expect(++running).toBe(1)
+      beBusy(10)
+      await Promise.resolve()
+      running--
+      order.push(number)
+      return number
+    }),
+  )
+  expect(await Promise.all(works)).toEqual([0, 1, 2, 3, 4])
+  expect(order).toEqual([0, 1, 2, 3, 4])
+  // Five pieces and the four rests between them.
+  expect(performance.now() - startMs).toBeGreaterThan(5 * 10 + 4 * 9)
+})
+
+test("a piece that fails is told to who asked for it, and to nobody else", async () => {
+  const pace = new Pace()
+  const failing = pace.run(async () => {
+    throw new Error("no")
+  })
+  const next = pace.run(async () => "yes")
+  await expect(failing).rejects.toThrow("no")
+  expect(await next).toBe("yes")
+})

@@ -1,0 +1,20 @@
+import type { ToolState } from "../../protocol/index.ts"
+
+/** What the model is told about a call that never got a result. */
+export const interruptedText = "interrupted: the call was stopped before it had a result"
+
+/** A settled call as it is; an unsettled one as the error that it has become. */
+export function interruptTool(state: ToolState, atMs: number): ToolState {
+  switch (state.status) {
+    case "pending":
+      return { status: "error", input: state.input, error: interruptedText, time: { start: atMs, end: atMs } }
+    case "running": {
+      const { input, metadata } = state
+      const time = { start: state.time.start, end: Math.max(state.time.start, atMs) }
+      return { status: "error", input, error: interruptedText, ...(metadata && { metadata }), time }
+    }
+    case "completed":
+    case "error":
+      return state
+  }
+}

@@ -1,0 +1,50 @@
+import type { HistoryItem, Part } from "../../protocol/index.ts"
+
+/**
+ * The history as people read it, a line for each thing said or done: `[USER] ...`, `[ASSISTANT] ...`,
+ * `[TOOL] tool_use: name`, `[TOOL] tool_result: ...`. A result is put on one line. `last` takes only so many messages.
+ */
+export function transcript(items: readonly HistoryItem[], options?: { last?: number }): string {
+  const { last } = options ?? {}
+  const chosen = last === undefined ? items : items.slice(Math.max(0, items.length - last))
+  return chosen.flatMap(itemLines).join("\n")
+}
+
+function itemLines(item: HistoryItem): string[] {
+  const speaker = item.message.role === "user" ? "USER" : "ASSISTANT"
+  return item.parts.flatMap((part) => {
+    const text = spokenText(part)
+    return text === undefined ? toolLines(part) : [`[${speaker}] ${text}`]
+  })
+}
+
+function spokenText(part: Part): string | undefined {
+  if (part.type === "file") return `[file: ${part.filename ?? part.mime}]`
+  return part.type === "text" && part.text !== "" ? part.text : undefined
+}
+
+function toolLines(part: Part): string[] {
+  if (part.type !== "tool") return []
+  const use = `[TOOL] tool_use: ${part.tool}`
+  if (part.state.status === "completed") return [use, `[TOOL] tool_result: ${onOneLine(part.state.output)}`]
+  if (part.state.status === "error") return [use, `[TOOL] tool_result: error: ${onOneLine(part.state.error)}`]
+  return [use]
+}
+
+function onOneLine(text: string): string {
+  return text.replaceAll("\r\n", "\\n").replaceAll("\n", "\\n")
+}
+
+/** Only what was said, as plain text: `[user] ...` and `[assistant] ...` with an empty line between. */
+export function sessionText(items: readonly HistoryItem[]): string {
+  return items
+    .map((item) => ({
+      role: item.message.role,
+      text: item.parts
+        .flatMap((part) => (part.type === "text" && part.text !== "" ? [part.text] : []))
+        .join("\n"),
+    }))
+    .filter(({ text }) => text !== "")
+    .map(({ role, text }) => `[${role}] ${text}`)
+    .join("\n\n")
+}

@@ -1,0 +1,57 @@
+import { checkState } from "../../plain/index.ts"
+import type { Core, Entry } from "../core.ts"
+import { restOf, unfinishedText } from "../disk/torn.ts"
+import { parseLines } from "../format/lines.ts"
+import { follow } from "./follow.ts"
+import { asStemmaError, load, readSession } from "./loader.ts"
+import { lostProblems } from "./lost.ts"
+
+/** Reads every session and says what is wrong. */
+export async function findProblems(core: Core): Promise<string[]> {
+  const problems: string[] = []
+  for (const entry of [...core.entries.values()]) {
+    if (core.entries.get(entry.id) !== entry) continue
+    const wasLoaded = entry.book !== undefined
+    try {
+      await load(core, entry)
+      const session = core.state.sessions.get(entry.id)
+      if (!session || !entry.book) continue
+      problems.push(
+        ...checkState({ ...core.state, sessions: new Map([[entry.id, session]]) }).filter(isOwn(core)),
+      )
+      if (!wasLoaded && entry.pins === 0 && !core.provisional) core.unload(entry)
+      await checkEnd(core, entry)
+    } catch (error) {
+      follow(core)
+      if (core.entries.get(entry.id) === entry) problems.push(asStemmaError(error).message)
+    }
+  }
+  return [...problems, ...tornFiles(core), ...(await lostProblems(core))]
+}
+
+/** Fails if the main file lacks something, or if what others appended to it cannot be taken in. */
+async function checkEnd(core: Core, entry: Entry): Promise<void> {
+  const file = core.mainFile(entry)
+  const size = core.files.stat(file)?.size
+  if (size === undefined || size === entry.main) return
+  if (size < entry.main) await readSession(core, entry)
+  else await parseLines(await core.files.readLater(file), { file })
+}
+
+/** Main files that end in the middle of a line. */
+function tornFiles(core: Core): string[] {
+  return [...core.entries.values()].flatMap((entry) => {
+    if (entry.problem) return []
+    const file = core.mainFile(entry)
+    const rest = restOf(core, file, entry.main)
+    return rest && !rest.whole ? [unfinishedText(file, rest.bytes.length)] : []
+  })
+}
+
+/** A parent that is not in the small state that was checked may well be in the whole one. */
+function isOwn(core: Core): (problem: string) => boolean {
+  return (problem) => {
+    const parent = / its parent (\S+) is missing$/.exec(problem)?.[1]
+    return parent === undefined || !core.state.sessions.has(parent)
+  }
+}

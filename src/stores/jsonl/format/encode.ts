@@ -1,0 +1,202 @@
+import { isDefaultTitle } from "../../../session/prompt/title.ts"
+import type { PlainMessage, PlainSession, Touched } from "../../plain/index.ts"
+import { type Book, freeID } from "../journal/append-state.ts"
+import { type EntryBase, encodeMessage, moveEntry, titleEntry } from "./entry.ts"
+import { headerLine } from "./header.ts"
+import { formatLines } from "./lines.ts"
+import { type Adoption, type CommitLine, infoDifference, snapshotLine } from "./state-line.ts"
+import { chainOf } from "./summary.ts"
+
+/** Text for the ends of a session's two files. */
+export interface Encoded {
+  main: string
+  state: string
+}
+
+export interface EncodeOptions {
+  version: number
+  nowMs: number
+  /** True if the main file says it already, by another program's hand. */
+  adopted?: boolean
+  /** Where its messages are. */
+  adopt?: Omit<Adoption, "version">
+}
+
+/** What one commit did to a session, as lines. Keeps the book. */
+export function encodeTouched(touched: Touched, book: Book, options: EncodeOptions): Encoded {
+  const { session } = touched
+  const { version, adopt } = options
+  const chain = chainOf(session)
+  const links = chain.slice(book.left + 1).map(({ segment, keep }) => ({ segment, keep }))
+  const moves = session.moves.slice(book.moves).map(({ keep }) => keep)
+  const main = options.adopted ? [] : mainLines(session, book, options)
+  const line: CommitLine = {
+    type: "commit",
+    v: version,
+    seq: session.seq,
+    ...(touched.info ? { info: infoDifference(book.info, session.info) } : {}),
+    ...(touched.published ? { published: true } : {}),
+    ...(links.length > 0 ? { chain: links } : {}),
+    ...(moves.length > 0 ? { moves } : {}),
+    ...openFields(touched, chain.length - 1),
+    ...noteFields(touched),
+    ...(touched.todos ? { todos: session.todos } : {}),
+    ...permissionFields(touched),
+    ...(touched.inbox ? inboxFields(session, book) : {}),
+    ...(adopt ? { adopt } : {}),
+  }
+  settle(session, book)
+  if (adopt) {
+    book.adopted.push({ ...adopt, version })
+    book.written = session.messages.length
+  }
+  return { main: formatLines(main), state: formatLines([line]) }
+}
+
+/** The messages that were sealed, the moves of the history and the title, in the order in which they were made. */
+function mainLines(session: PlainSession, book: Book, options: EncodeOptions): EntryBase[] {
+  const { version, nowMs } = options
+  const lines: EntryBase[] = []
+  const chain = chainOf(session)
+  for (let index = book.left; index < chain.length; index++) {
+    const { segment, keep, messages } = chain[index]!
+    if (index > book.left) {
+      const parentId = book.leaves[keep - 1] ?? null
+      const id = freeID(book.ids, `move-${version}`)
+      lines.push(moveEntry(version, parentId, { id, nowMs }))
+      book.leaf = id
+      book.written = keep
+      book.leaves.length = keep
+    }
+    for (const message of messages.slice(book.written)) {
+      if (!message.sealed) break
+      lines.push(...messageLines(message, { session, book, segment, chain: index }))
+    }
+  }
+  const { title } = session.info
+  if (title !== book.info.title && !isDefaultTitle(title)) {
+    const id = freeID(book.ids, `title-${version}`)
+    lines.push(titleEntry(title, { id, parentId: book.leaf, version, nowMs }))
+    book.leaf = id
+  }
+  return lines
+}
+
+function messageLines(
+  message: PlainMessage,
+  place: { session: PlainSession; book: Book; segment: string; chain: number },
+): EntryBase[] {
+  const { book, segment, chain } = place
+  const { lines, leaf } = encodeMessage(message, {
+    at: [chain, book.written],
+    parentId: book.leaf,
+    segment,
+    sessionID: place.session.info.id,
+    freeID: (wanted) => freeID(book.ids, wanted),
+  })
+  book.leaf = leaf
+  book.leaves[book.written] = leaf
+  book.written++
+  return lines
+}
+
+/** The rows of the open message that changed; pieces of a replaced part that stay are counted. */
+function openFields(touched: Touched, chain: number): Partial<CommitLine> {
+  const { session } = touched
+  const position = session.messages.length - 1
+  const message = session.messages[position]
+  if (!message || message.sealed) return {}
+  const here = touched.pieces.filter((added) => added.position === position)
+  const parts: NonNullable<CommitLine["parts"]> = []
+  for (const [index, part] of message.parts.entries()) {
+    if (!touched.parts.has(`${position}/${index}`)) continue
+    const offsets = here.filter((added) => added.index === index).map(({ piece }) => piece.offset)
+    const first = Math.min(Number.POSITIVE_INFINITY, ...offsets)
+    const kept = part.pieces.filter((piece) => piece.offset < first).length
+    parts.push({ index, body: part.body, serial: part.serial, ...(kept > 0 ? { kept } : {}) })
+  }
+  const pieces = message.parts.flatMap((part, index): [number, number, string][] => {
+    const offsets = here.filter((added) => added.index === index).map(({ piece }) => piece.offset)
+    const first = Math.min(Number.POSITIVE_INFINITY, ...offsets)
+    return part.pieces
+      .filter((piece) => piece.offset >= first)
+      .map((piece) => [index, piece.offset, piece.text])
+  })
+  return {
+    ...(touched.messages.has(position)
+      ? { open: { at: [chain, position], body: message.body, parts: message.parts.length } }
+      : {}),
+    ...(parts.length > 0 ? { parts } : {}),
+    ...(pieces.length > 0 ? { pieces } : {}),
+  }
+}
+
+function noteFields({ session, notes }: Touched): Partial<CommitLine> {
+  if (notes.length === 0) return {}
+  const lists = [...session.left.map((tail) => tail.notes), session.notes]
+  const lines = notes.map(({ version: _version, writer: _writer, ...note }, index) => {
+    const chain = lists.findIndex((list) => list.includes(notes[index]!))
+    return { ...note, chain: Math.max(chain, 0) }
+  })
+  return { notes: lines }
+}
+
+function permissionFields({ session, permissions }: Touched): Partial<CommitLine> {
+  const put = session.permissions.filter(({ request }) => permissions.has(request.id))
+  if (put.length === 0) return {}
+  return { permissions: put.map(({ request }) => request), asked: put.map(({ serial }) => serial) }
+}
+
+function inboxFields(session: PlainSession, book: Book): Partial<CommitLine> {
+  const waiting = new Set(session.inbox.map((item) => item.id))
+  const admitted = session.inbox.filter((item) => !book.inbox.has(item.id))
+  const gone = [...book.inbox].filter((id) => !waiting.has(id))
+  const taken = gone.flatMap((id): NonNullable<CommitLine["taken"]> => {
+    const item = session.taken.get(id)
+    return item ? [[id, item]] : []
+  })
+  return { ...(admitted.length > 0 ? { admitted } : {}), ...(taken.length > 0 ? { taken } : {}) }
+}
+
+/** A book for files that are still empty. */
+export function emptyBook(session: PlainSession, family: string): Book {
+  return {
+    family,
+    foreignEnd: 0,
+    adopted: [],
+    leaf: null,
+    leaves: [],
+    written: 0,
+    ids: new Set(),
+    unended: false,
+    info: { ...session.info, title: "" },
+    left: 0,
+    moves: 0,
+    inbox: new Set(),
+  }
+}
+
+/** Both files of a session from the beginning, with everything that the session reaches. The book must be empty. */
+export function encodeWhole(
+  session: PlainSession,
+  book: Book,
+  options: { store: string; folder: string; parentSession?: string; version: number; nowMs: number },
+): Encoded {
+  const header = headerLine(session.info, options)
+  const main = [header, ...mainLines(session, book, options)]
+  settle(session, book)
+  return { main: formatLines(main), state: formatLines([snapshotLine(session, { ...options, ...book })]) }
+}
+
+/** The state file of a session from the beginning. */
+export function encodeState(session: PlainSession, book: Book, options: { store: string }): string {
+  return formatLines([snapshotLine(session, { ...options, ...book })])
+}
+
+/** Notes that everything of the session is in its files. */
+export function settle(session: PlainSession, book: Book): void {
+  book.info = session.info
+  book.left = session.left.length
+  book.moves = session.moves.length
+  book.inbox = new Set(session.inbox.map((item) => item.id))
+}

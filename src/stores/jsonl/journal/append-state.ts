@@ -1,0 +1,83 @@
+import type { PlainSession, SessionFields } from "../../plain/index.ts"
+import { entryID, furtherExtraOf, messageExtraOf } from "../format/decode.ts"
+import { moveType } from "../format/entry.ts"
+import type { Line } from "../format/lines.ts"
+import type { Adoption } from "../format/state-line.ts"
+
+/** What whoever appends to a session's files must know of what is in them. */
+export interface Book {
+  family: string
+  /** Lines before this place are none of ours. */
+  foreignEnd: number
+  adopted: Adoption[]
+  /** The id of the line on which the next one follows. */
+  leaf: string | null
+  /** The id of the last line of each written message of the present history. */
+  leaves: string[]
+  /** How many messages of the present history are in the main file. */
+  written: number
+  /** The ids of all lines of the main file. */
+  ids: Set<string>
+  /** True if the main file's last line has no line feed yet. */
+  unended: boolean
+  /** The session row, segments, moves and inbox as they are in the state file. */
+  info: SessionFields
+  left: number
+  moves: number
+  inbox: Set<string>
+}
+
+export function bookOf(
+  session: PlainSession,
+  known: {
+    family: string
+    foreignEnd: number
+    adopted: Adoption[]
+    leaves: string[]
+    written: number
+    main: Line[]
+    unended: boolean
+  },
+): Book {
+  const ids = new Set<string>()
+  for (const line of known.main.slice(1)) {
+    const id = entryID(line)
+    if (id !== undefined) ids.add(id)
+  }
+  return {
+    family: known.family,
+    foreignEnd: known.foreignEnd,
+    adopted: known.adopted,
+    leaf: leafOf(known),
+    leaves: known.leaves,
+    written: known.written,
+    ids,
+    unended: known.unended,
+    info: session.info,
+    left: session.left.length,
+    moves: session.moves.length,
+    inbox: new Set(session.inbox.map((item) => item.id)),
+  }
+}
+
+/** The last line that is ours or was adopted: lines of others that nobody took are beside the path. */
+function leafOf(known: { main: Line[]; adopted: Adoption[]; leaves: string[] }): string | null {
+  const adoptedEnd = Math.max(0, ...known.adopted.flatMap(({ ranges }) => ranges.map(([, to]) => to)))
+  const last = known.main.findLast((line) => isOurs(line) || line.from < adoptedEnd)
+  if (!last || last.value.type === "session") return null
+  return entryID(last) ?? known.leaves.at(-1) ?? null
+}
+
+/** True for every line that we wrote after the header. */
+export function isOurs(line: Line): boolean {
+  if (typeof line.value.seq !== "number") return false
+  if (messageExtraOf(line) || furtherExtraOf(line)) return true
+  return line.value.type === "session_info" || line.value.customType === moveType
+}
+
+export function freeID(ids: Set<string>, wanted: string): string {
+  let id = wanted
+  for (let count = 2; ids.has(id); count++) id = `${wanted}~${count}`
+  ids.add(id)
+  return id
+}

@@ -1,0 +1,342 @@
+import { StemmaError } from "../../../protocol/index.ts"
+import { blobRefs } from "../../../session/history/blob-refs.ts"
+import type { Applied, PlainSession, Touched } from "../../plain/index.ts"
+import { type Core, type Entry, removedName } from "../core.ts"
+import { rewriteFiles } from "../disk/rewrite.ts"
+import {
+  type Encoded,
+  type EncodeOptions,
+  emptyBook,
+  encodeState,
+  encodeTouched,
+  encodeWhole,
+  settle,
+} from "../format/encode.ts"
+import { folderOf, mainName, stateName } from "../format/header.ts"
+import { formatLines } from "../format/lines.ts"
+import type { Adoption } from "../format/state-line.ts"
+import { estimateSession, messageTokens, questionsOf, sessionBlobs } from "../format/summary.ts"
+import type { Append, Batch, SessionChange } from "./journal.ts"
+
+/** A new file this long is written before the journal, which then only names it. */
+const draftBytesMin = 64 * 1024
+
+/** Collects what the commits of one turn do to the files, and how to take it back. */
+export class BatchDraft {
+  readonly #core: Core
+  readonly #appends = new Map<string, Append>()
+  readonly #sessions = new Map<string, { entry: Entry; summary: boolean } | null>()
+  readonly #undo: (() => void)[] = []
+  readonly #before = new Map<Entry, Partial<Entry>>()
+  readonly #deletes: string[] = []
+  readonly #tombstones: NonNullable<Batch["tombstones"]> = []
+  /** New contents of whole files. */
+  readonly wholes = new Map<string, string>()
+  /** Sessions to tell watchers about. */
+  readonly touched = new Set<string>()
+  /** To be called when the batch is in the files. */
+  readonly done: (() => void)[] = []
+  /** True if what the journal says must not stay there: it holds content that was redacted. */
+  purge = false
+  /** Why the batch cannot be written: a change was made that could not be turned into lines. */
+  failure: unknown
+
+  constructor(core: Core) {
+    this.#core = core
+  }
+
+  get isEmpty(): boolean {
+    return this.#sessions.size === 0 && this.wholes.size === 0 && this.#deletes.length === 0
+  }
+
+  /** Puts lines at the end of one of a session's files. */
+  append(entry: Entry, kind: "main" | "state", text: string): void {
+    if (text === "") return
+    this.#mark(entry, { summary: false })
+    const file = kind === "main" ? this.#core.mainFile(entry) : this.#core.stateFile(entry)
+    let lines = text
+    if (kind === "main" && entry.book?.unended) {
+      entry.book.unended = false
+      lines = `\n${text}`
+    }
+    const whole = this.wholes.get(file)
+    const known = this.#appends.get(file)
+    if (whole !== undefined) this.wholes.set(file, whole + lines)
+    else if (known) known.text += lines
+    else this.#appends.set(file, { file, at: entry[kind], text: lines })
+    entry[kind] += Buffer.byteLength(lines)
+  }
+
+  /** Something to be done when everything is taken back. */
+  onUndo(step: () => void): void {
+    this.#undo.push(step)
+  }
+
+  /** True if the batch changes the session: then its files are not what memory says. */
+  has(entry: Entry): boolean {
+    return this.#sessions.has(entry.id)
+  }
+
+  /** Takes in a change of the plain state: all that it touched becomes lines. */
+  take(applied: Applied): void {
+    this.onUndo(() => applied.rollback())
+    try {
+      this.#takeTouched(applied)
+    } catch (error) {
+      this.failure = error
+      throw error
+    }
+  }
+
+  #takeTouched({ version, touched, removed }: Applied): void {
+    for (const [id, one] of touched) {
+      if (removed.includes(id)) continue
+      if (one.created) this.#create(one, version)
+      else if (one.redacted) this.#rewrite(one)
+      else this.#change(one, { version })
+      if (!one.session.importing) this.touched.add(id)
+    }
+    for (const id of removed) this.#remove(id)
+  }
+
+  /** Takes in what another program wrote into a session's main file: only the state file has to say so. */
+  adopt(applied: Applied, entry: Entry, adopt: Omit<Adoption, "version"> | undefined): void {
+    const { version } = applied
+    const touched = applied.touched.get(entry.id)!
+    this.onUndo(() => applied.rollback())
+    if (touched.created) {
+      const book = entry.book!
+      if (adopt) book.adopted.push({ ...adopt, version })
+      settle(touched.session, book)
+      this.#count(entry, touched.session)
+      this.#mark(entry, { summary: true })
+      this.append(entry, "state", encodeState(touched.session, book, { store: this.#core.state.storeID }))
+    } else this.#change(touched, { version, adopted: true, ...(adopt ? { adopt } : {}) })
+    this.touched.add(entry.id)
+  }
+
+  /** Notes how much of a session's files is accounted for. */
+  account(entry: Entry): void {
+    this.#mark(entry, { summary: false })
+  }
+
+  #create({ session }: Touched, version: number): void {
+    const core = this.#core
+    const { id, agent, forkedFrom } = session.info
+    const source = forkedFrom && core.entries.get(forkedFrom.sessionID)
+    const entry = core.addEntry({ id, folder: folderOf(agent), name: id })
+    this.onUndo(() => core.entries.delete(id))
+    entry.family = source?.family ?? id
+    entry.book = emptyBook(session, entry.family)
+    const text = encodeWhole(session, entry.book, {
+      store: core.state.storeID,
+      folder: entry.folder,
+      ...(source ? { parentSession: core.files.path(core.mainFile(source)) } : {}),
+      version,
+      nowMs: core.clock.now(),
+    })
+    this.#count(entry, session)
+    this.#mark(entry, { summary: true })
+    for (const kind of ["main", "state"] as const) this.#begin(entry, kind, text)
+  }
+
+  #begin(entry: Entry, kind: "main" | "state", text: Encoded): void {
+    const file = kind === "main" ? this.#core.mainFile(entry) : this.#core.stateFile(entry)
+    if (text[kind].length < draftBytesMin) this.append(entry, kind, text[kind])
+    else {
+      this.wholes.set(file, text[kind])
+      entry[kind] = Buffer.byteLength(text[kind])
+    }
+  }
+
+  #change(touched: Touched, options: Omit<EncodeOptions, "nowMs">): void {
+    const { session } = touched
+    const entry = this.#entryOf(session)
+    const text = encodeTouched(touched, entry.book!, { ...options, nowMs: this.#core.clock.now() })
+    this.#mark(entry, { summary: touched.info || touched.moved || touched.published })
+    this.append(entry, "main", text.main)
+    this.append(entry, "state", text.state)
+    this.#recount(entry, touched)
+  }
+
+  /** Content was replaced in place: both files are written again. */
+  #rewrite({ session, redacted }: Touched): void {
+    const core = this.#core
+    const entry = this.#entryOf(session)
+    const whole = redacted!.positions.length === session.messages.length
+    const { main, state } = rewriteFiles(core, entry, { session, whole })
+    this.#mark(entry, { summary: true })
+    this.#replace(entry, "main", main)
+    this.#replace(entry, "state", state)
+    this.#count(entry, session)
+    this.purge = true
+  }
+
+  /** Sessions whose state files have become long. */
+  longStates(bytesMin: number): string[] {
+    return [...this.#sessions].flatMap(([id, marked]) =>
+      marked && marked.entry.state >= bytesMin ? [id] : [],
+    )
+  }
+
+  /** Writes a session's state file from the beginning, if that makes it much shorter. */
+  shortenState(entry: Entry): void {
+    const session = this.#core.state.sessions.get(entry.id)
+    if (!session || !entry.book) return
+    const text = encodeState(session, entry.book, { store: this.#core.state.storeID })
+    if (Buffer.byteLength(text) * 2 > entry.state) return
+    this.#mark(entry, { summary: false })
+    this.#replace(entry, "state", text)
+  }
+
+  #replace(entry: Entry, kind: "main" | "state", text: string): void {
+    const file = kind === "main" ? this.#core.mainFile(entry) : this.#core.stateFile(entry)
+    this.#appends.delete(file)
+    this.wholes.set(file, text)
+    entry[kind] = Buffer.byteLength(text)
+  }
+
+  #remove(id: string): void {
+    const core = this.#core
+    const entry = core.entries.get(id)
+    const tombstone = core.state.tombstones.get(id)
+    if (tombstone) {
+      this.#tombstones.push(tombstone)
+      this.touched.add(id)
+    }
+    this.#sessions.set(id, null)
+    if (!entry) return
+    core.entries.delete(id)
+    core.staleIndexes.add(entry.folder)
+    this.onUndo(() => core.entries.set(id, entry))
+    for (const file of [core.mainFile(entry), core.stateFile(entry)]) {
+      this.#appends.delete(file)
+      this.wholes.delete(file)
+      this.#deletes.push(file)
+    }
+  }
+
+  /** Forgets old tombstones: their file is written again. */
+  replaceTombstones(): void {
+    this.wholes.set(removedName, formatLines([...this.#core.state.tombstones.values()]))
+  }
+
+  /** What the journal says of all this. */
+  build(): Batch {
+    const core = this.#core
+    const sessions: Batch["sessions"] = {}
+    for (const [id, marked] of this.#sessions) {
+      sessions[id] = marked && this.#sessionChange(marked.entry, marked.summary)
+    }
+    const appends = [...this.#appends.values()]
+    if (this.#tombstones.length > 0 && !this.wholes.has(removedName)) {
+      const at = core.files.stat(removedName)?.size ?? 0
+      appends.push({ file: removedName, at, text: formatLines(this.#tombstones) })
+    }
+    return {
+      n: core.journal.n + 1,
+      version: core.state.version,
+      sessions,
+      appends,
+      ...(this.wholes.size > 0
+        ? { renames: [...this.wholes.keys()].map((file) => [this.draftOf(file), file]) }
+        : {}),
+      ...(this.#deletes.length > 0 ? { deletes: this.#deletes } : {}),
+      ...(this.#tombstones.length > 0 ? { tombstones: this.#tombstones } : {}),
+    }
+  }
+
+  /** The name under which a whole new file waits for its place; no other batch uses the same. */
+  draftOf(file: string): string {
+    return `${file}.${this.#core.journal.n + 1}.tmp`
+  }
+
+  /** Takes everything back, newest first. */
+  rollback(): void {
+    for (const step of this.#undo.reverse()) step()
+    this.#undo.length = 0
+    // The books are ahead of the files now; reading those again is simpler than keeping two books.
+    for (const [entry, fields] of this.#before) {
+      Object.assign(entry, fields)
+      if (this.#core.entries.get(entry.id) === entry) this.#core.unload(entry)
+    }
+  }
+
+  #sessionChange(entry: Entry, summary: boolean): SessionChange {
+    const { folder, name, main, state } = entry
+    const { seq, newest } = this.#core.state.sessions.get(entry.id)!
+    return {
+      folder,
+      name,
+      seq,
+      newest,
+      main,
+      state,
+      ...(summary ? { summary: this.#core.summary(entry) } : {}),
+    }
+  }
+
+  #mark(entry: Entry, { summary }: { summary: boolean }): void {
+    const core = this.#core
+    const known = this.#sessions.get(entry.id)
+    if (known) known.summary ||= summary
+    else {
+      const { main, state, tokens, blobs, questions, family } = entry
+      this.#sessions.set(entry.id, { entry, summary })
+      this.#before.set(entry, { main, state, tokens, blobs, questions, family })
+    }
+    core.stale(entry)
+  }
+
+  #entryOf(session: PlainSession): Entry {
+    const entry = this.#core.entries.get(session.info.id)
+    if (entry?.book) return entry
+    throw new StemmaError("internal", `Session ${session.info.id} was changed before it was read. Try again.`)
+  }
+
+  #count(entry: Entry, session: PlainSession): void {
+    entry.tokens = estimateSession(session)
+    entry.blobs = sessionBlobs(session)
+    entry.questions = questionsOf(session)
+  }
+
+  #recount(entry: Entry, touched: Touched): void {
+    const { session } = touched
+    const rows = touched.parts.size > 0 || touched.messages.size > 0 || touched.inbox || touched.moved
+    if (rows && (entry.blobs.size > 0 || namesBlobs(touched))) {
+      const blobs = sessionBlobs(session)
+      const same = blobs.size === entry.blobs.size && blobs.isSubsetOf(entry.blobs)
+      entry.blobs = blobs
+      if (!same) this.#mark(entry, { summary: true })
+    }
+    if (touched.permissions.size > 0) {
+      const before = entry.questions
+      entry.questions = questionsOf(session)
+      if (entry.questions !== before) this.#mark(entry, { summary: true })
+    }
+    const sealed = [...touched.sealed].map((position) => session.messages[position])
+    const simple = sealed.every((message) => message?.parts.every((part) => part.body.type !== "compaction"))
+    if (touched.moved || !simple) entry.tokens = estimateSession(session)
+    else for (const message of sealed) if (message) entry.tokens += messageTokens(message)
+  }
+}
+
+/** True if a part that changed, or an item that waits, names a blob. */
+function namesBlobs({ session, parts, inbox }: Touched): boolean {
+  const named = [...parts].some((place) => {
+    const [position, index] = place.split("/").map(Number) as [number, number]
+    const part = session.messages[position]?.parts[index]
+    return part !== undefined && blobRefs(part.body).length > 0
+  })
+  const waiting = inbox ? session.inbox.flatMap((item) => (item.type === "prompt" ? item.parts : [])) : []
+  return named || waiting.some((part) => blobRefs(part).length > 0)
+}
+
+/** True if a file of that name would be in the way of a new session. */
+export function isInTheWay(core: Core, session: { id: string; agent?: string }): boolean {
+  const folder = folderOf(session.agent)
+  const names = [mainName(session.id), stateName(session.id)]
+  return (
+    !core.entries.has(session.id) && names.some((name) => core.files.stat(`${folder}/${name}`) !== undefined)
+  )
+}

@@ -1,0 +1,32 @@
+import { dirname } from "node:path"
+import { currentHolder } from "../../holder.ts"
+import type { Core } from "../core.ts"
+import { writeIndex } from "../disk/index-file.ts"
+
+/** Writes the indexes that do not tell what is so. To be called under the lock. */
+export async function writeIndexes(core: Core, options: { sync: boolean } = { sync: false }): Promise<void> {
+  for (const folder of [...core.staleIndexes]) {
+    if (core.files.stat(folder)) await writeIndex(core, folder, options)
+    core.staleIndexes.delete(folder)
+  }
+}
+
+/** Makes sure that everything is in the files for good, then begins the journal again. To be called under the lock. */
+export async function checkpoint(core: Core): Promise<void> {
+  await writeIndexes(core, { sync: true })
+  const files = [...core.unsynced].filter((file) => core.files.stat(file))
+  await syncAll(core, files)
+  await syncAll(core, [...new Set(files.map((file) => dirname(file)))])
+  core.unsynced.clear()
+  const { n } = core.journal
+  await core.journal.restart({ n, version: core.state.version, boot: currentHolder().bootID, sync: true })
+}
+
+/** Several at once: the file system does them together. */
+async function syncAll(core: Core, names: string[]): Promise<void> {
+  const rest = names.values()
+  const worker = async () => {
+    for (const name of rest) await core.files.sync(name)
+  }
+  await Promise.all([worker(), worker(), worker(), worker()])
+}

@@ -1,0 +1,169 @@
+import { type InboxItem, StemmaError } from "../../../protocol/index.ts"
+import type { Commit, Op } from "../../commit.ts"
+import { runOps } from "../../commit.ts"
+import { encodeCursor } from "../../cursor.ts"
+import {
+  admitItem,
+  applyCommit,
+  type Claimant,
+  claimLease,
+  type PlainSession,
+  redactContent,
+  releaseLease,
+  removeSession,
+  renewLease,
+  withDescendants,
+} from "../../plain/index.ts"
+import type { Admitted, Committed, Lease, Redaction, Removal } from "../../store.ts"
+import type { Core } from "../core.ts"
+import { removeBlobs, unnamedBlobs } from "../disk/blobs.ts"
+import { formatLines } from "../format/lines.ts"
+import type { LeaseLine } from "../format/state-line.ts"
+import { type BatchDraft, isInTheWay } from "./batch-draft.ts"
+import type { Work } from "./writer.ts"
+
+/** The operations that can make lines of a main file. */
+const mainOps: ReadonlySet<Op["op"]> = new Set([
+  "message.append",
+  "message.seal",
+  "inbox.take",
+  "history.move",
+  "session.patch",
+] satisfies Op["op"][])
+
+function claimant(core: Core): Claimant {
+  return { holder: core.holder, nowMs: core.clock.now() }
+}
+
+export function commitWork(core: Core, commit: Commit): Work<Committed> {
+  return {
+    sessions: () => namedSessions(commit),
+    writes: commit.ops.some((op) => runOps.has(op.op)),
+    appends: commit.ops.some((op) => mainOps.has(op.op)),
+    run(draft) {
+      for (const op of commit.ops) {
+        if (op.op === "session.create" || op.op === "session.fork") checkWay(core, op.session)
+      }
+      const applied = applyCommit(core.state, commit, { nowMs: core.clock.now() })
+      draft.take(applied)
+      const { version, seq } = applied
+      return { cursor: encodeCursor(core.state.storeID, version), version, seq }
+    },
+  }
+}
+
+function checkWay(core: Core, session: { id: string; agent?: string }): void {
+  if (!isInTheWay(core, session)) return
+  throw new StemmaError(
+    "conflict",
+    `There is a file of the name of session ${session.id} already. Make the new session with another id.`,
+    { details: { sessionID: session.id } },
+  )
+}
+
+function namedSessions(commit: Commit): Set<string> {
+  const ids = new Set([...Object.keys(commit.fences ?? {}), ...Object.keys(commit.expectSeq ?? {})])
+  for (const op of commit.ops) {
+    if ("sessionID" in op) ids.add(op.sessionID)
+    if (op.op === "session.fork") ids.add(op.sourceID)
+    if (op.op === "permission.put") ids.add(op.request.sessionID)
+  }
+  return ids
+}
+
+export function admitWork(core: Core, item: InboxItem): Work<Admitted> {
+  return {
+    sessions: () => [item.sessionID],
+    run(draft) {
+      const applied = admitItem(core.state, item)
+      if (applied) draft.take(applied)
+      const cursor = encodeCursor(core.state.storeID, applied?.version ?? core.state.version)
+      return { duplicate: !applied, cursor }
+    },
+  }
+}
+
+export function claimWork(core: Core, sessionID: string): Work<Lease> {
+  return leaseWork(core, sessionID, () => claimLease(core.state, sessionID, claimant(core)))
+}
+
+export function renewWork(core: Core, lease: Lease): Work<Lease> {
+  return leaseWork(core, lease.sessionID, () => renewLease(core.state, lease, claimant(core)))
+}
+
+export function releaseWork(core: Core, lease: Lease): Work<void> {
+  return leaseWork(core, lease.sessionID, () => releaseLease(core.state, lease))
+}
+
+/** Changes who holds a session. It is no commit: nothing that is versioned changes. */
+function leaseWork<T>(core: Core, sessionID: string, change: () => T): Work<T> {
+  return {
+    sessions: () => [sessionID],
+    writes: true,
+    run(draft) {
+      const session = core.state.sessions.get(sessionID)
+      const { fence, lease } = session ?? {}
+      const result = change()
+      if (!session || (session.fence === fence && session.lease === lease)) return result
+      draft.onUndo(() => Object.assign(session, { fence, lease }))
+      draft.append(core.entries.get(sessionID)!, "state", formatLines([leaseLine(session)]))
+      return result
+    },
+  }
+}
+
+function leaseLine({ fence, lease }: PlainSession): LeaseLine {
+  return { type: "lease", fence, ...lease }
+}
+
+export function removeWork(core: Core, sessionID: string): Work<Removal> {
+  return {
+    alone: true,
+    // A session that cannot be read can still be removed.
+    lenient: true,
+    sessions: () => relatives(core, sessionID),
+    run(draft) {
+      const { applied, removal, freedBlobs } = removeSession(core.state, sessionID, {
+        nowMs: core.clock.now(),
+      })
+      const named = applied.removed.flatMap((id) => [...(core.entries.get(id)?.blobs ?? [])])
+      draft.take(applied)
+      const freed = unnamedBlobs(core, [...freedBlobs, ...named])
+      draft.done.push(() => removeBlobs(core, freed))
+      return { ...removal, blobs: freed.length }
+    },
+  }
+}
+
+export function redactWork(
+  core: Core,
+  target: { sessionID: string; messageID?: string; partID?: string },
+): Work<Redaction> {
+  return {
+    alone: true,
+    // The main files are written anew: what others appended has to be taken in before.
+    writes: true,
+    appends: true,
+    sessions: () => relatives(core, target.sessionID),
+    run(draft) {
+      const { applied, redaction, freedBlobs } = redactContent(core.state, target, claimant(core))
+      draft.take(applied)
+      const freed = unnamedBlobs(core, freedBlobs)
+      draft.done.push(() => removeBlobs(core, freed))
+      return redaction
+    },
+  }
+}
+
+/** The session, those below it, and all that may share messages with them. */
+function relatives(core: Core, sessionID: string): string[] {
+  const session = core.state.sessions.get(sessionID)
+  const below = session ? withDescendants(core.state, session).map(({ info }) => info.id) : [sessionID]
+  const families = new Set(below.map((id) => core.entries.get(id)?.family))
+  return [...core.entries.values()].filter((entry) => families.has(entry.family)).map((entry) => entry.id)
+}
+
+/** A call that only looks, under the lock, at what others did to the files. */
+export function lookWork(ids: string[], prepare?: (draft: BatchDraft) => Promise<void>): Work<void> {
+  return { sessions: () => ids, run: () => undefined, ...(prepare ? { prepare } : {}) }
+}

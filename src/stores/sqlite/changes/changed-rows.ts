@@ -1,0 +1,302 @@
+import type { InboxItem, Part, PermissionRequest, Row, Todo } from "../../../protocol/index.ts"
+import { growingField } from "../../../session/replica/grow.ts"
+import { firstPiece, lastPiece } from "../commit/open-tail.ts"
+import type { Tuple } from "../connection/database.ts"
+import { type Reader, readSealedParts } from "../read/read-messages.ts"
+import type { Head } from "../read/segments.ts"
+import { decodeMessage, decodePart, parseStored } from "../rows/codec.ts"
+import { decodeID } from "../rows/id-codec.ts"
+import { decodeSession, sessionSelect } from "../rows/session-rows.ts"
+
+/** Later than any version. */
+export const never = Number.MAX_SAFE_INTEGER
+
+/** Rows of one session that changed after `since`; those from version `until` on are not complete. */
+interface Collected {
+  rows: Row[]
+  until: number
+}
+
+/** A session that changed. */
+export interface Tip {
+  key: number
+  inbox: number
+  /** Its last row, if it is gone. */
+  removed?: Row
+}
+
+/** What changed of one session after `since`: about `limit` rows of messages, and all else up to there. */
+export function changedRows(reader: Reader, tip: Tip, since: number, limit: number): Collected {
+  const { db } = reader
+  const row = db.get(`${sessionSelect} WHERE s.key = ?`, tip.key) as Tuple
+  const { session, version } = decodeSession(row, reader.names)
+  const sessionID = session.id
+  const rows: Row[] = []
+  if (version > since) rows.push({ type: "session", version, sessionID, session })
+  // A row for each move, so that a page that ends between two of them loses none.
+  for (const [moved, keep] of db.all(
+    "SELECT version, keep FROM epochs WHERE session = ? AND version > ?",
+    tip.key,
+    since,
+  ) as [number, number][]) {
+    rows.push({ type: "history", version: moved, sessionID, epoch: session.history.epoch, keep })
+  }
+  const head = headOf(reader, tip.key)
+  const until = collectMessages(reader, { sessionID, head, key: tip.key }, { since, limit, rows })
+  collectNotes(reader, { sessionID, head, key: tip.key }, since, rows)
+  collectAside(reader, tip, sessionID, since, rows)
+  return { rows: until === never ? rows : rows.filter((entry) => entry.version < until), until }
+}
+
+function headOf(reader: Reader, key: number): Head & { open: boolean } {
+  const [segment, count, open] = reader.db.get(
+    "SELECT segment, count, open FROM sessions WHERE key = ?",
+    key,
+  ) as number[]
+  return { segment: segment!, count: count!, open: open === 1 }
+}
+
+interface Own {
+  sessionID: string
+  head: Head & { open: boolean }
+  key: number
+}
+
+/** The lowest position from which on all messages are in segments that this session wrote. */
+function ownBase(reader: Reader, own: Own): { base: number; segments: number[] } {
+  const segments: number[] = []
+  let base = own.head.count
+  let segment: number | undefined = own.head.segment
+  while (segment !== undefined) {
+    const writer = reader.db.get("SELECT session FROM segments WHERE key = ?", segment)?.[0]
+    if (writer !== own.key) break
+    segments.push(segment)
+    const link = reader.segments.link(segment)
+    base = Math.min(base, link.base)
+    segment = link.parent
+  }
+  return { base, segments }
+}
+
+/**
+ * Versions grow with positions, because a message is appended only after the one before it was sealed: the first
+ * changed one is found by doubling steps back from the end, at a cost of what is new.
+ */
+function firstChanged(reader: Reader, own: Own, base: number, since: number): number {
+  const { head } = own
+  const changed = (position: number): boolean => {
+    const segment = reader.segments.owner(head, position)!
+    const row = reader.db.get(
+      "SELECT version, sealed FROM messages WHERE segment = ? AND position = ?",
+      segment,
+      position,
+    )
+    return row !== undefined && ((row[0] as number) > since || row[1] === 0)
+  }
+  let high = head.count
+  let step = 1
+  while (high > base && changed(Math.max(base, high - step))) {
+    high = Math.max(base, high - step)
+    step *= 2
+  }
+  let low = Math.max(base - 1, high - step)
+  while (high - low > 1) {
+    const middle = (low + high) >> 1
+    if (changed(middle)) high = middle
+    else low = middle
+  }
+  return high
+}
+
+function collectMessages(
+  reader: Reader,
+  own: Own,
+  into: { since: number; limit: number; rows: Row[] },
+): number {
+  const { db, segments } = reader
+  const { head } = own
+  const { since, rows } = into
+  if (head.count === 0) return never
+  const { base } = ownBase(reader, own)
+  let before = 0
+  let pushed = 0
+  for (let position = firstChanged(reader, own, base, since); position < head.count; position++) {
+    const segment = segments.owner(head, position)!
+    const found = messageRows(reader, own.sessionID, segment, position)
+    const lowest = Math.min(...found.map((row) => row.version))
+    if (pushed >= into.limit && lowest > before) return lowest
+    for (const row of found) {
+      if (row.version <= since) continue
+      rows.push(row)
+      pushed += 1
+    }
+    before = Math.max(...found.filter((row) => row.type === "message").map((row) => row.version))
+  }
+  if (head.open) collectPieces(db, own, since, rows)
+  return never
+}
+
+/** The message's row and its parts' rows, whatever their version; an open message's without its pieces. */
+function messageRows(reader: Reader, sessionID: string, segment: number, position: number): Row[] {
+  const message = reader.db.get(
+    "SELECT id, version, sealed, constants, data FROM messages WHERE segment = ? AND position = ?",
+    segment,
+    position,
+  )
+  if (message === undefined) return []
+  const where = `Message ${position} of session ${sessionID}`
+  const [id, version, sealed, constants, data] = message
+  const body = decodeMessage(id, reader.names.text(constants as number), data, where)
+  const parts = readSealedParts(reader.db, segment, position)
+  const rows: Row[] = [
+    {
+      type: "message",
+      version: version as number,
+      sessionID,
+      position,
+      sealed: sealed === 1,
+      parts: parts.length,
+      message: { ...body, sessionID },
+    },
+  ]
+  for (const [index, { version: partVersion, body: part }] of parts.entries()) {
+    rows.push({
+      type: "part",
+      version: partVersion,
+      sessionID,
+      position,
+      index,
+      part: { ...part, sessionID, messageID: body.id } as Part,
+    })
+  }
+  return rows
+}
+
+function collectPieces(db: Reader["db"], own: Own, since: number, rows: Row[]): void {
+  const { segment, count } = own.head
+  const position = count - 1
+  const message = db.get(
+    "SELECT id, piece FROM messages WHERE segment = ? AND position = ?",
+    segment,
+    position,
+  )
+  // Pieces grow in order; only a put that kept them gives older ones a newer version.
+  const rewritten =
+    db.get(
+      "SELECT 1 FROM parts WHERE segment = ? AND position = ? AND version > ?",
+      segment,
+      position,
+      since,
+    ) !== undefined
+  const pieces: Tuple[] = []
+  for (const row of db.each(
+    "SELECT place, version, offset, text FROM pieces WHERE key BETWEEN ? AND ? ORDER BY key DESC",
+    (message?.[1] ?? firstPiece(segment)) as number,
+    lastPiece(segment),
+  )) {
+    if ((row[1] as number) > since) pieces.push(row)
+    else if (!rewritten) break
+  }
+  if (pieces.length === 0) return
+  const messageID = decodeID("message", message?.[0])
+  const parts = new Map<number, { id: string; field: ReturnType<typeof growingField> }>()
+  for (const [index, version, offset, text] of pieces.reverse()) {
+    let part = parts.get(index as number)
+    if (part === undefined) {
+      const row = db.get(
+        "SELECT id, kind, data FROM parts WHERE segment = ? AND position = ? AND place = ?",
+        segment,
+        position,
+        index as number,
+      )!
+      const body = decodePart(row[0], row[1] as number, row[2], "A part")
+      part = { id: body.id, field: growingField(body) }
+      parts.set(index as number, part)
+    }
+    rows.push({
+      type: "piece",
+      version: version as number,
+      sessionID: own.sessionID,
+      position,
+      index: index as number,
+      messageID,
+      partID: part.id,
+      field: part.field ?? "text",
+      offset: offset as number,
+      text: text as string,
+    })
+  }
+}
+
+function collectNotes(reader: Reader, own: Own, since: number, rows: Row[]): void {
+  const { db, segments } = reader
+  const newest = new Map<string, Extract<Row, { type: "note" }>>()
+  let upper = own.head.count
+  for (const segment of ownBase(reader, own).segments) {
+    for (const [position, name, version, value] of db.all(
+      "SELECT position, name, version, value FROM notes WHERE segment = ? AND version > ? AND at <= ?",
+      segment,
+      since,
+      upper,
+    ) as [number, string, number, string][]) {
+      const known = newest.get(`${position} ${name}`)
+      if (known && known.version > version) continue
+      const place = segments.owner(own.head, position)!
+      const message = db.get("SELECT id FROM messages WHERE segment = ? AND position = ?", place, position)
+      newest.set(`${position} ${name}`, {
+        type: "note",
+        version,
+        sessionID: own.sessionID,
+        position,
+        messageID: decodeID("message", message?.[0]),
+        key: name,
+        value: parseStored(value, "A note"),
+      })
+    }
+    upper = Math.min(upper, segments.link(segment).base)
+  }
+  rows.push(...newest.values())
+}
+
+function collectAside(reader: Reader, tip: Tip, sessionID: string, since: number, rows: Row[]): void {
+  const todos = reader.db.get(
+    "SELECT version, data FROM todos WHERE session = ? AND version > ?",
+    tip.key,
+    since,
+  )
+  if (todos) {
+    rows.push({
+      type: "todos",
+      version: todos[0] as number,
+      sessionID,
+      todos: parseStored(todos[1], `The todos of session ${sessionID}`) as Todo[],
+    })
+  }
+  for (const [version, data] of reader.db.all(
+    "SELECT version, data FROM permissions WHERE session = ? AND version > ?",
+    tip.key,
+    since,
+  )) {
+    const request = parseStored(data, `A permission request of session ${sessionID}`) as PermissionRequest
+    rows.push({
+      type: "permission",
+      version: version as number,
+      sessionID,
+      request: { ...request, sessionID },
+    })
+  }
+  if (tip.inbox > since) {
+    rows.push({
+      type: "inbox",
+      version: tip.inbox,
+      sessionID,
+      items: waitingItems(reader, tip.key, sessionID),
+    })
+  }
+}
+
+export function waitingItems(reader: Reader, key: number, sessionID: string): InboxItem[] {
+  return reader.db
+    .all("SELECT data FROM inbox WHERE session = ? AND data IS NOT NULL ORDER BY key", key)
+    .map(([data]) => parseStored(data, `The inbox of session ${sessionID}`) as InboxItem)
+}

@@ -1,0 +1,35 @@
+import type { InboxItem } from "../../../protocol/index.ts"
+import { payloadHash } from "../../prepare.ts"
+import { itemDiffers } from "../../refusals.ts"
+import { type Applier, published } from "./commit-write.ts"
+import type { Versions } from "./writer.ts"
+
+/** Puts an item into the inbox inside the running transaction. */
+export function admitItem(applier: Applier, item: InboxItem, versions: Versions): { duplicate: boolean } {
+  const { db, tails } = applier
+  const tail = published(tails.get(item.sessionID))
+  const hash = payloadHash(item).subarray(0, 16)
+  const known = db.get("SELECT hash FROM inbox WHERE session = ? AND id = ?", tail.key, item.id)
+  if (known) {
+    if (hash.equals(known[0] as Uint8Array)) return { duplicate: true }
+    throw itemDiffers(item.sessionID, item.id)
+  }
+  db.run(
+    "INSERT INTO inbox (session, id, hash, time, data) VALUES (?, ?, ?, ?, ?)",
+    tail.key,
+    item.id,
+    hash,
+    applier.clock.now(),
+    JSON.stringify(item),
+  )
+  const version = versions.take()
+  tail.seq += 1
+  db.run(
+    "UPDATE tips SET seq = ?, version = ?, inbox = ? WHERE session = ?",
+    tail.seq,
+    version,
+    version,
+    tail.key,
+  )
+  return { duplicate: false }
+}

@@ -1,0 +1,165 @@
+import { isSettled, type MessageBody, type PartBody } from "../../../protocol/index.ts"
+import type { OpOf } from "../../commit.ts"
+import { marked, messageTaken, otherMessage, partTwice, stillOpen, unsettled } from "../../refusals.ts"
+import { findMessage } from "../read/locate.ts"
+import { encodeMessage } from "../rows/codec.ts"
+import { encodeID } from "../rows/id-codec.ts"
+import { foldPieces, insertPart, openMessage, settleRefs } from "./apply-part.ts"
+import { touch, type Write } from "./commit-write.ts"
+import { completedTime, nextPieceOf, type OpenMessage, type Tail } from "./open-tail.ts"
+
+function insertMessage(
+  write: Write,
+  tail: Tail,
+  message: MessageBody,
+  state: { sealed: boolean; firstPiece: number | null },
+): void {
+  const stored = encodeMessage(message)
+  write.db.run(
+    `INSERT INTO messages (segment, position, id, version, sealed, constants, data, piece)
+     VALUES (?, ?, ?, ?, ?, ?, ?, ?)`,
+    tail.segment,
+    tail.count,
+    encodeID(message.id),
+    write.version,
+    state.sealed ? 1 : 0,
+    write.names.intern(stored.constants),
+    stored.data,
+    state.firstPiece,
+  )
+}
+
+export function appendMessage(write: Write, op: OpOf<"message.append">): void {
+  const tail = touch(write, op.sessionID)
+  if (tail.marked) {
+    throw marked(tail.id)
+  }
+  if (tail.open) {
+    throw stillOpen(tail.open.id, "the next one")
+  }
+  if (findMessage(write, tail, op.message.id)) {
+    throw messageTaken(tail.id, op.message.id)
+  }
+  appendTo(write, tail, op)
+}
+
+/** Appends at the end of the tail; the checks are the caller's. */
+export function appendTo(
+  write: Write,
+  tail: Tail,
+  entry: { message: MessageBody; parts?: PartBody[]; sealed?: boolean },
+): void {
+  const sealed = entry.sealed === true
+  const parts = entry.parts ?? []
+  if (sealed) for (const part of parts) refuseUnsettled(entry.message.id, part)
+  const position = tail.count
+  const { id, role } = entry.message
+  const completed = completedTime(entry.message)
+  const firstPiece = sealed ? 0 : nextPieceOf(write.db, tail.segment)
+  insertMessage(write, tail, entry.message, { sealed, firstPiece: sealed ? null : firstPiece })
+  const open: OpenMessage = {
+    position,
+    id,
+    role,
+    completed,
+    parts: [],
+    places: new Map(),
+    firstPiece,
+    nextPiece: firstPiece,
+  }
+  for (const part of parts) {
+    if (open.places.has(part.id)) throw partTwice(id)
+    open.places.set(part.id, open.parts.length)
+    open.parts.push(insertPart(write, tail, { position, place: open.parts.length, part }))
+  }
+  if (sealed) queueForIndex(write, tail.segment, position)
+  tail.open = sealed ? undefined : open
+  tail.count += 1
+  tail.updated = Math.max(tail.updated, entry.message.time.created)
+  write.db.run(
+    "UPDATE sessions SET count = ?, open = ?, updated = ?, version = ? WHERE key = ?",
+    tail.count,
+    sealed ? 0 : 1,
+    tail.updated,
+    write.version,
+    tail.key,
+  )
+}
+
+function queueForIndex(write: Write, segment: number, position: number): void {
+  write.db.run("INSERT OR IGNORE INTO unindexed (segment, position) VALUES (?, ?)", segment, position)
+  write.sealed = true
+}
+
+function refuseUnsettled(messageID: string, part: PartBody): void {
+  if (part.type !== "tool" || isSettled(part.state)) return
+  throw unsettled(messageID, part.id)
+}
+
+export function putMessage(write: Write, op: OpOf<"message.put">): void {
+  const tail = touch(write, op.sessionID)
+  const open = openMessage(write, tail, op.message.id)
+  checkRole(open, op.message)
+  open.completed = completedTime(op.message)
+  updateMessage(write, tail, { position: open.position, message: op.message, sealed: false })
+}
+
+function checkRole(open: OpenMessage, message: MessageBody): void {
+  if (message.id === open.id && message.role === open.role) return
+  throw otherMessage(open.id)
+}
+
+function updateMessage(
+  write: Write,
+  tail: Tail,
+  entry: { position: number; message: MessageBody; sealed: boolean },
+): void {
+  const stored = encodeMessage(entry.message)
+  write.db.run(
+    "UPDATE messages SET version = ?, sealed = ?, constants = ?, data = ? WHERE segment = ? AND position = ?",
+    write.version,
+    entry.sealed ? 1 : 0,
+    write.names.intern(stored.constants),
+    stored.data,
+    tail.segment,
+    entry.position,
+  )
+}
+
+export function sealMessage(write: Write, op: OpOf<"message.seal">): void {
+  const tail = touch(write, op.sessionID)
+  const open = openMessage(write, tail, op.messageID)
+  if (op.message) checkRole(open, op.message)
+  const running = open.parts.find((part) => part.status === "pending" || part.status === "running")
+  if (running) {
+    throw unsettled(open.id, running.id)
+  }
+  const keepsPieces = foldPieces(write, open)
+  settleRefs(write, tail.segment, open)
+  if (op.message) {
+    updateMessage(write, tail, { position: open.position, message: op.message, sealed: true })
+  } else {
+    write.db.run(
+      "UPDATE messages SET version = ?, sealed = 1 WHERE segment = ? AND position = ?",
+      write.version,
+      tail.segment,
+      open.position,
+    )
+  }
+  write.db.run(
+    "UPDATE messages SET piece = ?, piece_end = ? WHERE segment = ? AND position = ?",
+    keepsPieces ? open.firstPiece : null,
+    keepsPieces ? open.nextPiece - 1 : null,
+    tail.segment,
+    open.position,
+  )
+  queueForIndex(write, tail.segment, open.position)
+  tail.open = undefined
+  tail.updated = Math.max(tail.updated, op.message ? completedTime(op.message) : open.completed)
+  write.db.run(
+    "UPDATE sessions SET open = 0, updated = ?, version = ? WHERE key = ?",
+    tail.updated,
+    write.version,
+    tail.key,
+  )
+}

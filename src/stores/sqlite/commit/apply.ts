@@ -1,0 +1,93 @@
+import { type Commit, type Op, type OpOf, runOps } from "../../commit.ts"
+import { fenceMissing, leaseLost, seqMoved } from "../../refusals.ts"
+import { putNote, putPermission, putTodos, takeItem } from "./apply-aside.ts"
+import { appendMessage, putMessage, sealMessage } from "./apply-message.ts"
+import { addPiece, putPart, truncateParts } from "./apply-part.ts"
+import { createSession, forkSession, moveHistory, patchSession, publishSession } from "./apply-session.ts"
+import type { Applier, Write } from "./commit-write.ts"
+import type { Versions } from "./writer.ts"
+
+export interface Applied {
+  version: number
+  seq: Record<string, number>
+  sealed: boolean
+}
+
+/** Applies a commit inside the running write transaction. Throws before or after any write: the caller rolls back. */
+export function applyCommit(applier: Applier, commit: Commit, versions: Versions): Applied {
+  const write: Write = {
+    db: applier.db,
+    names: applier.names,
+    segments: applier.segments,
+    tails: applier.tails,
+    nowMs: applier.clock.now(),
+    version: 0,
+    touched: [],
+    made: undefined,
+    sealed: false,
+  }
+  if (commit.fences) checkFences(write, commit.fences)
+  if (commit.expectSeq) checkSeq(write, commit.expectSeq)
+  // After the checks, which have looked at the newest version on the way.
+  write.version = versions.take()
+  for (const op of commit.ops) {
+    if (runOps.has(op.op)) checkRun(write, op as Op & { sessionID: string }, commit.fences)
+    applyOp(write, op)
+  }
+  const seq: Record<string, number> = {}
+  for (const tail of write.touched) {
+    tail.seq += 1
+    seq[tail.id] = tail.seq
+    write.db.run("UPDATE tips SET seq = ?, version = ? WHERE session = ?", tail.seq, write.version, tail.key)
+  }
+  return { version: write.version, seq, sealed: write.sealed }
+}
+
+function checkSeq(write: Write, expected: Record<string, number>): void {
+  for (const [sessionID, seq] of Object.entries(expected)) {
+    const tail = write.tails.get(sessionID)
+    if (tail.seq === seq) continue
+    throw seqMoved(sessionID, { expected: seq, present: tail.seq })
+  }
+}
+
+function checkFences(write: Write, fences: Record<string, number>): void {
+  for (const sessionID of Object.keys(fences)) {
+    const fence = fences[sessionID]!
+    const tail = write.tails.get(sessionID)
+    if (tail.fence === fence && tail.expires > write.nowMs) continue
+    throw leaseLost(sessionID, fence)
+  }
+}
+
+/** Promise 2: only the holder of the lease writes a run. */
+function checkRun(write: Write, op: Op & { sessionID: string }, fences: Commit["fences"]): void {
+  const id = op.sessionID
+  if (fences?.[id] !== undefined || write.made?.has(id)) return
+  if (write.tails.get(id).importing) return
+  throw fenceMissing(id, op.op)
+}
+
+type Handlers = { [Name in Op["op"]]: (write: Write, op: OpOf<Name>) => void }
+
+const handlers: Handlers = {
+  "session.create": createSession,
+  "session.publish": publishSession,
+  "session.patch": patchSession,
+  "session.fork": forkSession,
+  "history.move": moveHistory,
+  "message.append": appendMessage,
+  "message.put": putMessage,
+  "part.put": putPart,
+  "part.truncate": truncateParts,
+  "piece.add": addPiece,
+  "message.seal": sealMessage,
+  "note.put": putNote,
+  "todos.put": putTodos,
+  "permission.put": putPermission,
+  "inbox.take": takeItem,
+}
+
+function applyOp<Name extends Op["op"]>(write: Write, op: OpOf<Name>): void {
+  handlers[op.op as Name](write, op)
+}

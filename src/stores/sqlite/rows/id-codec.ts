@@ -1,0 +1,51 @@
+import { type IDKind, idPrefix } from "../../../protocol/index.ts"
+
+const alphabet = "0123456789abcdefghjkmnpqrstvwxyz"
+const digit = new Int8Array(128).fill(-1)
+for (let i = 0; i < alphabet.length; i++) digit[alphabet.charCodeAt(i)] = i
+
+const prefixLength = 4
+const ulidLength = 26
+
+/** Our own ids as 16 bytes, any other as its text: what is stored and looked up. */
+export function encodeID(id: string): Uint8Array | string {
+  if (id.length !== prefixLength + ulidLength || id.charCodeAt(3) !== 95) return id
+  const bytes = Buffer.allocUnsafe(16)
+  let buffer = 0
+  let bits = 0
+  let at = 0
+  for (let i = prefixLength; i < id.length; i++) {
+    const code = id.charCodeAt(i)
+    const value = code < 128 ? digit[code]! : -1
+    if (value < 0 || (i === prefixLength && value > 7)) return id
+    // The first of 26 digits holds three bits, the others five: 128 in all.
+    buffer = (buffer << 5) | value
+    bits += i === prefixLength ? 3 : 5
+    if (bits >= 8) {
+      bits -= 8
+      bytes[at++] = buffer >>> bits
+      buffer &= (1 << bits) - 1
+    }
+  }
+  return bytes
+}
+
+/** The id that `encodeID` was given. */
+export function decodeID(kind: IDKind, stored: unknown): string {
+  if (typeof stored === "string") return stored
+  const bytes = stored as Uint8Array
+  let text = `${idPrefix[kind]}_`
+  let buffer = 0
+  // Two leading zero bits make 130 bits: 26 digits of five.
+  let bits = 2
+  for (let i = 0; i < 16; i++) {
+    buffer = (buffer << 8) | bytes[i]!
+    bits += 8
+    while (bits >= 5) {
+      bits -= 5
+      text += alphabet[buffer >>> bits]
+      buffer &= (1 << bits) - 1
+    }
+  }
+  return text
+}

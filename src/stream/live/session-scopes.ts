@@ -1,0 +1,61 @@
+import { StemmaError } from "../../protocol/index.ts"
+import type { Scope, Store } from "../../stores/store.ts"
+
+/** Where a session belongs. That never changes. */
+export interface Place {
+  directory: string
+  /** The session itself and those above it. */
+  path: readonly string[]
+}
+
+const placesMax = 10_000
+
+export function isInScope(scope: Scope | undefined, sessionID: string, place: Place | undefined): boolean {
+  if (scope === undefined) return true
+  if ("sessionID" in scope) return scope.sessionID === sessionID
+  if (place === undefined) return false
+  return "directory" in scope ? scope.directory === place.directory : place.path.includes(scope.treeID)
+}
+
+/** Where sessions belong, read once for each. */
+export class Places {
+  readonly #store: Store
+  readonly #known = new Map<string, Place>()
+
+  constructor(store: Store) {
+    this.#store = store
+  }
+
+  get(sessionID: string): Place | undefined {
+    return this.#known.get(sessionID)
+  }
+
+  /** Undefined if nothing is known of such a session any more. */
+  async load(sessionID: string): Promise<Place | undefined> {
+    const known = this.#known.get(sessionID)
+    if (known) return known
+    const found = await this.#read(sessionID)
+    if (!found) return undefined
+    const above = found.parentID === undefined ? undefined : await this.load(found.parentID)
+    const place = { directory: found.directory, path: [sessionID, ...(above?.path ?? [])] }
+    if (this.#known.size >= placesMax) this.#known.delete(this.#known.keys().next().value!)
+    this.#known.set(sessionID, place)
+    return place
+  }
+
+  /** A session that is gone is remembered by its last row. */
+  async #read(sessionID: string): Promise<{ directory: string; parentID?: string } | undefined> {
+    try {
+      return await this.#store.session(sessionID)
+    } catch (error) {
+      if (!StemmaError.is(error, "not_found")) throw error
+    }
+    try {
+      const { rows } = await this.#store.changes({ sessionID })
+      return rows.find((row) => row.type === "removed")
+    } catch (error) {
+      if (StemmaError.is(error, "not_found")) return undefined
+      throw error
+    }
+  }
+}

@@ -1,0 +1,138 @@
+import { randomUUID } from "node:crypto"
+import { constants, type Stats } from "node:fs"
+import { access, type FileHandle, link, mkdir, open, realpath, rename, rm } from "node:fs/promises"
+import { dirname, join } from "node:path"
+import type { JsonObject } from "../../protocol/index.ts"
+import { countLines, unifiedDiff } from "../../workspace/line-diff.ts"
+import type { Place } from "../../workspace/workspace.ts"
+import { cutText } from "../output.ts"
+import type { FileState, WantsContext } from "../tool.ts"
+import { explained, isErrno, type OpenedFile, openFile, stateOf, statOf } from "./open-file.ts"
+import { shownName } from "./shown-name.ts"
+
+/** Larger texts are not compared: nobody reads such a diff. */
+const comparedCharactersMax = 1024 * 1024
+const diffCharactersMax = 64 * 1024
+
+/**
+ * The file that is to be changed; undefined if there is none. Throws unless this session has read it as it is now: what
+ * somebody else wrote in between must not be lost.
+ */
+export async function openKnown(place: Place, context: WantsContext): Promise<OpenedFile | undefined> {
+  const opened = await openFile(place)
+  if (opened === undefined) return undefined
+  try {
+    const known = context.reads.known(place.path)
+    if (known === undefined)
+      throw new Error(`${shownName(place.name)} exists and was not read yet. Read it first, then call again.`)
+    if (!isSame(known, stateOf(opened.stats))) {
+      throw new Error(
+        `${shownName(place.name)} has changed since it was read. Read it again, then call again.`,
+      )
+    }
+    await access(place.path, constants.W_OK).catch(() => {
+      throw new Error(
+        `${shownName(place.name)} is read-only. Ask the user to make it writable if it must be changed.`,
+      )
+    })
+    return opened
+  } catch (error) {
+    await opened.handle.close()
+    throw error
+  }
+}
+
+export interface Change {
+  /** Undefined for a new file, or for one that is not a text. */
+  before: string | undefined
+  after: string
+  exists: boolean
+}
+
+/** What people are shown of a change. */
+export function changeMetadata(place: Place, { before, after, exists }: Change): JsonObject {
+  const comparable =
+    (!exists || before !== undefined) && after.length + (before?.length ?? 0) <= comparedCharactersMax
+  if (!comparable) return { filepath: place.path, exists, diff: "" }
+  const diff = unifiedDiff(before ?? "", after, { file: shownName(place.name) })
+  const shown = diff.length > diffCharactersMax ? `${cutText(diff, diffCharactersMax)}\n(cut)` : diff
+  return { filepath: place.path, exists, ...countLines(before ?? "", after), diff: shown }
+}
+
+/**
+ * Writes a file whole or not at all: readers see the old text or the new one. `before` is the file as it was judged; if it is
+ * another one by now, or one has appeared where there was none, nothing is written. Gives the new state.
+ */
+export async function replaceFile(
+  place: Place,
+  { text, before }: { text: string; before: Stats | undefined },
+): Promise<FileState> {
+  try {
+    return await replace(place, { text, before })
+  } catch (error) {
+    throw explained(error, `${shownName(place.name)} could not be written`)
+  }
+}
+
+async function replace(
+  place: Place,
+  { text, before }: { text: string; before: Stats | undefined },
+): Promise<FileState> {
+  const directory = dirname(place.path)
+  if (before === undefined) await mkdir(directory, { recursive: true })
+  const temporary = join(directory, `.stemma-${randomUUID()}.tmp`)
+  const handle = await open(temporary, "wx", before === undefined ? 0o666 : 0o600)
+  try {
+    await using _ = handle
+    await handle.writeFile(text)
+    if (before !== undefined) await keepOwnerAndMode(handle, before)
+    await handle.datasync()
+    const state = stateOf(await handle.stat())
+    if ((await realpath(directory)) !== directory) {
+      throw new Error(`The directory of ${shownName(place.name)} was replaced meanwhile. Call again.`)
+    }
+    await putInPlace(temporary, { place, before })
+    return state
+  } finally {
+    await rm(temporary, { force: true })
+  }
+}
+
+async function keepOwnerAndMode(handle: FileHandle, before: Stats): Promise<void> {
+  const now = await handle.stat()
+  if (now.uid !== before.uid || now.gid !== before.gid) {
+    // Only root may give files away; for others the file becomes their own, as with any editor.
+    const given = await handle.chown(before.uid, before.gid).then(
+      () => true,
+      () => false,
+    )
+    // A file that runs as its owner must not come to run as another one.
+    if (!given) return handle.chmod(before.mode & 0o777)
+  }
+  await handle.chmod(before.mode & 0o7777)
+}
+
+async function putInPlace(
+  temporary: string,
+  { place, before }: { place: Place; before: Stats | undefined },
+): Promise<void> {
+  const changed = `${shownName(place.name)} was changed by somebody else meanwhile. Read it again, then call again.`
+  if (before !== undefined) {
+    const now = await statOf(place.path)
+    if (now === undefined || now.ino !== before.ino || !isSame(stateOf(now), stateOf(before)))
+      throw new Error(changed)
+    return rename(temporary, place.path)
+  }
+  try {
+    // Unlike a rename this never takes the place of a file that has appeared meanwhile.
+    await link(temporary, place.path)
+  } catch (error) {
+    if (isErrno(error, "EEXIST")) throw new Error(changed, { cause: error })
+    if (!isErrno(error, "EPERM", "ENOTSUP", "ENOSYS", "EMLINK")) throw error
+    await rename(temporary, place.path)
+  }
+}
+
+function isSame(a: FileState, b: FileState): boolean {
+  return a.mtimeMs === b.mtimeMs && a.size === b.size
+}

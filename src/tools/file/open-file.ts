@@ -1,0 +1,109 @@
+import { constants, type Stats } from "node:fs"
+import { type FileHandle, lstat, open, realpath } from "node:fs/promises"
+import type { Place } from "../../workspace/workspace.ts"
+import type { FileState } from "../tool.ts"
+import { shownName } from "./shown-name.ts"
+
+export interface OpenedFile {
+  handle: FileHandle
+  /** As it was when it was opened. */
+  stats: Stats
+}
+
+/**
+ * Opens a regular file for reading; undefined if there is none. A pipe or a device is refused without being opened: it
+ * might wait for ever, or do something. What was opened is the file at the real path, also if somebody swaps a directory
+ * for a symlink at this very moment.
+ */
+export async function openFile(place: Place): Promise<OpenedFile | undefined> {
+  const found = await statOf(place.path)
+  if (found === undefined) return undefined
+  refuseOthers(found, place)
+  const flags = constants.O_RDONLY | constants.O_NOFOLLOW | constants.O_NONBLOCK
+  const handle = await open(place.path, flags).catch((error: unknown) => {
+    throw explained(error, `${shownName(place.name)} could not be opened`)
+  })
+  try {
+    const stats = await handle.stat()
+    refuseOthers(stats, place)
+    const [now, real] = await Promise.all([lstat(place.path), realpath(place.path)])
+    if (real !== place.path || now.ino !== stats.ino || now.dev !== stats.dev) {
+      throw new Error(`${shownName(place.name)} was replaced while it was opened. Call again.`)
+    }
+    return { handle, stats }
+  } catch (error) {
+    await handle.close()
+    throw error
+  }
+}
+
+/** What is at the path itself; undefined if nothing is there. */
+export async function statOf(path: string): Promise<Stats | undefined> {
+  try {
+    return await lstat(path)
+  } catch (error) {
+    if (isErrno(error, "ENOENT", "ENOTDIR")) return undefined
+    throw error
+  }
+}
+
+/** The whole text of a file as it is; refuses what is larger or is not UTF-8. A byte order mark stays in the text. */
+export async function readText(
+  { handle, stats }: OpenedFile,
+  limit: { name: string; bytesMax: number },
+): Promise<string> {
+  const tooLarge = `${limit.name} is larger than ${limit.bytesMax} bytes. Work on it with a command instead.`
+  if (stats.size > limit.bytesMax) throw new Error(tooLarge)
+  const bytes = Buffer.alloc(limit.bytesMax < stats.size + 1 ? limit.bytesMax : stats.size + 1)
+  let length = 0
+  for (;;) {
+    const { bytesRead } = await handle.read(bytes, length, bytes.length - length, length)
+    length += bytesRead
+    if (bytesRead === 0 || length === bytes.length) break
+  }
+  if (length > stats.size) throw new Error(`${limit.name} grew while it was read. Call again.`)
+  try {
+    return new TextDecoder("utf-8", { fatal: true, ignoreBOM: true }).decode(bytes.subarray(0, length))
+  } catch {
+    throw new Error(`${limit.name} is not UTF-8 text. Work on it with a command instead.`)
+  }
+}
+
+export function stateOf(stats: Stats): FileState {
+  return { mtimeMs: stats.mtimeMs, size: stats.size }
+}
+
+/** An error of the system as a sentence; others as they are. */
+export function explained(error: unknown, what: string): unknown {
+  const code = error instanceof Error && "code" in error ? String(error.code) : undefined
+  const reason =
+    code === undefined ? undefined : (reasons[code] ?? (/^E[A-Z]+$/.test(code) ? code : undefined))
+  return reason === undefined ? error : new Error(`${what}: ${reason}.`, { cause: error })
+}
+
+const reasons: Record<string, string> = {
+  EACCES: "the system does not permit it",
+  EPERM: "the system does not permit it",
+  EROFS: "the file system is read-only",
+  ENOSPC: "the disk is full",
+  EDQUOT: "the disk quota is used up",
+  ENAMETOOLONG: "the name is too long",
+  ENOTDIR: "a part of the path is a file, not a directory",
+  EEXIST: "a part of the path is a file, not a directory",
+  EISDIR: "it is a directory",
+  ELOOP: "it was replaced by a symlink meanwhile",
+  ENOENT: "it, or its directory, was removed meanwhile",
+}
+
+export function isErrno(error: unknown, ...codes: string[]): boolean {
+  return error instanceof Error && "code" in error && codes.includes(String(error.code))
+}
+
+function refuseOthers(stats: Stats, { name }: Place): void {
+  if (stats.isFile()) return
+  if (stats.isDirectory())
+    throw new Error(`${shownName(name)} is a directory. Use the list tool to see what is in it.`)
+  throw new Error(
+    `${shownName(name)} is not a regular file but a pipe, a socket, a device or a link, which are not opened.`,
+  )
+}

@@ -1,0 +1,192 @@
+import type { FileHandle } from "node:fs/promises"
+import { basename, dirname } from "node:path"
+import { z } from "zod"
+import type { Place } from "../../workspace/workspace.ts"
+import { filePath } from "../input-names.ts"
+import { outputBytesMax, outputLinesMax } from "../output.ts"
+import type { Tool, ToolContext, ToolResult } from "../tool.ts"
+import { placeAgain, readWants, wantsOfPath } from "./file-wants.ts"
+import { type LinePage, readPage } from "./line-page.ts"
+import { looksLikeText, mediaType } from "./media-type.ts"
+import { nearNames } from "./near-names.ts"
+import { type OpenedFile, openFile, stateOf } from "./open-file.ts"
+import { shownName } from "./shown-name.ts"
+
+const attachmentBytesMax = 10 * 1024 * 1024
+/** Room for what is said about the page, so that the run has nothing to cut. */
+const pageLinesMax = outputLinesMax - 2
+const pageBytesMax = outputBytesMax - 1024
+const headBytes = 8 * 1024
+const chunkBytes = 256 * 1024
+
+const ReadInput = z.object({
+  filePath: filePath.describe(
+    "The file: relative to the session's directory, or absolute. `blob:<hash>` for kept output of another tool.",
+  ),
+  offset: z.number().int().min(1).optional().describe("The first line to show, counted from 1."),
+  limit: z
+    .number()
+    .int()
+    .min(1)
+    .optional()
+    .describe("How many lines to show; about 2,000 if absent, which is the most."),
+})
+type ReadInput = z.infer<typeof ReadInput>
+
+export const readTool: Tool<ReadInput> = {
+  name: "read",
+  description: [
+    "Shows a file. Each line of a text comes as `00042| the line`: the number, a bar, a space, then the line as it is in",
+    "the file. Leave number, bar and space out when you quote a line for the edit tool. Lines over 2,000 characters are",
+    "cut. Long files come in pages: go on with `offset`. PNG, JPEG, GIF and WebP images and PDF files are shown as they",
+    "are. Directories are shown by the list tool.",
+  ].join(" "),
+  input: ReadInput,
+  replay: "safe",
+  writes: false,
+
+  async wants(input, context) {
+    if (blobOf(input.filePath) !== undefined) return []
+    return wantsOfPath(input.filePath, { input, context, wants: readWants })
+  },
+
+  async execute(input, context) {
+    const hash = blobOf(input.filePath)
+    if (hash !== undefined) return readBlob(hash, { input, context })
+    const place = await placeAgain(input.filePath, { input, context, wants: readWants })
+    const opened = await openFile(place)
+    if (opened === undefined) throw new Error(await missing(place, context))
+    await using _ = opened.handle
+    const result = await readOpened(opened, { place, input, context })
+    context.reads.note(place.path, stateOf(opened.stats))
+    return result
+  },
+}
+
+async function readOpened(
+  opened: OpenedFile,
+  { place, input, context }: { place: Place; input: ReadInput; context: ToolContext },
+): Promise<ToolResult> {
+  const head = await readHead(opened.handle)
+  const type = mediaType(head)
+  if (type !== undefined) return readMedia(opened, { place, type })
+  if (!looksLikeText(head)) {
+    throw new Error(
+      `${shownName(place.name)} is a binary file, which cannot be shown. Look at it with a command if need be.`,
+    )
+  }
+  const page = await readPage(chunksOf(opened.handle, context.signal), pageOptions(input))
+  return pageResult(page, { name: shownName(place.name), path: place.path, input })
+}
+
+/** The hash of kept output; undefined for the path of a file. */
+function blobOf(path: string): string | undefined {
+  if (!path.startsWith("blob:")) return undefined
+  const hash = path.slice("blob:".length)
+  if (!/^[0-9a-f]{64}$/.test(hash)) {
+    throw new Error("What follows `blob:` must be the 64 hex digits that the notice about cut output gave.")
+  }
+  return hash
+}
+
+async function readBlob(
+  hash: string,
+  { input, context }: { input: ReadInput; context: ToolContext },
+): Promise<ToolResult> {
+  let bytes: Uint8Array
+  try {
+    bytes = await context.blobs.get(hash)
+  } catch (error) {
+    throw new Error(`There is no kept output blob:${hash}. Run the tool again if you need its output.`, {
+      cause: error,
+    })
+  }
+  const name = `blob:${hash}`
+  if (!looksLikeText(bytes.subarray(0, headBytes)))
+    throw new Error(`${name} is not a text and cannot be shown.`)
+  return pageResult(await readPage([bytes], pageOptions(input)), { name, path: name, input })
+}
+
+function pageOptions({ offset = 1, limit = pageLinesMax }: ReadInput) {
+  return { offset, limit: Math.min(limit, pageLinesMax), bytesMax: pageBytesMax }
+}
+
+function pageResult(page: LinePage, file: { name: string; path: string; input: ReadInput }): ToolResult {
+  const from = file.input.offset ?? 1
+  const to = from + page.lines.length - 1
+  if (page.lines.length === 0 && from > 1) {
+    throw new Error(
+      `${file.name} has ${page.total} lines, so there is none from line ${from} on. Give a smaller offset.`,
+    )
+  }
+  const total = page.complete ? `${page.total}` : `more than ${page.total}`
+  const notice =
+    page.total === 0
+      ? "(The file is empty.)"
+      : page.complete && to === page.total
+        ? `(End of the file: ${total} ${page.total === 1 ? "line" : "lines"}.)`
+        : `(Lines ${from} to ${to} of ${total}. Go on with offset ${to + 1}.)`
+  return {
+    title: file.name,
+    output: [...page.lines, notice].join("\n"),
+    metadata: {
+      filepath: file.path,
+      from,
+      to,
+      lines: page.total,
+      truncated: !page.complete || to < page.total,
+    },
+  }
+}
+
+async function readMedia(
+  { handle, stats }: OpenedFile,
+  { place, type }: { place: Place; type: string },
+): Promise<ToolResult> {
+  if (stats.size > attachmentBytesMax) {
+    throw new Error(
+      `${shownName(place.name)} (${type}) has ${stats.size} bytes; at most ${attachmentBytesMax} can be shown.`,
+    )
+  }
+  const bytes = Buffer.alloc(stats.size)
+  const { bytesRead } = await handle.read(bytes, 0, bytes.length, 0)
+  const url = `data:${type};base64,${bytes.toString("base64", 0, bytesRead)}`
+  return {
+    title: shownName(place.name),
+    output: `${shownName(place.name)} is shown as an attachment (${type}, ${bytesRead} bytes).`,
+    metadata: { filepath: place.path, mime: type, bytes: bytesRead },
+    attachments: [{ type: "file", mime: type, filename: basename(place.path), url }],
+  }
+}
+
+async function readHead(handle: FileHandle): Promise<Uint8Array> {
+  const head = Buffer.alloc(headBytes)
+  const { bytesRead } = await handle.read(head, 0, headBytes, 0)
+  return head.subarray(0, bytesRead)
+}
+
+/** The same buffer each time: what must be kept is to be copied. */
+async function* chunksOf(handle: FileHandle, signal: AbortSignal): AsyncIterable<Uint8Array> {
+  const buffer = Buffer.allocUnsafe(chunkBytes)
+  for (let position = 0; ; ) {
+    signal.throwIfAborted()
+    const { bytesRead } = await handle.read(buffer, 0, chunkBytes, position)
+    if (bytesRead === 0) return
+    position += bytesRead
+    yield buffer.subarray(0, bytesRead)
+  }
+}
+
+async function missing(place: Place, context: ToolContext): Promise<string> {
+  const near = await nearNames(dirname(place.path), basename(place.path))
+  const places = await Promise.all(
+    near.map((name) => context.workspace.resolve(`${dirname(place.path)}/${name}`)),
+  )
+  const names = places
+    .filter(
+      (one) => !one.forbidden && context.decide({ permission: "read", patterns: [one.name] }) === "allow",
+    )
+    .map((one) => shownName(one.name))
+  const hint = names.length > 0 ? `Did you mean ${names.join(" or ")}?` : "Use glob or list to find the file."
+  return `There is no file ${shownName(place.name)}. ${hint}`
+}

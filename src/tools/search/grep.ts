@@ -1,0 +1,231 @@
+import { basename, dirname } from "node:path"
+import { z } from "zod"
+import { shownName } from "../file/shown-name.ts"
+import { searchPath } from "../input-names.ts"
+import { cutText } from "../output.ts"
+import type { Tool, ToolContext } from "../tool.ts"
+import { type FoundFile, type FoundFiles, findFiles, isShowable, leftOutNotice } from "./found-files.ts"
+import { compileGlob } from "./glob-match.ts"
+import { ripgrep } from "./ripgrep.ts"
+import { searchPlace, wantsOfSearch } from "./search-directory.ts"
+
+const matchesMax = 100
+const lineCharactersMax = 500
+/** The newest files alone often hold enough; the others are searched many at a time. */
+const filesAtFirst = 100
+const filesAtOnce = 1_000
+/** The arguments of a process have a limit too. */
+const pathBytesAtOnce = 256 * 1024
+const outputBytesMax = 4 * 1024 * 1024
+const totalMs = 20_000
+
+const GrepInput = z.object({
+  pattern: z
+    .string()
+    .min(1)
+    .max(2_000)
+    .describe(
+      "A regular expression in the syntax of ripgrep, matched line by line. Case counts unless it begins with (?i).",
+    ),
+  path: searchPath.describe("The directory or file to search; the session's directory if absent."),
+  include: z
+    .string()
+    .min(1)
+    .max(500)
+    .optional()
+    .describe("Only files that match this glob, such as `*.{ts,tsx}` or `src/**`."),
+})
+type GrepInput = z.infer<typeof GrepInput>
+
+interface Match {
+  file: FoundFile
+  line: number
+  text: string
+}
+
+export const grepTool: Tool<GrepInput> = {
+  name: "grep",
+  description: [
+    "Finds lines by a regular expression, in the last changed files first, at most 100 lines. Each comes as `42: the line`",
+    "below the name of its file; long lines are cut. What ignore files name, binary files, node_modules and the like are left",
+    "out unless they are the path. Find files by name with glob instead.",
+  ].join(" "),
+  input: GrepInput,
+  replay: "safe",
+  writes: false,
+
+  async wants(input, context) {
+    if (input.include !== undefined) compileGlob(input.include)
+    return wantsOfSearch(input, context)
+  },
+
+  async execute(input, context) {
+    const { directory, found } = await candidates(input, context)
+    const { matches, more } = await search(input.pattern, { directory, files: found.files, context })
+    const notices = [
+      ...(more
+        ? [`(There are more than ${matches.length} matching lines. Narrow the pattern, the path or include.)`]
+        : []),
+      ...(found.cut ? ["(There are too many files to search all of them. Narrow the path.)"] : []),
+      ...leftOutNotice(found.leftOut),
+    ]
+    return {
+      title: input.pattern,
+      output: [...(matches.length > 0 ? show(matches) : ["No line matches."]), ...notices].join("\n"),
+      metadata: { matches: matches.length, truncated: more || found.cut },
+    }
+  },
+}
+
+async function candidates(
+  input: GrepInput,
+  context: ToolContext,
+): Promise<{ directory: string; found: FoundFiles }> {
+  const { place, kind } = await searchPlace(input, context)
+  const matches = input.include === undefined ? () => true : compileGlob(input.include)
+  if (kind === "directory") {
+    return { directory: place.path, found: await findFiles(place, { context, matches }) }
+  }
+  const file = { path: place.path, relative: basename(place.path), name: place.name }
+  return { directory: dirname(place.path), found: { files: [file], leftOut: 0, cut: false } }
+}
+
+/** Searches newest files first and stops when enough was found: what nobody will be shown is not looked for. */
+async function search(
+  pattern: string,
+  { directory, files, context }: { directory: string; files: readonly FoundFile[]; context: ToolContext },
+): Promise<{ matches: Match[]; more: boolean }> {
+  const matches: Match[] = []
+  const deadline = performance.now() + totalMs
+  // Without a file ripgrep would not say that a pattern is wrong.
+  if (files.length === 0) await checkPattern(pattern, { directory, context })
+  for (const batch of batchesOf(files)) {
+    const timeoutMs = Math.max(1, deadline - performance.now())
+    const found = await searchBatch(pattern, { directory, files: batch, context, timeoutMs })
+    matches.push(...found.matches)
+    if (matches.length > matchesMax || found.cut) return { matches: matches.slice(0, matchesMax), more: true }
+  }
+  return { matches, more: false }
+}
+
+function batchesOf(files: readonly FoundFile[]): FoundFile[][] {
+  const batches: FoundFile[][] = []
+  let bytes = 0
+  for (const file of files) {
+    const last = batches.at(-1)
+    bytes += Buffer.byteLength(file.relative) + 16
+    if (
+      last === undefined ||
+      last.length === (batches.length === 1 ? filesAtFirst : filesAtOnce) ||
+      bytes > pathBytesAtOnce
+    ) {
+      batches.push([file])
+      bytes = 0
+    } else last.push(file)
+  }
+  return batches
+}
+
+interface Batch {
+  directory: string
+  files: readonly FoundFile[]
+  context: ToolContext
+  timeoutMs: number
+}
+
+async function searchBatch(
+  pattern: string,
+  { directory, files, context, timeoutMs }: Batch,
+): Promise<{ matches: Match[]; cut: boolean }> {
+  const { stdout, cut } = await ripgrep({
+    args: [...searchOptions, `--regexp=${pattern}`, "--", ...files.map((file) => `./${file.relative}`)],
+    directory,
+    outputBytesMax,
+    context,
+    timeoutMs,
+  }).catch(explainPattern)
+  const byPath = new Map(files.map((file, rank) => [`./${file.relative}`, { file, rank }]))
+  const ranked: (Match & { rank: number })[] = []
+  for (const printed of stdout.toString().matchAll(printedMatch)) {
+    const known = behindNotices(printed[1]!, byPath)
+    if (known) ranked.push({ ...known, line: Number(printed[2]), text: printed[3]! })
+  }
+  ranked.sort((a, b) => a.rank - b.rank || a.line - b.line)
+  return { matches: await onlyShowable(ranked, context), cut }
+}
+
+const searchOptions = [
+  "--no-messages",
+  "--with-filename",
+  "--line-number",
+  "--no-heading",
+  "--null",
+  "--crlf",
+  "--no-ignore",
+  "--no-mmap",
+  "--regex-size-limit=10M",
+  "--hidden",
+  `--max-count=${matchesMax + 1}`,
+  `--max-columns=${lineCharactersMax * 4}`,
+  "--max-columns-preview",
+]
+
+/**
+ * `path NUL line : text`; names may hold newlines, so the NUL decides. Notices about binary files have no NUL: they end up
+ * before the next path, on a line of their own.
+ */
+const printedMatch = /([^\0]+)\0(\d+):([^\n]*)\n/g
+
+/** What a path names; it may have notices before it, and line breaks in it. */
+function behindNotices<T>(printed: string, byPath: ReadonlyMap<string, T>): T | undefined {
+  for (let at = 0; ; ) {
+    const known = byPath.get(printed.slice(at))
+    const lineEnd = printed.indexOf("\n", at)
+    if (known !== undefined || lineEnd < 0) return known
+    at = lineEnd + 1
+  }
+}
+
+async function onlyShowable(matches: Match[], context: ToolContext): Promise<Match[]> {
+  const kept: Match[] = []
+  let last: { path: string; showable: boolean } | undefined
+  for (const match of matches) {
+    if (last?.path !== match.file.path) {
+      last = { path: match.file.path, showable: await isShowable(match.file.path, context) }
+    }
+    if (last.showable) kept.push(match)
+    if (kept.length > matchesMax) break
+  }
+  return kept
+}
+
+async function checkPattern(
+  pattern: string,
+  { directory, context }: { directory: string; context: ToolContext },
+): Promise<void> {
+  const args = [...searchOptions, `--regexp=${pattern}`, "--", "/dev/null"]
+  await ripgrep({ args, directory, outputBytesMax, context }).catch(explainPattern)
+}
+
+/** With `--no-messages` ripgrep complains about nothing but its arguments, of which only the pattern can be wrong. */
+function explainPattern(error: unknown): never {
+  if (!(error instanceof Error && error.message.startsWith("rg: "))) throw error
+  throw new Error(
+    `The pattern is not a regular expression that can be searched for: ${error.message.slice(4)}`,
+  )
+}
+
+function show(matches: readonly Match[]): string[] {
+  const lines: string[] = []
+  let name: string | undefined
+  for (const match of matches) {
+    if (match.file.name !== name) {
+      name = match.file.name
+      lines.push(...(lines.length > 0 ? [""] : []), `${shownName(name)}:`)
+    }
+    const text = match.text.replace(/\r$/, "")
+    const cut = text.length > lineCharactersMax ? `${cutText(text, lineCharactersMax)}…` : text
+    lines.push(`${match.line}: ${cut}`)
+  }
+  return lines
+}

@@ -1,0 +1,24 @@
+import { foldName } from "../../../workspace/path/guarded-names.ts"
+import type { Word } from "../parse/script.ts"
+
+const guardedNames = ["stemma.json", "stemma.jsonc", ".stemma", ".git"]
+
+/** The names under which files are kept that a command is about to change: each with each suffix. */
+export function withSuffixes(files: readonly Word[], suffixes: readonly string[]): Word[] {
+  return files.flatMap((file) =>
+    file.value === undefined
+      ? []
+      : suffixes.map((suffix) => ({
+          ...file,
+          source: `${file.source}${suffix}`,
+          value: `${file.value}${suffix}`,
+          prefix: `${file.prefix}${suffix}`,
+        })),
+  )
+}
+
+/** Suffixes that make a guarded name of some name, where it is not known which names there will be. */
+export function riskySuffixes(suffixes: readonly string[], files: readonly Word[]): string[] {
+  if (files.every((file) => file.value !== undefined && !file.below)) return []
+  return suffixes.filter((suffix) => guardedNames.some((name) => name.endsWith(foldName(suffix))))
+}

@@ -1,0 +1,199 @@
+import { type ChildProcess, spawn } from "node:child_process"
+import { access, constants, stat } from "node:fs/promises"
+import { delimiter, isAbsolute, join, normalize } from "node:path"
+import { isInside } from "../path/inside.ts"
+
+/** Settings that hold whatever any config file says: nothing runs a program, nothing changes a file's bytes. */
+const settings = [
+  "core.bare=false",
+  "core.hooksPath=/dev/null",
+  "core.fsmonitor=false",
+  "core.untrackedCache=false",
+  "core.splitIndex=false",
+  "core.autocrlf=false",
+  "core.safecrlf=false",
+  "core.attributesFile=/dev/null",
+  "core.quotePath=false",
+  "core.protectNTFS=false",
+  "core.protectHFS=false",
+  "core.pager=cat",
+  "safe.directory=*",
+  "commit.gpgSign=false",
+  "gc.auto=0",
+  "gc.packRefs=false",
+  "maintenance.auto=false",
+  "submodule.recurse=false",
+  "protocol.allow=never",
+]
+
+export interface GitRun {
+  args: readonly string[]
+  input?: string | Buffer
+  /** Index file to use instead of the repository's. */
+  index?: string
+  signal?: AbortSignal
+}
+
+export interface Git {
+  /** What git printed. Throws a GitError if it fails, and the signal's reason if that ends it. */
+  run(options: GitRun): Promise<Buffer>
+}
+
+export class GitError extends Error {
+  readonly exitCode: number
+  readonly stderr: string
+
+  constructor(command: string, options: { exitCode: number; stderr: string }) {
+    const said = options.stderr.trim().split("\n").at(-1)?.slice(0, 300)
+    super(`git ${command} failed: ${said || `it ended with ${options.exitCode}`}`)
+    this.name = "GitError"
+    this.exitCode = options.exitCode
+    this.stderr = options.stderr
+  }
+}
+
+export interface GitOptions {
+  /** The program, as an absolute path. */
+  program: string
+  gitDirectory: string
+  root: string
+  /** Ignore rules beside those in the work tree. */
+  excludesFile: string
+}
+
+/**
+ * The system's git on a git directory of our own. It sees nothing of the user's git config and environment, and of the
+ * project only files: a repository's own config, hooks and attributes run nothing.
+ */
+export function openGit(options: GitOptions): Git {
+  const { program, gitDirectory, root, excludesFile } = options
+  const prefix = [
+    ...["-C", root, `--git-dir=${gitDirectory}`, `--work-tree=${root}`],
+    ...[...settings, `core.excludesFile=${excludesFile}`].flatMap((setting) => ["-c", setting]),
+  ]
+  return {
+    run: ({ args, input, index, signal }) =>
+      runProgram(program, {
+        args: [...prefix, ...args],
+        command: args[0]!,
+        directory: gitDirectory,
+        env: { ...gitEnvironment(gitDirectory, root), ...(index !== undefined && { GIT_INDEX_FILE: index }) },
+        input,
+        signal,
+      }),
+  }
+}
+
+/** Makes a git directory without hooks or templates. */
+export async function initGit(
+  program: string,
+  options: { gitDirectory: string; root: string; signal?: AbortSignal },
+): Promise<void> {
+  const { gitDirectory, root, signal } = options
+  await runProgram(program, {
+    args: ["init", "--quiet", "--bare", "--template=", gitDirectory],
+    command: "init",
+    directory: gitDirectory,
+    env: gitEnvironment(gitDirectory, root),
+    signal,
+  })
+}
+
+/** Such as [2, 39]. */
+export async function gitVersion(
+  program: string,
+  options: { directory: string; root: string; signal?: AbortSignal },
+): Promise<number[]> {
+  const { directory, root, signal } = options
+  const env = gitEnvironment(directory, root)
+  const said = await runProgram(program, { args: ["version"], command: "version", directory, env, signal })
+  const match = /(\d+)\.(\d+)/.exec(said.toString())
+  return match ? [Number(match[1]), Number(match[2])] : [0, 0]
+}
+
+/** The program's absolute path; undefined if there is none. One that the project brings along does not count. */
+export async function findGit(git: string, options: { root: string }): Promise<string | undefined> {
+  const candidates = isAbsolute(git) ? [git] : searchPath(options.root).map((entry) => join(entry, git))
+  for (const candidate of candidates) {
+    const found = await access(candidate, constants.X_OK).then(
+      async () => (await stat(candidate)).isFile(),
+      () => false,
+    )
+    if (found) return candidate
+  }
+  return undefined
+}
+
+/** PATH without relative entries and those below the root, such as `node_modules/.bin`. */
+function searchPath(root: string): string[] {
+  const entries = (process.env.PATH ?? "").split(delimiter)
+  return entries.filter((entry) => isAbsolute(entry) && !isInside(normalize(entry), root))
+}
+
+function gitEnvironment(home: string, root: string): Record<string, string> {
+  const kept = ["TMPDIR", "SYSTEMROOT", "DEVELOPER_DIR"].flatMap((name) => {
+    const value = process.env[name]
+    return value === undefined ? [] : [[name, value] as const]
+  })
+  return {
+    ...Object.fromEntries(kept),
+    PATH: searchPath(root).join(delimiter),
+    HOME: home,
+    XDG_CONFIG_HOME: home,
+    LC_ALL: "C",
+    GIT_CONFIG_NOSYSTEM: "1",
+    GIT_CONFIG_GLOBAL: "/dev/null",
+    GIT_ATTR_NOSYSTEM: "1",
+    GIT_DEFAULT_HASH: "sha1",
+    GIT_DEFAULT_REF_FORMAT: "files",
+    GIT_NO_LAZY_FETCH: "1",
+    GIT_OPTIONAL_LOCKS: "0",
+    GIT_TERMINAL_PROMPT: "0",
+  }
+}
+
+interface ProgramRun {
+  args: readonly string[]
+  command: string
+  directory: string
+  env: Record<string, string>
+  input?: string | Buffer
+  signal?: AbortSignal
+}
+
+async function runProgram(program: string, run: ProgramRun): Promise<Buffer> {
+  run.signal?.throwIfAborted()
+  const child = spawn(program, run.args, { cwd: run.directory, env: run.env, detached: true })
+  const kill = () => killGroup(child)
+  run.signal?.addEventListener("abort", kill, { once: true })
+  try {
+    const out: Buffer[] = []
+    let stderr = ""
+    child.stdout.on("data", (bytes: Buffer) => out.push(bytes))
+    child.stderr.on("data", (bytes: Buffer) => {
+      if (stderr.length < 10_000) stderr += bytes.toString()
+    })
+    // A program that has read enough closes its input; its exit code says whether that was a failure.
+    child.stdin.on("error", () => {})
+    child.stdin.end(run.input)
+    const exitCode = await new Promise<number>((resolve, reject) => {
+      child.once("error", reject)
+      child.once("close", (code) => resolve(code ?? -1))
+    })
+    run.signal?.throwIfAborted()
+    if (exitCode !== 0) throw new GitError(run.command, { exitCode, stderr })
+    return Buffer.concat(out)
+  } finally {
+    run.signal?.removeEventListener("abort", kill)
+  }
+}
+
+/** With whatever it started: gc starts others. */
+function killGroup(child: ChildProcess): void {
+  if (child.pid === undefined) return
+  try {
+    process.kill(-child.pid, "SIGKILL")
+  } catch {
+    child.kill("SIGKILL")
+  }
+}

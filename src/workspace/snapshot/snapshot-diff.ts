@@ -1,0 +1,108 @@
+import type { Git } from "../git/git-command.ts"
+import type { FileDiffOf } from "../workspace.ts"
+import { leftOutMode } from "./snapshot-files.ts"
+import { readBlobs, type TreeEntry } from "./snapshot-objects.ts"
+
+/** Longer contents are not given. */
+const contentBytesMax = 1024 * 1024
+/** More names are not handed to git but picked from all. */
+const namesMax = 100
+
+export interface DiffOptions {
+  from: string
+  to: string
+  files?: readonly string[]
+  signal?: AbortSignal
+}
+
+export async function changedFiles(git: Git, options: DiffOptions): Promise<string[]> {
+  const { from, to, signal } = options
+  const output = await git.run({
+    args: ["diff-tree", "-r", "-z", "--name-only", "--no-renames", from, to],
+    signal,
+  })
+  return output.toString("utf8").split("\0").slice(0, -1)
+}
+
+export async function diffFiles(git: Git, options: DiffOptions): Promise<FileDiffOf[]> {
+  const { from, to, files, signal } = options
+  if (files?.length === 0) return []
+  const args = [
+    "diff-tree",
+    "-r",
+    "-z",
+    "--raw",
+    "--numstat",
+    "--no-renames",
+    "--no-ext-diff",
+    "--no-textconv",
+    from,
+    to,
+  ]
+  if (files && files.length <= namesMax) args.push("--", ...files.map((file) => `:(literal)${file}`))
+  const wanted = files && new Set(files)
+  const found = parseDiff((await git.run({ args, signal })).toString("utf8"))
+  const differing = found.filter(({ file }) => !wanted || wanted.has(file))
+  const contents = new Map<string, string>()
+  const objects = differing.flatMap((one) => (one.binary ? [] : [one.before, one.after])).filter(hasContent)
+  for await (const [object, content] of readBlobs(git, {
+    objects: objects.map((entry) => entry.object),
+    signal,
+  })) {
+    if (content.length <= contentBytesMax) contents.set(object, content.toString("utf8"))
+  }
+  const contentOf = (entry: TreeEntry) => contents.get(entry.object) ?? ""
+  return differing.map(({ file, before, after, binary, additions, deletions }) => ({
+    file,
+    before: binary ? "" : contentOf(before),
+    after: binary ? "" : contentOf(after),
+    additions,
+    deletions,
+  }))
+}
+
+interface Differing {
+  file: string
+  before: TreeEntry
+  after: TreeEntry
+  binary: boolean
+  additions: number
+  deletions: number
+}
+
+/** Reads `diff-tree -z --raw --numstat`: for each file a header and its name, then for each its counts and name. */
+function parseDiff(output: string): Differing[] {
+  const found = new Map<string, Differing>()
+  const fields = output.split("\0").values()
+  for (const field of fields) {
+    if (field.startsWith(":")) {
+      const [beforeMode, afterMode, before, after] = field.slice(1).split(" ")
+      const file = fields.next().value ?? ""
+      found.set(file, {
+        file,
+        before: { mode: beforeMode!, object: before! },
+        after: { mode: afterMode!, object: after! },
+        binary: true,
+        additions: 0,
+        deletions: 0,
+      })
+      continue
+    }
+    const [added = "", deleted = "", ...name] = field.split("\t")
+    const one = found.get(name.join("\t"))
+    if (one === undefined || isLeftOut(one.before) || isLeftOut(one.after)) continue
+    one.binary = added === "-"
+    one.additions = Number(added) || 0
+    one.deletions = Number(deleted) || 0
+  }
+  return [...found.values()]
+}
+
+function isLeftOut(entry: TreeEntry): boolean {
+  return entry.mode === leftOutMode
+}
+
+/** Git names what is absent with zeros only. */
+function hasContent(entry: TreeEntry): boolean {
+  return !isLeftOut(entry) && !/^0+$/.test(entry.object)
+}

@@ -1,0 +1,212 @@
+import { randomUUID } from "node:crypto"
+import type { Stats } from "node:fs"
+import {
+  chmod,
+  lstat,
+  mkdir,
+  readFile,
+  readlink,
+  rename,
+  rm,
+  rmdir,
+  symlink,
+  unlink,
+  writeFile,
+} from "node:fs/promises"
+import { dirname, join } from "node:path"
+import { type Git, GitError } from "../git/git-command.ts"
+import { isOurs, leftOutMode, markOf } from "./snapshot-files.ts"
+import { readBlobs, type TreeEntry, treeEntries } from "./snapshot-objects.ts"
+
+export interface RestoreOptions {
+  root: string
+  own: readonly string[]
+  snapshot: string
+  files: readonly string[]
+  signal?: AbortSignal
+}
+
+export interface Restored {
+  restored: string[]
+  removed: string[]
+  failed: string[]
+}
+
+/**
+ * Brings files back, and nothing but these. Never writes or removes anything through a symlink, so nothing outside the
+ * root changes. Ignore rules come back first: what they ignore was not absent when the snapshot was taken, only left out,
+ * and is not removed.
+ */
+export async function restoreFiles(git: Git, options: RestoreOptions): Promise<Restored> {
+  const files = new Set(options.files)
+  const entries = await treeEntries(git, { tree: options.snapshot, files, signal: options.signal })
+  const outcome = new Map<string, keyof Restored>()
+  for (const file of files) if (!isSafeName(file, options)) outcome.set(file, "failed")
+  const open = () => [...files].filter((file) => !outcome.has(file))
+
+  const rules = open().filter((file) => entries.has(file) && isIgnoreFile(file))
+  await writeAll(git, { ...options, files: rules, entries, outcome })
+  await removeAll(git, { ...options, files: open().filter((file) => !entries.has(file)), outcome })
+  await writeAll(git, { ...options, files: open(), entries, outcome })
+
+  const having = (what: keyof Restored) => [...files].filter((file) => outcome.get(file) === what)
+  return { restored: having("restored"), removed: having("removed"), failed: having("failed") }
+}
+
+type Outcome = Map<string, keyof Restored>
+
+function isIgnoreFile(file: string): boolean {
+  return file === ".gitignore" || file.endsWith("/.gitignore")
+}
+
+function isSafeName(file: string, options: RestoreOptions): boolean {
+  const components = file.split("/")
+  if (file.includes("\0") || components.some((name) => ["", ".", ".."].includes(name))) return false
+  return isOurs(file, options)
+}
+
+async function writeAll(
+  git: Git,
+  options: RestoreOptions & { entries: ReadonlyMap<string, TreeEntry>; outcome: Outcome },
+): Promise<void> {
+  const { root, entries, outcome, signal } = options
+  const byObject = new Map<string, { file: string; mode: string }[]>()
+  for (const file of options.files) {
+    const { mode, object } = entries.get(file)!
+    if (mode === leftOutMode)
+      outcome.set(file, (await isUntouched(root, { file, mark: object })) ? "restored" : "failed")
+    else byObject.set(object, [...(byObject.get(object) ?? []), { file, mode }])
+  }
+  for await (const [object, content] of readBlobs(git, { objects: byObject.keys(), signal })) {
+    for (const { file, mode } of byObject.get(object)!) {
+      const done = await writeOne(root, { file, mode, content }).then(
+        () => true,
+        () => false,
+      )
+      outcome.set(file, done ? "restored" : "failed")
+    }
+  }
+}
+
+/** A file whose content was left out can only be left as it is. */
+async function isUntouched(root: string, entry: { file: string; mark: string }): Promise<boolean> {
+  const stats = await lstat(join(root, entry.file)).catch(() => undefined)
+  return stats !== undefined && markOf(stats) === entry.mark
+}
+
+async function writeOne(root: string, entry: { file: string; mode: string; content: Buffer }): Promise<void> {
+  const path = join(root, entry.file)
+  await checkParents(root, entry.file)
+  const current = await lstat(path).catch(() => undefined)
+  if (current && (await isSame(path, { ...entry, current }))) return
+  // Only an empty directory goes: with files in it that nobody named it stays, and this fails.
+  if (current?.isDirectory()) await rmdir(path)
+  await mkdir(dirname(path), { recursive: true })
+  await checkParents(root, entry.file)
+  const draft = join(dirname(path), `.stemma-restore-${randomUUID()}`)
+  try {
+    if (entry.mode === "120000") await symlink(entry.content.toString("utf8"), draft)
+    else await writeFileLike(draft, { ...entry, current })
+    await rename(draft, path)
+  } catch (error) {
+    await rm(draft, { force: true })
+    throw error
+  }
+}
+
+/** Git keeps one bit of a file's mode; the others stay as they are or come from the umask. */
+async function writeFileLike(
+  draft: string,
+  options: { mode: string; content: Buffer; current: Stats | undefined },
+): Promise<void> {
+  const executable = options.mode === "100755"
+  await writeFile(draft, options.content, { flag: "wx", mode: executable ? 0o777 : 0o666 })
+  if (options.current?.isFile()) await chmod(draft, modeFrom(options.current.mode, { executable }))
+}
+
+function modeFrom(current: number, options: { executable: boolean }): number {
+  const bits = current & 0o777
+  return options.executable ? bits | ((bits & 0o444) >> 2) : bits & ~0o111
+}
+
+async function isSame(
+  path: string,
+  entry: { mode: string; content: Buffer; current: Stats },
+): Promise<boolean> {
+  const { mode, content, current } = entry
+  if (mode === "120000")
+    return current.isSymbolicLink() && (await readlink(path)) === content.toString("utf8")
+  const executable = (current.mode & 0o100) !== 0
+  if (!current.isFile() || current.size !== content.length || executable !== (mode === "100755")) return false
+  return (await readFile(path)).equals(content)
+}
+
+async function removeAll(git: Git, options: RestoreOptions & { outcome: Outcome }): Promise<void> {
+  const { root, outcome } = options
+  const present: string[] = []
+  for (const file of options.files) {
+    try {
+      await checkParents(root, file)
+      const stats = await lstat(join(root, file)).catch(() => undefined)
+      if (stats && !stats.isDirectory()) present.push(file)
+      else outcome.set(file, "removed")
+    } catch {
+      outcome.set(file, "failed")
+    }
+  }
+  const ignored = await ignoredOf(git, { files: present, signal: options.signal })
+  for (const file of present) {
+    const done = !ignored.has(file) && (await removeOne(root, file))
+    outcome.set(file, done ? "removed" : "failed")
+  }
+}
+
+async function removeOne(root: string, file: string): Promise<boolean> {
+  try {
+    await checkParents(root, file)
+    await unlink(join(root, file))
+  } catch {
+    return false
+  }
+  for (let at = dirname(file); at !== "."; at = dirname(at)) {
+    const emptied = await rmdir(join(root, at)).then(
+      () => true,
+      () => false,
+    )
+    if (!emptied) break
+  }
+  return true
+}
+
+async function ignoredOf(
+  git: Git,
+  options: { files: readonly string[]; signal?: AbortSignal },
+): Promise<Set<string>> {
+  if (options.files.length === 0) return new Set()
+  try {
+    const args = ["check-ignore", "--no-index", "-z", "--stdin"]
+    // A name that begins with a colon would mean something else.
+    const input = options.files.map((file) => `./${file}\0`).join("")
+    const output = await git.run({ args, input, signal: options.signal })
+    const named = output.toString("utf8").split("\0")
+    return new Set(named.map((name) => name.slice(2)))
+  } catch (error) {
+    if (error instanceof GitError && error.exitCode === 1) return new Set()
+    throw error
+  }
+}
+
+/** Throws if a directory on the way to a file is a symlink or no directory. */
+async function checkParents(root: string, file: string): Promise<void> {
+  const components = file.split("/").slice(0, -1)
+  let path = root
+  for (const component of components) {
+    path = join(path, component)
+    const stats = await lstat(path).catch((error: NodeJS.ErrnoException) => {
+      if (error.code === "ENOENT") return undefined
+      throw error
+    })
+    if (stats === undefined) return
+    if (!stats.isDirectory()) throw new Error(`${path} is not a directory.`)
+  }
+}

@@ -1,0 +1,254 @@
+import { randomUUID } from "node:crypto"
+import { copyFile, link, mkdir, rename, rm, stat, utimes, writeFile } from "node:fs/promises"
+import { join } from "node:path"
+import { type Git, GitError } from "../git/git-command.ts"
+import { leftOutMode, parseListed, type Sorted, sortListed, trackedBytesMax } from "./snapshot-files.ts"
+
+/** So many files are read by one git process; what an aborted take has read by then is not read again. */
+const batchFiles = 5000
+/** More files that git cannot take than this are not an oddity of some files. */
+const refusalsMax = 200
+const stampAgainMs = 60 * 60 * 1000
+const noObject = "0".repeat(40)
+/** Failures that are not about a file of the work tree. */
+const storageFailure =
+  /no space left|disk quota|read-only file system|unable to (create|write)|insufficient perm/i
+
+export interface TakerOptions {
+  git: Git
+  gitDirectory: string
+  root: string
+  own: readonly string[]
+  /** The index of the user's repository, which is only read. */
+  userIndex: string | undefined
+}
+
+/**
+ * Makes trees of the work tree. The index (what git knows about each file, so that only what changed is read) is shared by
+ * all processes without a lock: each take works on its own copy, which takes the place of the shared one in one move.
+ * Whoever comes last wins, and any of them is good: a take compares its copy with every file.
+ */
+export class Taker {
+  readonly #options: TakerOptions
+  readonly #shared: string
+  /** The tree of the shared index as it was when this process last saw it. */
+  #last: { identity: string; tree: string } | undefined
+  /** Files of the index whose content is not kept, as of `#last`. */
+  readonly #leftOut = new Map<string, string>()
+  readonly #refused = new Map<string, string>()
+  /** The user's index as it was when it was last asked which ignored files it holds. */
+  #userIndexSeen: string | undefined
+  readonly #stampedAt = new Map<string, number>()
+
+  constructor(options: TakerOptions) {
+    this.#options = options
+    this.#shared = join(options.gitDirectory, "index")
+  }
+
+  async take(signal: AbortSignal): Promise<string> {
+    let tree: string
+    try {
+      tree = await this.#takeOnce(signal)
+    } catch (error) {
+      if (!(error instanceof GitError) || storageFailure.test(error.stderr)) throw error
+      // An index that is damaged, or that names objects which are gone, is made anew from the files.
+      await rm(this.#shared, { force: true })
+      tree = await this.#takeOnce(signal)
+    }
+    await this.#stamp(tree)
+    return tree
+  }
+
+  async #takeOnce(signal: AbortSignal): Promise<string> {
+    const index = `${this.#shared}-${randomUUID()}`
+    let progress = false
+    try {
+      const base = await copyIndex(this.#shared, index)
+      if (base === undefined || base !== this.#last?.identity) {
+        this.#leftOut.clear()
+        this.#userIndexSeen = undefined
+      }
+      const sorted = await this.#differences({ index, signal })
+      const entries = await this.#entries(sorted, signal)
+      if (base !== undefined && base === this.#last?.identity && entries.length + sorted.keep.length === 0) {
+        return this.#last.tree
+      }
+      this.#last = undefined
+      const run = { index, signal, onProgress: () => (progress = true) }
+      await this.#putEntries(entries, run)
+      await this.#putFiles(sorted, run)
+      const tree = (await this.#options.git.run({ args: ["write-tree"], index, signal })).toString().trim()
+      progress = true
+      this.#last = { identity: await identityOf(index), tree }
+      return tree
+    } finally {
+      if (progress) await rename(index, this.#shared).catch(() => {})
+      await Promise.all([index, `${index}.lock`].map((path) => rm(path, { force: true })))
+    }
+  }
+
+  async #differences(options: { index: string; signal: AbortSignal }): Promise<Sorted> {
+    const { git, root, own } = this.#options
+    const args = ["ls-files", "-z", "-t", "--others", "--modified", "--deleted", "--exclude-standard"]
+    const [output, held] = await Promise.all([
+      git.run({ args, ...options }),
+      this.#ignoredButHeld(options.signal),
+    ])
+    const listed = parseListed(output)
+    const known = new Set([...listed.others, ...listed.differing])
+    listed.others.push(...held.filter((path) => !known.has(path)))
+    return sortListed(listed, { root, own, refused: this.#refused, signal: options.signal })
+  }
+
+  /** The lines for `update-index --index-info`; moves large files that are to be kept all the same to `keep`. */
+  async #entries(sorted: Sorted, signal: AbortSignal): Promise<string[]> {
+    const entries = sorted.remove.map((path) => `0 ${noObject}\t${path}`)
+    const fresh = sorted.large.filter(
+      ({ path, mark, listedBefore }) => !listedBefore || this.#leftOut.get(path) !== mark,
+    )
+    const tracked = await this.#trackedByUser(
+      fresh.filter(({ bytes }) => bytes <= trackedBytesMax).map(({ path }) => path),
+      signal,
+    )
+    for (const { path, mark } of fresh) {
+      if (tracked.has(path)) {
+        sorted.keep.push(path)
+        sorted.marks.set(path, mark)
+      } else {
+        entries.push(`${leftOutMode} ${mark}\t${path}`)
+        this.#leftOut.set(path, mark)
+      }
+    }
+    return entries
+  }
+
+  /** Files that match an ignore rule but are part of the user's repository; nothing if it is as when it was last asked. */
+  async #ignoredButHeld(signal: AbortSignal): Promise<string[]> {
+    const { userIndex } = this.#options
+    const seen = userIndex === undefined ? undefined : await identityOf(userIndex).catch(() => undefined)
+    if (userIndex === undefined || seen === undefined || seen === this.#userIndexSeen) return []
+    const held = await this.#readUserIndex(["--ignored", "--exclude-standard"], signal)
+    this.#userIndexSeen = seen
+    return held
+  }
+
+  async #trackedByUser(paths: readonly string[], signal: AbortSignal): Promise<Set<string>> {
+    if (paths.length === 0) return new Set()
+    const known = new Set(await this.#readUserIndex([], signal))
+    return new Set(paths.filter((path) => known.has(path)))
+  }
+
+  /** An index that this git cannot read without its repository (a split or sparse one) counts as empty. */
+  async #readUserIndex(flags: readonly string[], signal: AbortSignal): Promise<string[]> {
+    const { git, userIndex } = this.#options
+    if (userIndex === undefined) return []
+    try {
+      const output = await git.run({
+        args: ["ls-files", "-z", "--cached", ...flags],
+        index: userIndex,
+        signal,
+      })
+      return output.toString("utf8").split("\0").slice(0, -1)
+    } catch (error) {
+      if (!(error instanceof GitError)) throw error
+      return []
+    }
+  }
+
+  async #putEntries(entries: readonly string[], run: IndexRun): Promise<void> {
+    if (entries.length === 0) return
+    const args = ["update-index", "--add", "--replace", "-z", "--index-info"]
+    await this.#options.git.run({
+      args,
+      input: `${entries.join("\0")}\0`,
+      index: run.index,
+      signal: run.signal,
+    })
+    run.onProgress()
+  }
+
+  async #putFiles(sorted: Sorted, run: IndexRun): Promise<void> {
+    const refused: string[] = []
+    for (let at = 0; at < sorted.keep.length; at += batchFiles) {
+      await this.#putBatch(sorted.keep.slice(at, at + batchFiles), { ...run, refused })
+    }
+    const entries = refused.map((path) => {
+      const mark = sorted.marks.get(path)!
+      this.#refused.set(path, mark)
+      return `${leftOutMode} ${mark}\t${path}`
+    })
+    await this.#putEntries(entries, run)
+  }
+
+  /** One file that git cannot take (such as one that nobody may read) fails all; halving finds it. */
+  async #putBatch(paths: readonly string[], run: IndexRun & { refused: string[] }): Promise<void> {
+    try {
+      const args = ["update-index", "--add", "--remove", "--replace", "-z", "--stdin"]
+      await this.#options.git.run({
+        args,
+        input: `${paths.join("\0")}\0`,
+        index: run.index,
+        signal: run.signal,
+      })
+      run.onProgress()
+    } catch (error) {
+      const { refused } = run
+      if (!(error instanceof GitError) || storageFailure.test(error.stderr) || refused.length >= refusalsMax)
+        throw error
+      if (paths.length === 1) {
+        refused.push(paths[0]!)
+        return
+      }
+      const half = Math.ceil(paths.length / 2)
+      await this.#putBatch(paths.slice(0, half), run)
+      await this.#putBatch(paths.slice(half), run)
+    }
+  }
+
+  /** A ref keeps a tree from being collected; the age of its file says when it was last taken. */
+  async #stamp(tree: string): Promise<void> {
+    const nowMs = Date.now()
+    if (nowMs - (this.#stampedAt.get(tree) ?? 0) < stampAgainMs) return
+    const directory = takenDirectory(this.#options.gitDirectory)
+    const file = join(directory, tree)
+    const now = new Date(nowMs)
+    try {
+      await utimes(file, now, now)
+    } catch {
+      await mkdir(directory, { recursive: true })
+      const draft = join(this.#options.gitDirectory, `taken-${randomUUID()}`)
+      await writeFile(draft, `${tree}\n`)
+      await rename(draft, file)
+    }
+    this.#stampedAt.set(tree, nowMs)
+  }
+}
+
+interface IndexRun {
+  index: string
+  signal: AbortSignal
+  onProgress: () => void
+}
+
+export function takenDirectory(gitDirectory: string): string {
+  return join(gitDirectory, "refs", "taken")
+}
+
+/** Gives a copy and says which one it is; undefined if there is no index yet. Git never writes into an index in place. */
+async function copyIndex(from: string, to: string): Promise<string | undefined> {
+  try {
+    await link(from, to)
+  } catch (error) {
+    if ((error as NodeJS.ErrnoException).code === "ENOENT") return undefined
+    const { atime, mtime } = await stat(from)
+    await copyFile(from, to)
+    // Git reads again what changed at or after the time of the index, so that must not become later.
+    await utimes(to, atime, mtime)
+  }
+  return identityOf(to)
+}
+
+async function identityOf(index: string): Promise<string> {
+  const { ino, size, mtimeNs } = await stat(index, { bigint: true })
+  return `${ino} ${size} ${mtimeNs}`
+}

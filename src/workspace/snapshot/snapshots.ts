@@ -1,0 +1,303 @@
+import { randomUUID } from "node:crypto"
+import { mkdir, readdir, readFile, realpath, rename, rm, stat, writeFile } from "node:fs/promises"
+import { dirname, join, relative, resolve, sep } from "node:path"
+import { StemmaError } from "../../protocol/error/error.ts"
+import { findGit, type Git, GitError, gitVersion, initGit, openGit } from "../git/git-command.ts"
+import { gitLocation, homeDirectory } from "../git/git-location.ts"
+import { isInside } from "../path/inside.ts"
+import type { Snapshots } from "../workspace.ts"
+import { SharedWork } from "./shared-work.ts"
+import { changedFiles, diffFiles } from "./snapshot-diff.ts"
+import { checkSnapshot, readSnapshots } from "./snapshot-objects.ts"
+import { restoreFiles } from "./snapshot-restore.ts"
+import { Taker, takenDirectory } from "./snapshot-take.ts"
+
+export interface SnapshotsOptions {
+  /** The workspace's root: a real path. */
+  root: string
+  /** Where snapshots are kept; made when first needed. One for each root, shared by any number of processes. */
+  gitDirectory: string
+  /** Directories that are never part of a snapshot, such as Stemma's own, if they are below the root. */
+  own?: readonly string[]
+  /** The program; `git` of the PATH if absent. */
+  git?: string
+  /** Ends whatever is under way. */
+  signal?: AbortSignal
+  /** A take that lasts longer is the last one. */
+  timeoutMs?: number
+}
+
+export interface GitSnapshots extends Snapshots {
+  /** Forgets snapshots that were last taken so many days ago, and the contents that only they have. */
+  collect(keepDays: number): Promise<void>
+}
+
+const takeTimeoutMs = 30_000
+const readTimeoutMs = 120_000
+const collectTimeoutMs = 10 * 60_000
+/** The first with all of the options used. */
+const versionMin = [2, 25] as const
+const draftAgeMs = 60 * 60 * 1000
+
+/** Beats whatever a project's `.gitattributes` says, so that contents are kept byte for byte and counted as text. */
+const attributes = "* -text -crlf !eol -ident -filter -working-tree-encoding !diff\n"
+/** What nobody wants to have kept where no ignore rules were written, as there is no repository. */
+const usuallyIgnored = ["node_modules/", ".venv/", "__pycache__/"]
+
+/** Never throws: what stands in the way is found when the first snapshot is taken, and then said by `unavailable`. */
+export function openSnapshots(options: SnapshotsOptions): GitSnapshots {
+  return new SystemGitSnapshots(options)
+}
+
+interface Opened {
+  git: Git
+  taker: Taker
+}
+
+class SystemGitSnapshots implements GitSnapshots {
+  readonly #options: SnapshotsOptions
+  readonly #own: string[]
+  #opened: Promise<Opened> | undefined
+  #unavailable: string | undefined
+  /** Nothing that can change while the process runs. */
+  #forGood = false
+  #queue: Promise<unknown> = Promise.resolve()
+  /** A take that waits for its turn. */
+  #next: SharedWork<string | undefined> | undefined
+
+  constructor(options: SnapshotsOptions) {
+    this.#options = options
+    this.#own = [...(options.own ?? []), options.gitDirectory].map((path) => resolve(path))
+  }
+
+  get unavailable(): string | undefined {
+    return this.#unavailable
+  }
+
+  /** Those who ask while a take waits for its turn share it: it will show the files as they are later still. */
+  async take(signal?: AbortSignal): Promise<string | undefined> {
+    if (!this.#next || this.#next.isAborted) {
+      const next = new SharedWork((all) =>
+        this.#inTurn(() => {
+          if (this.#next === next) this.#next = undefined
+          return this.#takeNow(all)
+        }),
+      )
+      this.#next = next
+    }
+    return this.#next.join(signal)
+  }
+
+  async #takeNow(signal: AbortSignal): Promise<string | undefined> {
+    if (this.#forGood) return undefined
+    const timeoutMs = this.#options.timeoutMs ?? takeTimeoutMs
+    const timeout = AbortSignal.timeout(timeoutMs)
+    const asked = [signal, this.#options.signal].filter((one) => one !== undefined)
+    try {
+      const any = AbortSignal.any([...asked, timeout])
+      const { taker } = await this.#open(any)
+      const tree = await taker.take(any)
+      this.#unavailable = undefined
+      return tree
+    } catch (error) {
+      for (const one of asked) one.throwIfAborted()
+      if (timeout.aborted) {
+        const seconds = Math.round(timeoutMs / 1000)
+        this.#giveUp(
+          `a snapshot of ${this.#options.root} takes more than ${seconds} s. Ignore large directories.`,
+        )
+      } else this.#unavailable = sentence(reasonOf(error))
+      return undefined
+    }
+  }
+
+  async changed(from: string, to: string): Promise<string[]> {
+    const trees = { from: checkSnapshot(from), to: checkSnapshot(to) }
+    if (from === to) return []
+    return this.#read((git, signal) => changedFiles(git, { ...trees, signal }))
+  }
+
+  async diff(from: string, to: string, files?: readonly string[]) {
+    const trees = { from: checkSnapshot(from), to: checkSnapshot(to) }
+    if (from === to) return []
+    return this.#read((git, signal) => diffFiles(git, { ...trees, files, signal }))
+  }
+
+  async restore(snapshot: string, files: readonly string[]) {
+    checkSnapshot(snapshot)
+    const { root } = this.#options
+    // Who asks from now on wants to see what this does.
+    this.#next = undefined
+    return this.#inTurn(() =>
+      this.#read((git, signal) => restoreFiles(git, { root, own: this.#own, snapshot, files, signal })),
+    )
+  }
+
+  async collect(keepDays: number): Promise<void> {
+    const { gitDirectory } = this.#options
+    if (!(await isGitDirectory(gitDirectory))) return
+    await forgetTaken(gitDirectory, { keepMs: keepDays * 24 * 60 * 60 * 1000 })
+    await removeDrafts(gitDirectory)
+    const signal = this.#deadline(collectTimeoutMs)
+    const { git } = await this.#open(signal)
+    // What is being taken meanwhile has no ref yet, but is not as old as that.
+    await git.run({ args: ["gc", "--quiet", "--prune=1.hour.ago"], signal }).catch((error: unknown) => {
+      if (!(error instanceof GitError)) throw error
+      // Another process is at it.
+      if (error.stderr.includes("already running")) return
+      throw new StemmaError("unavailable", `Old snapshots stay: ${error.message}`, { cause: error })
+    })
+  }
+
+  async #read<T>(read: (git: Git, signal: AbortSignal) => Promise<T>): Promise<T> {
+    const signal = this.#deadline(readTimeoutMs)
+    const { git } = await this.#open(signal).catch((error: unknown) => {
+      throw StemmaError.is(error)
+        ? error
+        : new StemmaError("unavailable", sentence(reasonOf(error)), { cause: error })
+    })
+    return readSnapshots(() => read(git, signal))
+  }
+
+  #deadline(timeoutMs: number): AbortSignal {
+    const timeout = AbortSignal.timeout(timeoutMs)
+    return this.#options.signal ? AbortSignal.any([timeout, this.#options.signal]) : timeout
+  }
+
+  /** One after the other: they share what is remembered of the index, and a restore is not seen half done. */
+  #inTurn<T>(work: () => Promise<T>): Promise<T> {
+    const turn = this.#queue.then(work)
+    this.#queue = turn.catch(() => {})
+    return turn
+  }
+
+  #open(signal: AbortSignal): Promise<Opened> {
+    this.#opened ??= this.#start(signal).catch((error: unknown) => {
+      this.#opened = undefined
+      throw error
+    })
+    return this.#opened
+  }
+
+  async #start(signal: AbortSignal): Promise<Opened> {
+    const { root, gitDirectory } = this.#options
+    if (isInside(await homeDirectory(), root)) {
+      throw this.#giveUp("a whole home directory is not snapshotted. Start in a project's directory.")
+    }
+    const program = await findGit(this.#options.git ?? "git", { root })
+    if (program === undefined) throw this.#giveUp("git is not installed. Install it and start again.")
+    if (!(await isGitDirectory(gitDirectory))) {
+      await mkdir(dirname(resolve(gitDirectory)), { recursive: true, mode: 0o700 })
+      await this.#checkVersion(program, signal)
+      await makeGitDirectory(program, { gitDirectory, root, signal })
+    }
+    const location = await gitLocation(root)
+    const own = await Promise.all(this.#own.map((path) => realpath(path).catch(() => path)))
+    this.#own.push(...own)
+    await writeRules(gitDirectory, { root, own, hasRepository: location !== undefined })
+    await removeDrafts(gitDirectory)
+    const excludesFile = location
+      ? await plainFile(join(location.commonDirectory, "info", "exclude"))
+      : "/dev/null"
+    const git = openGit({ program, gitDirectory, root, excludesFile })
+    const userIndex = location && join(location.gitDirectory, "index")
+    return { git, taker: new Taker({ git, gitDirectory, root, own: this.#own, userIndex }) }
+  }
+
+  async #checkVersion(program: string, signal: AbortSignal): Promise<void> {
+    const { root, gitDirectory } = this.#options
+    const directory = dirname(resolve(gitDirectory))
+    const [major = 0, minor = 0] = await gitVersion(program, { directory, root, signal })
+    if (major > versionMin[0] || (major === versionMin[0] && minor >= versionMin[1])) return
+    throw this.#giveUp(`git ${major}.${minor} is too old. Install ${versionMin.join(".")} or newer.`)
+  }
+
+  #giveUp(reason: string): StemmaError {
+    this.#forGood = true
+    this.#unavailable = sentence(reason)
+    return new StemmaError("unavailable", this.#unavailable)
+  }
+}
+
+function sentence(reason: string): string {
+  return reason.startsWith("Files are not restored") ? reason : `Files are not restored: ${reason}`
+}
+
+function reasonOf(error: unknown): string {
+  if (error instanceof GitError || StemmaError.is(error)) return error.message
+  const { code, message } = error as NodeJS.ErrnoException
+  return code === undefined ? message : `${message} (the disk or its permissions)`
+}
+
+/** A pipe in its place would never be read to its end. */
+async function plainFile(path: string): Promise<string> {
+  const stats = await stat(path).catch(() => undefined)
+  return stats === undefined || stats.isFile() ? path : "/dev/null"
+}
+
+async function isGitDirectory(path: string): Promise<boolean> {
+  const found = await Promise.all(
+    ["HEAD", "objects"].map((name) => stat(join(path, name)).catch(() => undefined)),
+  )
+  return found.every((stats) => stats !== undefined)
+}
+
+/** Made beside its place and moved there, so that of two processes one makes it and neither sees half of it. */
+async function makeGitDirectory(
+  program: string,
+  options: { gitDirectory: string; root: string; signal: AbortSignal },
+): Promise<void> {
+  const { gitDirectory, root, signal } = options
+  const draft = `${resolve(gitDirectory)}-${randomUUID()}`
+  try {
+    await mkdir(draft, { mode: 0o700 })
+    await initGit(program, { gitDirectory: draft, root, signal })
+    await mkdir(join(draft, "info"), { recursive: true })
+    await writeFile(join(draft, "info", "attributes"), attributes)
+    await rename(draft, gitDirectory)
+  } catch (error) {
+    if (!(await isGitDirectory(gitDirectory))) throw error
+  } finally {
+    await rm(draft, { recursive: true, force: true })
+  }
+}
+
+async function writeRules(
+  gitDirectory: string,
+  options: { root: string; own: readonly string[]; hasRepository: boolean },
+): Promise<void> {
+  const { root, own, hasRepository } = options
+  const below = own.filter((path) => isInside(path, root) && path !== root && !path.includes("\n"))
+  const lines = below.map((path) => `/${escapeRule(relative(root, path).split(sep).join("/"))}`)
+  const text = [...(hasRepository ? [] : usuallyIgnored), ...lines, ""].join("\n")
+  const file = join(gitDirectory, "info", "exclude")
+  if ((await readFile(file, "utf8").catch(() => undefined)) === text) return
+  const draft = `${file}-${randomUUID()}`
+  await writeFile(draft, text)
+  await rename(draft, file)
+}
+
+function escapeRule(path: string): string {
+  return path.replace(/[\\*?[\]! #]/g, "\\$&")
+}
+
+async function forgetTaken(gitDirectory: string, options: { keepMs: number }): Promise<void> {
+  const directory = takenDirectory(gitDirectory)
+  const oldest = Date.now() - options.keepMs
+  for (const name of await readdir(directory).catch(() => [])) {
+    const file = join(directory, name)
+    const stats = await stat(file).catch(() => undefined)
+    if (stats && (stats.mtimeMs < oldest || stats.size === 0)) await rm(file, { force: true })
+  }
+}
+
+/** Left by processes that were killed. */
+async function removeDrafts(gitDirectory: string): Promise<void> {
+  for (const name of await readdir(gitDirectory)) {
+    if (!/^(index-|taken-)|^index\.lock$/.test(name)) continue
+    const file = join(gitDirectory, name)
+    const stats = await stat(file).catch(() => undefined)
+    // An index in use may be another name of one that was written long ago: only its change time says when it was made.
+    if (stats && stats.ctimeMs < Date.now() - draftAgeMs) await rm(file, { force: true })
+  }
+}
