@@ -6,12 +6,12 @@ import { type Clock, createID, type IDKind, StemmaError, systemClock } from "./p
 import { optionsOf } from "./run/api/arguments/call-options.ts"
 import { isStore, openShape } from "./run/api/arguments/open.ts"
 import { type AskHandler, type Engine, standardTiming, type Timing } from "./run/engine.ts"
-import { Listeners } from "./run/permission/human-presence.ts"
+import { HumanPresence } from "./run/permission/human-presence.ts"
 import { Projects } from "./run/project.ts"
 import { Background } from "./run/schedule/background.ts"
 import { Coordinator } from "./run/schedule/coordinator.ts"
 import { Stemma } from "./run/stemma.ts"
-import { Meter } from "./run/telemetry/metrics.ts"
+import { Metrics } from "./run/telemetry/metrics.ts"
 import { Tracing } from "./run/telemetry/tracing.ts"
 import type { JsonlStoreOptions } from "./stores/jsonl/index.ts"
 import type { MemoryStoreOptions } from "./stores/memory.ts"
@@ -138,12 +138,12 @@ export async function openStemma(given: StemmaOptions = {}): Promise<Stemma> {
       ...(options.fetch && { fetch: options.fetch }),
       ...(options.snapshots !== undefined && { snapshots: options.snapshots }),
     }),
-    listeners: new Listeners({
+    presence: new HumanPresence({
       ...(options.interactive !== undefined && { interactive: options.interactive }),
       ...(options.onPermission && { handler: options.onPermission }),
     }),
     timing: { ...standardTiming, ...options.timing },
-    meter: new Meter(),
+    metrics: new Metrics(),
     tracing: new Tracing({ env }),
     recover: options.recover ?? false,
     background: (work) => background.add(work),

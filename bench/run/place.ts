@@ -60,6 +60,6 @@ export function stemmaOptions({ baseURL, directory, data }: Place): StemmaOption
   }
 }
 
-export function openBenchStemma(place: Place, fetch?: typeof globalThis.fetch): Promise<Stemma> {
-  return openStemma({ ...stemmaOptions(place), ...(fetch && { fetch }) })
+export function openBenchStemma(location: Place, fetch?: typeof globalThis.fetch): Promise<Stemma> {
+  return openStemma({ ...stemmaOptions(location), ...(fetch && { fetch }) })
 }

@@ -8,7 +8,7 @@ import type { Calls, Work } from "./work.ts"
 export interface Crew extends AsyncDisposable {
   stemma: Stemma
   /** Makes a session for each prompt, sends all at once, and waits for the last reply. */
-  run(work: Work): Promise<void>
+  run(job: Work): Promise<void>
   /**
    * Waits until nothing runs. Fails unless exactly the calls of the work were made, each with a result. Undefined if there was
    * none since the last time.
@@ -24,9 +24,9 @@ export interface Done {
 }
 
 /** Two crews of one place have two stores: what the one leaves open for its tasks must not cost the other anything. */
-export async function openCrew(place: Place, name: string): Promise<Crew> {
+export async function openCrew(location: Place, name: string): Promise<Crew> {
   let modelCalls = 0
-  const stemma = await openBenchStemma({ ...place, data: `${place.data}-${name}` }, (input, init) => {
+  const stemma = await openBenchStemma({ ...location, data: `${location.data}-${name}` }, (input, init) => {
     modelCalls++
     return fetch(input, init)
   })
@@ -37,10 +37,10 @@ export async function openCrew(place: Place, name: string): Promise<Crew> {
   let version = await versionNow()
   return {
     stemma,
-    async run(work) {
-      calls = work.calls
+    async run(job) {
+      calls = job.calls
       await Promise.all(
-        work.prompts.map(async (prompt) => {
+        job.prompts.map(async (prompt) => {
           const session = await stemma.sessions.create()
           roots.push(session)
           await turn(session, prompt)

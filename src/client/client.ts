@@ -1,4 +1,4 @@
-import type { placeRoutes } from "../protocol/routes/index.ts"
+import type { directoryRoutes } from "../protocol/routes/index.ts"
 import {
   routes,
   type serverRoutes,
@@ -13,7 +13,7 @@ import { EventStream, type EventsOptions } from "./stream/event-stream.ts"
 /** A server's routes as functions, and its streams. Failures are StemmaErrors, as the server told them. */
 export interface Client {
   readonly sessions: RouteCalls<typeof sessionsRoutes>
-  readonly place: RouteCalls<typeof placeRoutes>
+  readonly place: RouteCalls<typeof directoryRoutes>
   readonly server: RouteCalls<typeof serverRoutes>
   /** One session. Asks the server for nothing yet. */
   session(id: string): SessionClient

@@ -1,6 +1,6 @@
 import { StemmaError } from "../protocol/index.ts"
 import { errorOf } from "./answer-error.ts"
-import { Watch } from "./stream/response-timeout.ts"
+import { ResponseTimeout } from "./stream/response-timeout.ts"
 
 export type Fetch = (request: Request) => Promise<Response>
 
@@ -69,7 +69,7 @@ export class Connection {
   /** Throws a StemmaError unless the server answers that all is well, and the signal's reason if that comes first. */
   async send(sending: Sending): Promise<Response> {
     const { silenceMs } = sending
-    const watch = silenceMs === undefined ? undefined : new Watch({ silenceMs, signal: sending.signal })
+    const watch = silenceMs === undefined ? undefined : new ResponseTimeout({ silenceMs, signal: sending.signal })
     const signal = watch?.signal ?? sending.signal
     watch?.start()
     try {

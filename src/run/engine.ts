@@ -1,9 +1,9 @@
 import type { Clock, IDKind, PermissionReply, PermissionRequest } from "../protocol/index.ts"
 import type { Store } from "../stores/store.ts"
 import type { Hub } from "../stream/hub.ts"
-import type { Listeners } from "./permission/human-presence.ts"
+import type { HumanPresence } from "./permission/human-presence.ts"
 import type { Projects } from "./project.ts"
-import type { Meter } from "./telemetry/metrics.ts"
+import type { Metrics } from "./telemetry/metrics.ts"
 import type { Tracing } from "./telemetry/tracing.ts"
 
 /** What a run is made of; put together in src/index.ts. */
@@ -13,9 +13,9 @@ export interface Engine {
   readonly clock: Clock
   readonly newID: (kind: IDKind) => string
   readonly projects: Projects
-  readonly listeners: Listeners
+  readonly presence: HumanPresence
   readonly timing: Timing
-  readonly meter: Meter
+  readonly metrics: Metrics
   readonly tracing: Tracing
   /** Goes on with runs that a dead process left; otherwise they are only repaired. */
   readonly recover: boolean

@@ -100,7 +100,7 @@ export class Stemma implements AsyncDisposable {
 
   /** What happened in this process since Stemma was opened, in figures. */
   metrics(): MetricsSnapshot {
-    return this.#engine.meter.snapshot(this.#coordinator.waiting())
+    return this.#engine.metrics.snapshot(this.#coordinator.waiting())
   }
 
   /**

@@ -4,7 +4,7 @@ import type { ServerContext } from "./http/call.ts"
 import { HttpError } from "./http/errors.ts"
 import { type App, callOf, createApp, mount, refuse } from "./http/mount.ts"
 import { allowedMethods, singularPath } from "./http/route-paths.ts"
-import { placeHandlers, serverHandlers } from "./native/place.ts"
+import { directoryHandlers, serverHandlers } from "./native/place.ts"
 import { sessionHandlers } from "./native/session.ts"
 import { sessionsHandlers } from "./native/sessions.ts"
 import { documentHandlers, documentRoutes } from "./openapi/routes.ts"
@@ -24,7 +24,7 @@ export function buildApp(context: ServerContext, shares: Shares): App {
     handlers: sessionHandlers(context),
     aliases: (path) => singularPath(path),
   })
-  mount(app, context, { routes: routes.place, handlers: placeHandlers(context) })
+  mount(app, context, { routes: routes.place, handlers: directoryHandlers(context) })
   mount(app, context, { routes: documentRoutes, handlers: documentHandlers() })
   mountPanel(app, context)
   mountShare(app, context, shares)

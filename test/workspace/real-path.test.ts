@@ -117,13 +117,13 @@ describe("realPath", () => {
           await plant(base, nodes)
           const workspace = await openWorkspace({ directory: root })
           for (const way of routes) {
-            const place = await workspace.resolve(way).catch(() => undefined)
-            if (place === undefined) continue
-            await makeDirectory(dirname(place.path), base)
-            const real = await deepestExisting(place.path)
+            const location = await workspace.resolve(way).catch(() => undefined)
+            if (location === undefined) continue
+            await makeDirectory(dirname(location.path), base)
+            const real = await deepestExisting(location.path)
             const inside = real === root || real.startsWith(`${root}/`)
-            expect(place.external).toBe(!inside)
-            expect(place.name.startsWith("/")).toBe(place.external)
+            expect(location.external).toBe(!inside)
+            expect(location.name.startsWith("/")).toBe(location.external)
           }
         },
       ),

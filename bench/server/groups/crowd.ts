@@ -35,8 +35,8 @@ interface Pace {
   isJudged?: boolean
 }
 
-async function benchPace(bench: Bench, stage: Stage, pace: Pace): Promise<void> {
-  const { name, crowd, answer, rounds, isJudged } = pace
+async function benchPace(bench: Bench, stage: Stage, throttle: Pace): Promise<void> {
+  const { name, crowd, answer, rounds, isJudged } = throttle
   const one: SessionRead[] = []
   const many: SessionRead[] = []
   let serverCpuMs = 0

@@ -50,14 +50,14 @@ export async function benchOne(bench: Bench): Promise<void> {
 }
 
 /** Counts what a listener to everything hears until all is idle again. */
-async function watch(crew: Crew, work: Work): Promise<{ events: number; commits: number }> {
+async function watch(crew: Crew, job: Work): Promise<{ events: number; commits: number }> {
   const subscription = crew.stemma.subscribe()
   await subscription.ready
   let events = 0
   const counting = (async () => {
     for await (const frame of subscription) if ("event" in frame) events++
   })()
-  await crew.run(work)
+  await crew.run(job)
   const done: Done = (await crew.settle())!
   await new Promise((resolve) => setTimeout(resolve, lastEventsMs))
   subscription.close()

@@ -1,7 +1,7 @@
 import { StemmaError } from "../../protocol/index.ts"
 
 /** Gives up an answer of which nothing at all arrives for too long. However slow, one that goes on arriving is let be. */
-export class Watch {
+export class ResponseTimeout {
   /** Aborted when the time has run out, and when the caller's own signal is. */
   readonly signal: AbortSignal
   readonly #silenceMs: number

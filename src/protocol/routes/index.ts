@@ -6,7 +6,7 @@ export * from "./session-reading.ts"
 export * from "./session-talking.ts"
 export * from "./sessions.ts"
 
-import { placeRoutes, serverRoutes } from "./place.ts"
+import { directoryRoutes, serverRoutes } from "./place.ts"
 import { sessionRoutes } from "./session.ts"
 import { sessionsRoutes } from "./sessions.ts"
 
@@ -14,6 +14,6 @@ import { sessionsRoutes } from "./sessions.ts"
 export const routes = {
   sessions: sessionsRoutes,
   session: sessionRoutes,
-  place: placeRoutes,
+  place: directoryRoutes,
   server: serverRoutes,
 }

@@ -5,7 +5,7 @@ import { AgentShape, absoluteDirectory, CommandShape, ProjectShape, ProviderShap
 const query = z.strictObject({ directory: absoluteDirectory.optional() })
 
 /** What a directory offers: agents, commands, models. */
-export const placeRoutes = {
+export const directoryRoutes = {
   project: route({
     method: "GET",
     path: "/project",

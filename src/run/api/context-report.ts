@@ -18,7 +18,7 @@ import { firstPosition } from "../context/history-memo.ts"
 import { type Counted, correctionOf, estimateSystemTokens, estimateToolTokens } from "../context/next-size.ts"
 import { windowOf } from "../context/window.ts"
 import type { Engine } from "../engine.ts"
-import { loadJudge } from "../permission/permission-check.ts"
+import { loadPermissionCheck } from "../permission/permission-check.ts"
 import { modelFor } from "../prompt/prompt.ts"
 import { findMessage } from "../schedule/waiters.ts"
 import { findAgent } from "../step/step-plan.ts"
@@ -75,8 +75,8 @@ export async function contextReport(engine: Engine, session: Session): Promise<C
   const model = await setup.models.get(name)
   const grants = await project.grants.list(grantScope(place))
   const { store, projects } = engine
-  const judge = await loadJudge({ store, projects, setup, session, agent, tools: undefined, grants })
-  const { offered } = await offeredTools({ setup, agent, judge })
+  const permissionCheck = await loadPermissionCheck({ store, projects, setup, session, agent, tools: undefined, grants })
+  const { offered } = await offeredTools({ setup, agent, permissionCheck })
   const nowMs = engine.clock.now()
   const user: UserBody = { id: "", role: "user", time: { created: nowMs }, agent: agent.name, model: ref }
   const system = systemPrompt({ agent, setup, workspace: project.workspace, user, nowMs, isLastStep: false })

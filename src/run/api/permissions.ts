@@ -66,7 +66,7 @@ export class Permissions {
 
   /** Says that a person is there to be asked, until the result is disposed of. */
   listen(): Disposable {
-    return this.#engine.listeners.add()
+    return this.#engine.presence.add()
   }
 
   /**

@@ -87,7 +87,7 @@ export class SessionHandle {
 
   #send(prompt: Promise<Prompt>, options: () => PromptOptions): PromptRun {
     const { hub } = this.#engine
-    const { team } = this.#coordinator
+    const { dispatch } = this.#coordinator
     let isDuplicate = false
     return new PromptRun({
       messageID: prompt.then(({ id }) => id),
@@ -95,9 +95,9 @@ export class SessionHandle {
       admit: async () => {
         const item = await prompt
         const isNamed = options().messageID !== undefined
-        isDuplicate = (await team.admit(item, { isNamed })).isDuplicate
+        isDuplicate = (await dispatch.admit(item, { isNamed })).isDuplicate
       },
-      answer: async () => team.answer(await prompt, { isDuplicate }),
+      answer: async () => dispatch.answer(await prompt, { isDuplicate }),
     })
   }
 
@@ -137,7 +137,7 @@ export class SessionHandle {
   /** Stops what runs in it and below it, here or in another process. Does nothing if nothing runs. */
   async abort(reason = "The run was aborted."): Promise<void> {
     checkText(reason, { call: "session.abort", name: "reason" })
-    await this.#coordinator.team.abortTree(this.id, reason)
+    await this.#coordinator.dispatch.abortTree(this.id, reason)
   }
 
   /** The history, oldest first; what a revert hides is left out. `last` takes only so many messages. */

@@ -18,7 +18,7 @@ import {
 import type { Page, Removal, SearchPage, SearchQuery, SessionQuery } from "../../stores/store.ts"
 import type { Engine } from "../engine.ts"
 import { clearRevert, markRevert, type Reverted } from "../loop/revert.ts"
-import { isCalledAfterRest } from "../loop/title-source.ts"
+import { isTitleFromRest } from "../loop/title-source.ts"
 import { modelRef } from "../prompt/prompt.ts"
 import type { Coordinator } from "../schedule/coordinator.ts"
 import { findMessage } from "../schedule/waiters.ts"
@@ -94,7 +94,7 @@ export class Sessions {
           ...files.map((text) => this.#fileOp(session, text)),
         ],
       })
-      this.#engine.meter.sessionCreated("new")
+      this.#engine.metrics.sessionCreated("new")
       await this.#tellCreated(id)
     } catch (error) {
       // Somebody else made the same one at the same time.
@@ -198,7 +198,7 @@ export class Sessions {
         },
       ],
     })
-    this.#engine.meter.sessionCreated("fork")
+    this.#engine.metrics.sessionCreated("fork")
     await this.#tellCreated(forkID)
     return this.#handle(forkID)
   }
@@ -258,7 +258,7 @@ export class Sessions {
     const { directory = this.#directory, dryRun = false } = retentionOptions(options)
     return applyRetention({
       engine: this.#engine,
-      team: this.#coordinator.team,
+      dispatch: this.#coordinator.dispatch,
       directory,
       isDryRun: dryRun,
     })
@@ -304,7 +304,7 @@ export class Sessions {
   ): Promise<string> {
     const { store } = this.#engine
     const cut = messageID === undefined ? undefined : await findMessage(store, source.id, messageID)
-    const isOfRest = cut !== undefined && (await isCalledAfterRest(store, source, { from: cut }))
+    const isOfRest = cut !== undefined && (await isTitleFromRest(store, source, { from: cut }))
     return isOfRest ? defaultTitle({ child: false, nowMs: now }) : source.title
   }
 

@@ -14,7 +14,7 @@ import type { Tool, Wanted } from "../../tools/tool.ts"
 import { revertOps } from "../loop/revert.ts"
 import type { Run } from "../loop/run.ts"
 import { summaryOps } from "../loop/summary.ts"
-import { type Judge, loadJudge } from "../permission/permission-check.ts"
+import { type PermissionCheck, loadPermissionCheck } from "../permission/permission-check.ts"
 import type { Setup } from "../project.ts"
 import { modelFor } from "../prompt/prompt.ts"
 import { errorText } from "../step/error-text.ts"
@@ -49,7 +49,7 @@ interface Planned {
   tool: Tool
   /** The call's input, as the part shows it. */
   text: string
-  judge: () => Promise<Judge>
+  judge: () => Promise<PermissionCheck>
 }
 
 /**
@@ -93,7 +93,7 @@ async function plan(run: Run, input: ShellInput): Promise<Planned> {
   const { store, projects } = run.engine
   const judge = async () => {
     const now = await run.setup()
-    const judge = await loadJudge({
+    const permissionCheck = await loadPermissionCheck({
       store,
       projects,
       setup: now,
@@ -102,13 +102,13 @@ async function plan(run: Run, input: ShellInput): Promise<Planned> {
       tools: undefined,
       grants: await listGrants(run),
     })
-    return judge.withoutQuestions
+    return permissionCheck.withoutQuestions
   }
   return { setup, agent, tool, judge, text: JSON.stringify({ command: input.command, timeout: timeoutMs }) }
 }
 
 /** Gives the rules by which it is not. */
-async function refuseForbidden(run: Run, { setup, agent, tool, text, judge }: Planned): Promise<Judge> {
+async function refuseForbidden(run: Run, { setup, agent, tool, text, judge }: Planned): Promise<PermissionCheck> {
   const parsed = callInput(new Map([[tool.name, tool]]), { tool: tool.name, text })
   if (!parsed.ok) throw new StemmaError("invalid", parsed.error)
   const now = await judge()
@@ -155,7 +155,7 @@ function forbidden({ permission, patterns, floor, metadata }: Wanted, rule: Rule
 /** The two messages, in one commit, and what runs the call of the second. */
 async function open(
   run: Run,
-  planned: Planned & { input: ShellInput; allowed: Judge },
+  planned: Planned & { input: ShellInput; allowed: PermissionCheck },
 ): Promise<{ step: Step; partID: string }> {
   const { engine, session, sessionID } = run
   const { setup, agent, tool, text, input } = planned

@@ -5,7 +5,7 @@ import type { InboxItem, UserBody } from "../../protocol/index.ts"
 import { outputOf, type Pruning, planPrune, trimStart } from "../../session/index.ts"
 import { revertOps } from "../loop/revert.ts"
 import type { Run } from "../loop/run.ts"
-import { loadJudge } from "../permission/permission-check.ts"
+import { loadPermissionCheck } from "../permission/permission-check.ts"
 import type { Setup } from "../project.ts"
 import type { Prompt } from "../step/step.ts"
 import { listGrants, type Step } from "../step/step-plan.ts"
@@ -134,8 +134,8 @@ async function knowTools(run: Run, { setup, agent, user }: Asking): Promise<void
   const { store, projects } = run.engine
   const { session } = run
   const grants = await listGrants(run)
-  const judge = await loadJudge({ store, projects, setup, session, agent, tools: user.tools, grants })
-  run.offered = (await offeredTools({ setup, agent, judge })).offered
+  const permissionCheck = await loadPermissionCheck({ store, projects, setup, session, agent, tools: user.tools, grants })
+  run.offered = (await offeredTools({ setup, agent, permissionCheck })).offered
 }
 
 function overheadOf(run: Run, { setup, agent, user }: Asking): number {

@@ -13,9 +13,9 @@ import {
   visibleText,
 } from "../../session/index.ts"
 import type { Run } from "../loop/run.ts"
-import { listenFor } from "../step/model/idle-timeout.ts"
+import { answerText } from "../step/model/idle-timeout.ts"
 import { retryDelayMs, waitMs } from "../step/model/retry.ts"
-import type { ModelCallWatch } from "../telemetry/call-telemetry.ts"
+import type { ModelCallTelemetry } from "../telemetry/call-telemetry.ts"
 import { windowOf } from "./window.ts"
 
 export interface SummaryRequest {
@@ -130,7 +130,7 @@ async function summariseText(run: Run, options: PieceOptions): Promise<string> {
       const delayMs = retryDelayMs(error, attempt, { timing, random: Math.random })
       // One that has fallen silent has been waited for long enough.
       if (delayMs === undefined || attempt >= triesMax || error.kind === "stalled") throw error
-      run.engine.meter.retried(error.kind)
+      run.engine.metrics.retried(error.kind)
       const next = Math.ceil(run.engine.clock.now() + delayMs)
       run.engine.hub.setStatus(run.sessionID, { type: "retry", attempt, message: error.message, next })
       await waitMs(delayMs, run.signal)
@@ -156,7 +156,7 @@ async function ask(run: Run, { request, before, piece, spent }: PieceOptions): P
     signal: run.signal,
     idleTimeoutMs: setup.loaded.config.idleTimeoutMs,
   }
-  const call = run.watch.modelCall({ agent: agent.name, model, request: modelRequest, redact: setup.redact })
+  const call = run.telemetry.modelCall({ agent: agent.name, model, request: modelRequest, redact: setup.redact })
   const heard = await hear(run, { request, modelRequest, asked, spent, call })
   // Before and after: what is invisible may have kept a secret from being known for one.
   const text = plainHeadings(setup.redact(visibleText(cleanText(setup.redact(heard))))).trim()
@@ -179,7 +179,7 @@ async function hear(
     modelRequest: ModelRequest
     asked: string
     spent: Spent
-    call: ModelCallWatch
+    call: ModelCallTelemetry
   },
 ): Promise<string> {
   const { request, modelRequest, asked, spent, call } = options
@@ -187,7 +187,7 @@ async function hear(
   const { toolGraceMs: graceMs } = run.engine.timing
   try {
     const { text, usage } = await call.within(() =>
-      listenFor({
+      answerText({
         model,
         request: modelRequest,
         graceMs,

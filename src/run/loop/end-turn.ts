@@ -23,7 +23,7 @@ async function startTitle(run: Run): Promise<void> {
   const first = firstPrompt(run.memo.items)
   if (!config.title || run.session.parentID !== undefined || !first || run.isClosing) return
   if (first.user.model.providerID === "demo") return
-  const parent = run.watch.context
+  const parent = run.telemetry.context
   run.engine.background((signal) =>
     writeTitle(run, { ...first, signal, parent }).catch((error: unknown) => {
       if (!isHarmless(error)) throw error

@@ -17,7 +17,7 @@ import { Aborted, type Run } from "./run.ts"
 export async function loop(run: Run): Promise<void> {
   let next: Next = await recoverRun(run)
   if (next === "idle") {
-    run.watch.end()
+    run.telemetry.end()
     run.tellAnswered()
   }
   while (!run.isClosing) {
@@ -27,7 +27,7 @@ export async function loop(run: Run): Promise<void> {
       run.beginTurn()
       const waiting = taken[0] && beginWatch(run, taken[0])
       if (waiting) await waiting
-    } else run.watch.join(taken)
+    } else run.telemetry.join(taken)
     if (compaction) {
       await compactNow(run, compaction, next)
       continue
@@ -39,13 +39,13 @@ export async function loop(run: Run): Promise<void> {
     next = await step(run, prompts)
     if (next === "continue") continue
     await endTurn(run)
-    run.watch.end()
+    run.telemetry.end()
     run.tellAnswered()
   }
 }
 
-function beginWatch({ watch }: Run, { id, message }: Prompt): Promise<void> | undefined {
-  return watch.begin({ promptID: id, agent: message.agent, model: message.model })
+function beginWatch({ telemetry }: Run, { id, message }: Prompt): Promise<void> | undefined {
+  return telemetry.begin({ promptID: id, agent: message.agent, model: message.model })
 }
 
 /**

@@ -55,11 +55,11 @@ export async function recoverRun(run: Run, options?: { mayGoOn?: boolean }): Pro
 }
 
 /** What goes on counts as a run. */
-async function watchAgain({ watch, memo }: Run): Promise<void> {
+async function watchAgain({ telemetry, memo }: Run): Promise<void> {
   const last = memo.items.findLast(({ message }) => message.role === "assistant")?.message
   if (last?.role !== "assistant") return
   const { agent, providerID, modelID } = last
-  await watch.begin({ agent, model: { providerID, modelID } })
+  await telemetry.begin({ agent, model: { providerID, modelID } })
 }
 
 /** True if a history that ends like this is in the middle of a turn. */
@@ -152,7 +152,7 @@ function isUnfinished(message: AssistantBody): boolean {
 /** A step whose model had ended: the calls that had not begun, or may be repeated, are run; the others were cut off. */
 async function resume(run: Run, open: OpenMessage, user: UserBody): Promise<Next> {
   let plan: Step | undefined
-  run.watch.stepBegan()
+  run.telemetry.stepBegan()
   try {
     plan = await planStep(run, { open, user, grants: listGrants(run) })
     const now = run.engine.clock.now()

@@ -14,7 +14,7 @@ import type { Snapshots } from "../../workspace/workspace.ts"
 import { findMessage } from "../schedule/waiters.ts"
 import type { Run } from "./run.ts"
 import { mergeDiffs, summaryOf } from "./summary.ts"
-import { isCalledAfterRest } from "./title-source.ts"
+import { isTitleFromRest } from "./title-source.ts"
 
 const diffUnitsMax = 200_000
 
@@ -111,7 +111,7 @@ export async function revertOps(run: Run): Promise<Op[]> {
   const marked = page.items[0]
   const { partID } = revert
   // The first words of a prompt go with it.
-  if (!marked || !(await isCalledAfterRest(store, session, { from: marked, partID }))) return [move]
+  if (!marked || !(await isTitleFromRest(store, session, { from: marked, partID }))) return [move]
   const { parentID, time } = session
   const title = defaultTitle({ child: parentID !== undefined, nowMs: time.created })
   return [move, { op: "session.patch", sessionID, set: { title } }]

@@ -5,11 +5,11 @@ import type { HistoryMemo } from "../context/history-memo.ts"
 import type { Engine } from "../engine.ts"
 import { Approvals } from "../permission/approvals.ts"
 import type { Project, Setup } from "../project.ts"
-import type { Team } from "../schedule/dispatch.ts"
+import type { Dispatch } from "../schedule/dispatch.ts"
 import type { LeaseKeeper } from "../schedule/lease-keeper.ts"
 import { RunWriter } from "../schedule/writer.ts"
-import type { ReadMemory } from "../step/tools/read-files.ts"
-import { RunWatch } from "../telemetry/run-telemetry.ts"
+import type { ReadFiles } from "../step/tools/read-files.ts"
+import { RunTelemetry } from "../telemetry/run-telemetry.ts"
 
 /** The reason with which a run is cut off because its process closes: it is sealed as interrupted, not as aborted. */
 export class Closing extends Error {
@@ -31,10 +31,10 @@ export class Run {
   readonly writer: RunWriter
   readonly memo: HistoryMemo
   readonly approvals: Approvals
-  readonly reads: ReadMemory
-  readonly watch: RunWatch
+  readonly reads: ReadFiles
+  readonly telemetry: RunTelemetry
   /** The other sessions. */
-  readonly team: Team
+  readonly dispatch: Dispatch
   /** The row as it was last read; fields that this run changes are kept up to date. */
   session: Session
   /** The row was read a moment ago, with the claim, and nobody has asked for the rules in it yet. */
@@ -74,8 +74,8 @@ export class Run {
     session: Session
     lease: LeaseKeeper
     memo: HistoryMemo
-    reads: ReadMemory
-    team: Team
+    reads: ReadFiles
+    dispatch: Dispatch
     /** Called when a turn is over, with all items of it and those before. */
     onAnswered?: (items: readonly HistoryItem[]) => void
     onRefused?: (promptID: string, error: unknown) => void
@@ -95,9 +95,9 @@ export class Run {
     this.session = options.session
     this.memo = options.memo
     this.reads = options.reads
-    this.team = options.team
-    this.writer = new RunWriter(engine.store, { lease: options.lease, meter: engine.meter })
-    this.watch = new RunWatch({ engine, sessionID: options.session.id })
+    this.dispatch = options.dispatch
+    this.writer = new RunWriter(engine.store, { lease: options.lease, metrics: engine.metrics })
+    this.telemetry = new RunTelemetry({ engine, sessionID: options.session.id })
     this.approvals = new Approvals({
       engine,
       writer: this.writer,

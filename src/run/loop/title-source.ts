@@ -1,9 +1,9 @@
 import type { HistoryItem, Session } from "../../protocol/index.ts"
-import { isCalledAfter, namesakesMax } from "../../session/index.ts"
+import { isTitleFrom, namesakesMax } from "../../session/index.ts"
 import type { Store } from "../../stores/store.ts"
 
 /** True if the title of a session is the first words of a prompt that is not among what comes before an item, or its part. */
-export async function isCalledAfterRest(
+export async function isTitleFromRest(
   store: Store,
   { id, title }: Session,
   { from: { position }, partID }: { from: HistoryItem; partID?: string | undefined },
@@ -11,8 +11,8 @@ export async function isCalledAfterRest(
   if (position >= namesakesMax) return false
   const query = { from: position, to: namesakesMax, take: "start", limit: namesakesMax } as const
   const { items } = await store.history(id, query)
-  if (partID === undefined || !items[0]) return isCalledAfter(title, items)
+  if (partID === undefined || !items[0]) return isTitleFrom(title, items)
   const [first, ...rest] = items
   const parts = first.parts.slice(first.parts.findIndex((part) => part.id === partID))
-  return isCalledAfter(title, [{ ...first, parts }, ...rest])
+  return isTitleFrom(title, [{ ...first, parts }, ...rest])
 }

@@ -2,7 +2,7 @@ import type { Model, ModelRequest } from "../../models/model.ts"
 import { ModelError } from "../../models/model-error.ts"
 import { StemmaError, type UserBody } from "../../protocol/index.ts"
 import { costOf, titleFromText, visibleLine, visibleText } from "../../session/index.ts"
-import type { ModelCallWatch } from "../telemetry/call-telemetry.ts"
+import type { ModelCallTelemetry } from "../telemetry/call-telemetry.ts"
 import type { TraceContext } from "../telemetry/tracing.ts"
 import type { Run } from "./run.ts"
 
@@ -33,7 +33,7 @@ export async function writeTitle(
     signal: AbortSignal.any([options.signal, AbortSignal.timeout(titleTimeoutMs)]),
     idleTimeoutMs: titleTimeoutMs,
   }
-  const call = run.watch.modelCall({
+  const call = run.telemetry.modelCall({
     agent: agent.name,
     model,
     request,
@@ -55,7 +55,7 @@ export async function writeTitle(
 
 async function hear(
   run: Run,
-  { model, request, call }: { model: Model; request: ModelRequest; call: ModelCallWatch },
+  { model, request, call }: { model: Model; request: ModelRequest; call: ModelCallTelemetry },
 ): Promise<string> {
   let said = ""
   for await (const event of model.stream(request)) {

@@ -13,7 +13,7 @@ import type { Engine } from "../engine.ts"
 import type { Project, Setup } from "../project.ts"
 import type { RunWriter } from "../schedule/writer.ts"
 import { plainData } from "../step/plain-data.ts"
-import type { Judge } from "./permission-check.ts"
+import type { PermissionCheck } from "./permission-check.ts"
 
 /** Why something was not permitted. The message is for the model. */
 export class PermissionRefused extends Error {
@@ -30,16 +30,16 @@ export class PermissionRefused extends Error {
 interface Pending {
   request: PermissionRequest
   wanted: Wanted
-  judge: () => Promise<Judge>
+  judge: () => Promise<PermissionCheck>
   settle: (answer: { reply: PermissionReply; feedback?: string }) => void
 }
 
 export interface AskOptions {
   wanted: Wanted
   /** Loads the rules as they are now. */
-  judge: () => Promise<Judge>
+  judge: () => Promise<PermissionCheck>
   /** The rules, if they were loaded a moment ago. */
-  known?: Judge
+  known?: PermissionCheck
   tool?: { name: string; messageID: string; callID: string }
   signal: AbortSignal
   /** An answer for good makes no sense: it counts as once. */
@@ -98,7 +98,7 @@ export class Approvals {
     if (decision.action === "deny") throw forbidden(wanted, decision.rule)
     const known = this.#inherited(options)
     if (known?.reply !== undefined) return this.#conclude(known, options)
-    if (known === undefined && (options.isUnattended || !this.#engine.listeners.isListening)) {
+    if (known === undefined && (options.isUnattended || !this.#engine.presence.isListening)) {
       throw new PermissionRefused(
         `Not allowed: ${describe(wanted)} needs a person's permission, and nobody is there to ask.`,
       )
@@ -156,7 +156,7 @@ export class Approvals {
     answered.promise.catch(() => {})
     const stop = () => answered.reject(signal.reason)
     signal.addEventListener("abort", stop, { once: true })
-    this.#engine.meter.questionOpened()
+    this.#engine.metrics.questionOpened()
     this.#pending.set(request.id, { request, wanted, judge: options.judge, settle: answered.resolve })
     try {
       if (!known) await this.#writer.commit([{ op: "permission.put", request }])
@@ -172,7 +172,7 @@ export class Approvals {
         await this.#writer.commit([this.#replyOp(request, { reply: "reject" })])
       throw error
     } finally {
-      this.#engine.meter.questionClosed()
+      this.#engine.metrics.questionClosed()
       this.#pending.delete(request.id)
       signal.removeEventListener("abort", stop)
     }
@@ -256,7 +256,7 @@ export class Approvals {
   }
 
   #callHandler(request: PermissionRequest): void {
-    const { handler } = this.#engine.listeners
+    const { handler } = this.#engine.presence
     if (!handler) return
     const admit = async () => {
       const answer = await handler(request)

@@ -4,7 +4,7 @@ import type { AskHandler } from "../engine.ts"
  * Whether there is a person to ask. Without one, a question is refused at once; nobody waits for somebody who is not
  * there.
  */
-export class Listeners {
+export class HumanPresence {
   #count = 0
   readonly #handler: AskHandler | undefined
 

@@ -15,7 +15,7 @@ const denyAll: Ruleset = [{ permission: "*", pattern: "*", action: "deny" }]
 const unknownAncestor: PermitLevel = { rulesets: [denyAll] }
 
 /** Says what a session may do: by its own rules, by those of every ancestor, and by what a person has allowed for good. */
-export class Judge {
+export class PermissionCheck {
   readonly #chain: readonly PermitLevel[]
   readonly #grants: readonly Grant[]
   /** The levels of other projects, for which a person has allowed nothing here. */
@@ -49,9 +49,9 @@ export class Judge {
   }
 
   /** The same for what a person does by hand: whom to ask is there already, and what is forbidden stays so. */
-  get withoutQuestions(): Judge {
+  get withoutQuestions(): PermissionCheck {
     const { agents } = this
-    return new Judge({
+    return new PermissionCheck({
       chain: this.#chain,
       grants: this.#grants,
       foreign: this.#foreign,
@@ -90,7 +90,7 @@ export class Judge {
 }
 
 /** Ancestors are read anew each time, so that a rule set on a parent holds for its children at once. */
-export async function loadJudge(options: {
+export async function loadPermissionCheck(options: {
   store: Store
   projects: Projects
   setup: Setup
@@ -98,7 +98,7 @@ export async function loadJudge(options: {
   agent: Agent
   tools: Record<string, boolean> | undefined
   grants: readonly Grant[]
-}): Promise<Judge> {
+}): Promise<PermissionCheck> {
   const { store, setup, session, agent } = options
   const chain = [levelOf({ setup, session, agent, tools: options.tools })]
   const agents = [agent.name]
@@ -124,7 +124,7 @@ export async function loadJudge(options: {
   const isWhole = child.parentID === undefined
   if (!isWhole) chain.push(unknownAncestor)
   const plain = isPlain && isWhole ? agents.join(" ") : undefined
-  return new Judge({ chain, grants: options.grants, foreign, agents: plain })
+  return new PermissionCheck({ chain, grants: options.grants, foreign, agents: plain })
 }
 
 /** An ancestor may be in another directory, with rules and agents of its own; undefined if that is gone. */

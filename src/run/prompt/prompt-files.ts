@@ -113,48 +113,48 @@ function dataBytes(url: string): Uint8Array {
 
 /** Undefined if it is none. Outside of the workspace nobody looks. */
 async function directoryAt(url: string, { workspace }: FileAccess): Promise<Place | undefined> {
-  const place = await workspace.resolve(filePath(url))
-  if (place.external || place.forbidden) return undefined
-  return (await statOf(place.path))?.isDirectory() ? place : undefined
+  const location = await workspace.resolve(filePath(url))
+  if (location.external || location.forbidden) return undefined
+  return (await statOf(location.path))?.isDirectory() ? location : undefined
 }
 
 /** What the list tool would show without asking; files that may not be read are left out. */
-async function listingOf(place: Place, { workspace, decide }: FileAccess): Promise<string> {
+async function listingOf(location: Place, { workspace, decide }: FileAccess): Promise<string> {
   const mayList = decide({ permission: "list", patterns: ["*"] }) === "allow"
-  if (!mayList || decide(readWant(place)) === "deny") {
+  if (!mayList || decide(readWant(location)) === "deny") {
     throw new StemmaError(
       "denied",
-      `The directory ${place.name} may not be listed here. Name its files in the text, or change the rules.`,
+      `The directory ${location.name} may not be listed here. Name its files in the text, or change the rules.`,
     )
   }
   try {
     const signal = AbortSignal.timeout(listingMs)
-    return (await listing(place, { context: { workspace, decide, signal } })).text
+    return (await listing(location, { context: { workspace, decide, signal } })).text
   } catch (error) {
-    throw new StemmaError("invalid", `${place.name} cannot be listed: ${(error as Error).message}`)
+    throw new StemmaError("invalid", `${location.name} cannot be listed: ${(error as Error).message}`)
   }
 }
 
 /** A file of this machine: only what the session may read without asking, and never outside its workspace. */
 export async function readAllowed(url: string, access: FileAccess): Promise<Uint8Array> {
-  const place = await access.workspace.resolve(filePath(url))
+  const location = await access.workspace.resolve(filePath(url))
   const isAllowed =
-    !place.external &&
-    !place.forbidden &&
-    access.decide({ permission: "read", patterns: [place.name] }) === "allow"
+    !location.external &&
+    !location.forbidden &&
+    access.decide({ permission: "read", patterns: [location.name] }) === "allow"
   if (!isAllowed) {
     throw new StemmaError(
       "denied",
-      `The file ${place.name} may not be read here. Paste its text, or change the rules.`,
+      `The file ${location.name} may not be read here. Paste its text, or change the rules.`,
     )
   }
-  const found = await stat(place.path).catch(() => undefined)
-  if (!found) throw new StemmaError("not_found", `There is no file ${place.name}.`)
+  const found = await stat(location.path).catch(() => undefined)
+  if (!found) throw new StemmaError("not_found", `There is no file ${location.name}.`)
   // A pipe would never end.
-  if (!found.isFile()) throw new StemmaError("invalid", `${place.name} is no regular file. Name one.`)
+  if (!found.isFile()) throw new StemmaError("invalid", `${location.name} is no regular file. Name one.`)
   if (found.size > fileBytesMax)
-    throw new StemmaError("invalid", `${place.name} is larger than 20 MiB. Send a smaller one.`)
-  return readFile(place.path)
+    throw new StemmaError("invalid", `${location.name} is larger than 20 MiB. Send a smaller one.`)
+  return readFile(location.path)
 }
 
 function filePath(url: string): string {

@@ -4,7 +4,7 @@ import { type Reference, referencesIn } from "../../session/index.ts"
 import type { Wanted } from "../../tools/tool.ts"
 import type { Run } from "../loop/run.ts"
 import { PermissionRefused } from "../permission/approvals.ts"
-import { type Judge, loadJudge } from "../permission/permission-check.ts"
+import { type PermissionCheck, loadPermissionCheck } from "../permission/permission-check.ts"
 import type { Setup } from "../project.ts"
 import { errorText } from "../step/error-text.ts"
 import type { Prompt } from "../step/step.ts"
@@ -26,7 +26,7 @@ export interface Resolving {
   setup: Setup
   agent: Agent
   prompt: Prompt
-  judge: () => Promise<Judge>
+  judge: () => Promise<PermissionCheck>
   /** Returns if it is permitted, else throws PermissionRefused. */
   ask: (wish: Wish) => Promise<void>
 }
@@ -92,7 +92,7 @@ function resolvingOf(
   const { setup, agent, prompt, isFixed } = options
   const { store, projects } = run.engine
   const judge = async () =>
-    loadJudge({
+    loadPermissionCheck({
       store,
       projects,
       setup,

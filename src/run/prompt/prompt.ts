@@ -16,7 +16,7 @@ import { storable } from "../../stores/prepare.ts"
 import type { Store } from "../../stores/store.ts"
 import type { Wanted } from "../../tools/tool.ts"
 import type { Engine } from "../engine.ts"
-import { loadJudge } from "../permission/permission-check.ts"
+import { loadPermissionCheck } from "../permission/permission-check.ts"
 import type { Project, Setup } from "../project.ts"
 import { findMessage } from "../schedule/waiters.ts"
 import type { Prompt } from "../step/step.ts"
@@ -132,10 +132,10 @@ async function withFiles(
 ): Promise<PartBody[]> {
   const { store } = from.engine
   const grants = await from.project.grants.list(grantScope(from.setup.loaded.project))
-  const judge = await loadJudge({ ...from, projects: from.engine.projects, store, grants })
+  const permissionCheck = await loadPermissionCheck({ ...from, projects: from.engine.projects, store, grants })
   const access = {
     workspace: from.project.workspace,
-    decide: (wanted: Wanted) => judge.decide(wanted).action,
+    decide: (wanted: Wanted) => permissionCheck.decide(wanted).action,
     store,
   }
   return storedFiles(parts, access)

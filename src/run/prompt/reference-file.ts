@@ -19,15 +19,15 @@ export async function referencedFile(
   resolving: Resolving,
 ): Promise<PartBody | undefined> {
   const { run, setup, ask } = resolving
-  const place = await run.project.workspace.resolve(reference.value).catch(() => undefined)
-  if (!place) return undefined
-  if (place.forbidden) throw new Error("It is never shown to a model.")
+  const location = await run.project.workspace.resolve(reference.value).catch(() => undefined)
+  if (!location) return undefined
+  if (location.forbidden) throw new Error("It is never shown to a model.")
   // Whether there is such a file outside is nobody's business before that is permitted.
-  const isElsewhere = place.path !== spelledPath(reference.value, run.project.workspace.directory)
-  for (const wanted of externalWants(place)) await ask({ wanted, tool: "read", isElsewhere })
-  if (!(await statOf(place.path))?.isFile()) return undefined
-  await ask({ wanted: readWant(place), tool: "read", isElsewhere })
-  const found = await readWhole(place)
+  const isElsewhere = location.path !== spelledPath(reference.value, run.project.workspace.directory)
+  for (const wanted of externalWants(location)) await ask({ wanted, tool: "read", isElsewhere })
+  if (!(await statOf(location.path))?.isFile()) return undefined
+  await ask({ wanted: readWant(location), tool: "read", isElsewhere })
+  const found = await readWhole(location)
   if (!found) return undefined
   const { bytes, stats } = found
   const shown = mediaType(bytes)
@@ -35,15 +35,15 @@ export async function referencedFile(
     throw new Error("It is neither text nor an image.")
   }
   const kept = shown === undefined ? withoutSecrets(bytes, setup.redact) : bytes
-  run.reads.note(place.path, stateOf(stats))
+  run.reads.note(location.path, stateOf(stats))
   const { text, start, end } = reference
   return {
     id: run.engine.newID("part"),
     type: "file",
     mime: shown ?? "text/plain",
-    filename: place.name,
+    filename: location.name,
     url: `blob:${await run.engine.store.blobs.put(kept)}`,
-    source: { type: "file", path: place.name, text: { value: text, start, end } },
+    source: { type: "file", path: location.name, text: { value: text, start, end } },
   }
 }
 
@@ -60,11 +60,11 @@ function withoutSecrets(bytes: Uint8Array, redact: (text: string) => string): Ui
 }
 
 /** Undefined if it is gone meanwhile. */
-async function readWhole(place: Place): Promise<{ bytes: Uint8Array; stats: Stats } | undefined> {
-  const opened = await openFile(place)
+async function readWhole(location: Place): Promise<{ bytes: Uint8Array; stats: Stats } | undefined> {
+  const opened = await openFile(location)
   if (!opened) return undefined
   try {
-    if (opened.stats.size > fileBytesMax) throw new Error(`${shownName(place.name)} is larger than 20 MiB.`)
+    if (opened.stats.size > fileBytesMax) throw new Error(`${shownName(location.name)} is larger than 20 MiB.`)
     return { bytes: await opened.handle.readFile(), stats: opened.stats }
   } finally {
     await opened.handle.close()

@@ -4,10 +4,10 @@ import type { Engine } from "../engine.ts"
 import { loop } from "../loop/loop.ts"
 import { isUnfinishedEnd, recoverRun } from "../loop/recovery.ts"
 import { Run } from "../loop/run.ts"
-import { Team } from "./dispatch.ts"
+import { Dispatch } from "./dispatch.ts"
 import { LeaseKeeper } from "./lease-keeper.ts"
-import { Gate } from "./limiter.ts"
-import { Memories } from "./session-cache.ts"
+import { Limiter } from "./limiter.ts"
+import { SessionCache } from "./session-cache.ts"
 import { Waiters } from "./waiters.ts"
 
 /** Foreign items are acted on within 100 ms: store.watch takes most of it at worst. */
@@ -41,24 +41,24 @@ interface Active {
 export class Coordinator {
   readonly #engine: Engine
   readonly #active = new Map<string, Active>()
-  readonly #memories = new Memories()
+  readonly #cache = new SessionCache()
   readonly #touched = new Set<string>()
   readonly #stopping = new AbortController()
   /**
    * A thousand sessions that are prompted at once begin one after the other: what each needs until its model is asked is
    * work of this process alone.
    */
-  readonly #beginning = new Gate(4)
+  readonly #beginning = new Limiter(4)
   readonly #unwatch: () => void
   #timer: NodeJS.Timeout | undefined
   readonly waiters: Waiters
-  readonly team: Team
+  readonly dispatch: Dispatch
   isDraining = false
 
   constructor(engine: Engine) {
     this.#engine = engine
     this.waiters = new Waiters(engine.store)
-    this.team = new Team(engine, this)
+    this.dispatch = new Dispatch(engine, this)
     this.#unwatch = engine.store.watch((change) => this.#watched(change))
   }
 
@@ -125,7 +125,7 @@ export class Coordinator {
         const run = await this.#open(sessionID, lease)
         if (run.memo.last && !run.memo.last.sealed) await recoverRun(run, { mayGoOn: false })
         run.beginTurn()
-        const joining = run.watch.joinCaller()
+        const joining = run.telemetry.joinCaller()
         if (joining) await joining
         return takesTime ? await this.#busyWith(run, { active, work }) : await work(run)
       } finally {
@@ -236,14 +236,14 @@ export class Coordinator {
       active.run = run
       active.again = false
       await loop(run)
-      this.#memories.get(sessionID).idleFence = lease.fence
+      this.#cache.get(sessionID).idleFence = lease.fence
     } catch (error) {
-      run?.watch.end({ outcome: lease.signal.aborted ? "interrupted" : "error", error })
+      run?.telemetry.end({ outcome: lease.signal.aborted ? "interrupted" : "error", error })
       if (!lease.signal.aborted) throw error
       // Somebody else goes on; those who wait here look at the store.
-      this.#memories.delete(sessionID)
+      this.#cache.delete(sessionID)
     } finally {
-      run?.watch.end({ outcome: "interrupted" })
+      run?.telemetry.end({ outcome: "interrupted" })
       delete active.run
       await lease.release()
       this.#engine.hub.setStatus(sessionID, { type: "idle" })
@@ -263,11 +263,11 @@ export class Coordinator {
   async #open(sessionID: string, lease: LeaseKeeper, onAsking?: () => void): Promise<Run> {
     const session = await this.#engine.store.session(sessionID)
     const project = await this.#engine.projects.get(session.directory)
-    const memory = this.#memories.get(sessionID)
-    const { memo, reads } = memory
+    const cached = this.#cache.get(sessionID)
+    const { memo, reads } = cached
     // Nobody has held the session since this process left it in order.
-    const isUntouched = memory.idleFence === lease.fence - 1
-    delete memory.idleFence
+    const isUntouched = cached.idleFence === lease.fence - 1
+    delete cached.idleFence
     await memo.refresh(this.#engine.store, session)
     const onAnswered = (items: readonly HistoryItem[]) => this.waiters.answered(sessionID, items)
     const onRefused = (promptID: string, error: unknown) => this.waiters.refuse(sessionID, promptID, error)
@@ -278,7 +278,7 @@ export class Coordinator {
       lease,
       memo,
       reads,
-      team: this.team,
+      dispatch: this.dispatch,
       onAnswered,
       onRefused,
       onGranted: () => this.#recheckQuestions(),

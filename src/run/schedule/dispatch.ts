@@ -3,15 +3,15 @@ import type { Engine } from "../engine.ts"
 import { admitPrompt } from "../prompt/prompt.ts"
 import type { Prompt } from "../step/step.ts"
 import type { Coordinator } from "./coordinator.ts"
-import { Gate } from "./limiter.ts"
+import { Limiter } from "./limiter.ts"
 import { findAnswer } from "./waiters.ts"
 
 /** What one session may ask of others: prompts that are answered, here or in another process, and aborts. */
-export class Team {
+export class Dispatch {
   readonly #engine: Engine
   readonly #coordinator: Coordinator
   /** By parent: how many of its children may work at once. */
-  readonly #slots = new Map<string, { gate: Gate; users: number }>()
+  readonly #slots = new Map<string, { limiter: Limiter; users: number }>()
   /** Children that a task of this process has taken. */
   readonly #taken = new Set<string>()
 
@@ -109,10 +109,10 @@ export class Team {
     parentID: string,
     { places, signal }: { places: number; signal: AbortSignal },
   ): Promise<() => void> {
-    const slots = this.#slots.get(parentID) ?? { gate: new Gate(places), users: 0 }
+    const slots = this.#slots.get(parentID) ?? { limiter: new Limiter(places), users: 0 }
     this.#slots.set(parentID, slots)
     slots.users++
-    const entering = slots.gate.enter()
+    const entering = slots.limiter.enter()
     const leave = () => {
       entering.then((give) => give()).catch(() => {})
       if (--slots.users === 0) this.#slots.delete(parentID)

@@ -1,5 +1,5 @@
 /** Lets so many in at a time, in the order in which they came. */
-export class Gate {
+export class Limiter {
   #free: number
   readonly #waiting: (() => void)[] = []
 

@@ -1,27 +1,27 @@
 import { HistoryMemo } from "../context/history-memo.ts"
-import { ReadMemory } from "../step/tools/read-files.ts"
+import { ReadFiles } from "../step/tools/read-files.ts"
 
 const sessionsMax = 2000
 /** About as many characters as all memos together may hold. */
 const sizeMax = 64 * 1024 * 1024
 
-export interface Memory {
+export interface CachedSession {
   memo: HistoryMemo
-  reads: ReadMemory
+  reads: ReadFiles
   /** The fence of the lease with which a run of this process ended, leaving nothing to do. */
   idleFence?: number
 }
 
 /** What is remembered of sessions between their runs; the least recently used are forgotten. */
-export class Memories {
-  readonly #memories = new Map<string, Memory>()
+export class SessionCache {
+  readonly #memories = new Map<string, CachedSession>()
 
-  get(sessionID: string): Memory {
-    const memory = this.#memories.get(sessionID) ?? { memo: new HistoryMemo(), reads: new ReadMemory() }
+  get(sessionID: string): CachedSession {
+    const cached = this.#memories.get(sessionID) ?? { memo: new HistoryMemo(), reads: new ReadFiles() }
     this.#memories.delete(sessionID)
-    this.#memories.set(sessionID, memory)
+    this.#memories.set(sessionID, cached)
     this.#shrink()
-    return memory
+    return cached
   }
 
   delete(sessionID: string): void {

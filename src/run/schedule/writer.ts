@@ -1,7 +1,7 @@
 import { StemmaError } from "../../protocol/index.ts"
 import type { Op } from "../../stores/commit.ts"
 import type { Committed, Store } from "../../stores/store.ts"
-import type { Meter } from "../telemetry/metrics.ts"
+import type { Metrics } from "../telemetry/metrics.ts"
 import type { LeaseKeeper } from "./lease-keeper.ts"
 
 /**
@@ -11,13 +11,13 @@ import type { LeaseKeeper } from "./lease-keeper.ts"
 export class RunWriter {
   readonly #store: Store
   readonly #lease: LeaseKeeper
-  readonly #meter: Meter
+  readonly #metrics: Metrics
   readonly #failed = new AbortController()
 
-  constructor(store: Store, { lease, meter }: { lease: LeaseKeeper; meter: Meter }) {
+  constructor(store: Store, { lease, metrics }: { lease: LeaseKeeper; metrics: Metrics }) {
     this.#store = store
     this.#lease = lease
-    this.#meter = meter
+    this.#metrics = metrics
     const lost = () => this.#failed.abort(lease.signal.reason)
     if (lease.signal.aborted) lost()
     else lease.signal.addEventListener("abort", lost, { once: true })
@@ -49,10 +49,10 @@ export class RunWriter {
     const done = this.#store.commit({ ops, fences: { [this.sessionID]: this.#lease.fence } })
     try {
       const committed = await done
-      this.#meter.committed(performance.now() - startedMs)
+      this.#metrics.committed(performance.now() - startedMs)
       return committed
     } catch (error) {
-      this.#meter.commitFailed()
+      this.#metrics.commitFailed()
       if (isLostFence(error)) this.#lease.lose()
       throw error
     }

@@ -4,7 +4,7 @@ import type { Model, ModelTool } from "../../models/model.ts"
 import { type Action, type PartBody, StemmaError, type UserBody } from "../../protocol/index.ts"
 import type { Tool, Wanted } from "../../tools/tool.ts"
 import type { Run } from "../loop/run.ts"
-import { defaultAgent, type Judge, loadJudge } from "../permission/permission-check.ts"
+import { defaultAgent, type PermissionCheck, loadPermissionCheck } from "../permission/permission-check.ts"
 import type { Setup } from "../project.ts"
 import type { OpenMessage } from "./open-message.ts"
 import { offeredTools } from "./tools/toolbox.ts"
@@ -24,7 +24,7 @@ export interface Step {
   offered: readonly ModelTool[]
   isLastStep: boolean
   /** The rules as they are now. */
-  judge: () => Promise<Judge>
+  judge: () => Promise<PermissionCheck>
   /** The rules as they were when the step began. */
   decide: (wanted: Wanted, tool?: string) => Action
   /** Takes a snapshot before the first call that may write; later calls wait for the same one. */
@@ -46,7 +46,7 @@ export async function planStep(
     return run.session
   }
   const judgeBy = async (known: Promise<readonly Grant[]>, now: Setup) =>
-    loadJudge({
+    loadPermissionCheck({
       store: run.engine.store,
       projects: run.engine.projects,
       setup: now,
@@ -56,7 +56,7 @@ export async function planStep(
       grants: await known,
     })
   const atStart = await judgeBy(grants, setup)
-  const { tools, offered } = await offeredTools({ setup, agent, judge: atStart })
+  const { tools, offered } = await offeredTools({ setup, agent, permissionCheck: atStart })
   run.offered = offered
   const stepsMax = agent.stepsMax ?? setup.loaded.config.stepsMax ?? standardStepsMax
   return {

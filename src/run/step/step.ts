@@ -33,7 +33,7 @@ export type Next = "continue" | "idle"
 export async function step(run: Run, prompts: readonly Prompt[]): Promise<Next> {
   // Looked up while the commit is on its way.
   const grants = listGrants(run)
-  run.watch.stepBegan()
+  run.telemetry.stepBegan()
   const opened = await openStep(run, prompts)
   if (!opened) return "idle"
   const { open, user, calls: given } = opened
@@ -53,7 +53,7 @@ export async function step(run: Run, prompts: readonly Prompt[]): Promise<Next> 
     await checkBudget(plan)
     const asked = await askWithin(plan)
     if (!asked) {
-      run.watch.stepEnded({ finish: "compacted" })
+      run.telemetry.stepEnded({ finish: "compacted" })
       return "continue"
     }
     const { calls, ops } = asked
@@ -116,7 +116,7 @@ async function seal(plan: Step, fields: Partial<AssistantBody>, before: readonly
   )
   const { version } = await run.writer.commit(ops)
   run.memo.replaceLast(open.item(version))
-  run.watch.stepEnded({ finish, error: open.message.error })
+  run.telemetry.stepEnded({ finish, error: open.message.error })
   return finish === "tool-calls" ? "continue" : "idle"
 }
 
@@ -167,7 +167,7 @@ export async function sealFailed(
     const ops = open.flushOps()
     if (ops.length > 0) await run.writer.commit(ops)
     run.memo.replaceLast({ ...open.item(run.memo.last!.version), sealed: false })
-    run.watch.stepEnded({ finish: "interrupted" })
+    run.telemetry.stepEnded({ finish: "interrupted" })
     return "idle"
   }
   const reason = run.signal.aborted ? run.signal.reason : error
@@ -193,7 +193,7 @@ export async function sealFailed(
   )
   const { version } = await run.writer.commit(ops)
   run.memo.replaceLast(open.item(version))
-  run.watch.stepEnded({ finish, error: message })
+  run.telemetry.stepEnded({ finish, error: message })
   return "idle"
 }
 

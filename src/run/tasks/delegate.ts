@@ -43,16 +43,16 @@ export async function delegate(step: Step, delegation: Delegation): Promise<Task
   const agent = subagent(step, delegation.task.agent)
   const { depth: above } = await step.judge()
   if (above >= depth) throw tooDeep(depth)
-  const leave = await run.team.slot(run.sessionID, { places: concurrency, signal: run.signal })
+  const leave = await run.dispatch.slot(run.sessionID, { places: concurrency, signal: run.signal })
   let taken: string | undefined
   try {
     const model = modelOf(step, { agent, given: delegation.model })
     const child = await planChild(step, { ...delegation, agent, model })
-    if (!run.team.take(child.sessionID)) throw busy(child.sessionID)
+    if (!run.dispatch.take(child.sessionID)) throw busy(child.sessionID)
     taken = child.sessionID
-    if (child.isContinued && (await run.team.isBusy(child.sessionID))) throw busy(child.sessionID)
+    if (child.isContinued && (await run.dispatch.isBusy(child.sessionID))) throw busy(child.sessionID)
     await delegation.announce({ sessionId: child.sessionID }, child.ops)
-    if (!child.isContinued && child.ops.length > 0) run.engine.meter.sessionCreated("child")
+    if (!child.isContinued && child.ops.length > 0) run.engine.metrics.sessionCreated("child")
     const deadline = startDeadline(run.engine, { rootID: child.sessionID, limitMs: deadlineMs })
     try {
       return await ask(step, { delegation, agent, model, childID: child.sessionID, deadline })
@@ -60,7 +60,7 @@ export async function delegate(step: Step, delegation: Delegation): Promise<Task
       deadline.stop()
     }
   } finally {
-    if (taken !== undefined) run.team.giveBack(taken)
+    if (taken !== undefined) run.dispatch.giveBack(taken)
     leave()
   }
 }
@@ -89,7 +89,7 @@ interface Asking {
 
 async function ask(step: Step, { delegation, agent, model, childID, deadline }: Asking): Promise<TaskDone> {
   const { run, user } = step
-  const { team, engine } = run
+  const { dispatch, engine } = run
   const { task, partID } = delegation
   const session = await engine.store.session(childID)
   // A model may quote what its user wrote: it is looked up no more in the child than it was here.
@@ -114,9 +114,9 @@ async function ask(step: Step, { delegation, agent, model, childID, deadline }: 
     onChange: (summary) => delegation.report({ summary }),
   })
   try {
-    run.watch.handOn({ partID, promptID: prompt.id })
-    const admitted = await team.admit(prompt, { isNamed: true })
-    const answer = team.answer(prompt, admitted)
+    run.telemetry.handOn({ partID, promptID: prompt.id })
+    const admitted = await dispatch.admit(prompt, { isNamed: true })
+    const answer = dispatch.answer(prompt, admitted)
     answer.catch(() => {})
     const { item } = await endOf(step, { answer, childID, deadline })
     calls.stop()
@@ -145,14 +145,14 @@ async function endOf(step: Step, { answer, childID, deadline }: Ending): Promise
     const { reason } = run.signal
     // Whoever closes leaves the child to be gone on with, and whoever lost the parent leaves it to the one who has it.
     if (!(reason instanceof Aborted)) stopped.reject(reason)
-    else run.team.abortTree(childID, "The session that gave the task was aborted.").catch(stopped.reject)
+    else run.dispatch.abortTree(childID, "The session that gave the task was aborted.").catch(stopped.reject)
   }
   if (run.signal.aborted) stop()
   else run.signal.addEventListener("abort", stop, { once: true })
   try {
     const first = await Promise.race([answer, stopped.promise, deadline.passed])
     if (first !== "late") return first
-    await run.team.abortTree(childID, `The time for the task is up: ${deadline.limitText}.`)
+    await run.dispatch.abortTree(childID, `The time for the task is up: ${deadline.limitText}.`)
     return await Promise.race([answer, stopped.promise])
   } finally {
     run.signal.removeEventListener("abort", stop)

@@ -7,11 +7,11 @@ import {
   statusText,
   usageAttributes,
 } from "./gen-ai.ts"
-import type { Meter } from "./metrics.ts"
+import type { Metrics } from "./metrics.ts"
 import type { TracedSpan } from "./tracing.ts"
 
 interface Watched {
-  meter: Meter
+  metrics: Metrics
   /** Absent while nobody traces. */
   span: TracedSpan | undefined
   /** Whether what is said may stand in the span. */
@@ -36,7 +36,7 @@ const failures: Record<string, string> = {
 }
 
 /** One call of a model. */
-export class ModelCallWatch {
+export class ModelCallTelemetry {
   readonly #watched: Watched
   readonly #ref: ModelRef
   readonly #startedMs = performance.now()
@@ -56,13 +56,13 @@ export class ModelCallWatch {
   /** The model has begun to answer. */
   began(): void {
     const ms = performance.now() - this.#startedMs
-    this.#watched.meter.firstToken(this.#ref, ms)
+    this.#watched.metrics.firstToken(this.#ref, ms)
     this.#watched.span?.set({ "gen_ai.response.time_to_first_chunk": ms / 1000 })
   }
 
   done({ tokens, cost, finish, parts }: ModelAnswer): void {
-    const { meter, span, showsContent, redact } = this.#watched
-    meter.spent(this.#ref, { tokens, cost })
+    const { metrics, span, showsContent, redact } = this.#watched
+    metrics.spent(this.#ref, { tokens, cost })
     this.#onSpent(tokens)
     if (!span) return
     span.set({ ...usageAttributes(tokens), ...finishAttributes(finish) })
@@ -82,7 +82,7 @@ export class ModelCallWatch {
 }
 
 /** One call of a tool. */
-export class ToolCallWatch {
+export class ToolCallTelemetry {
   readonly #watched: Watched
   readonly #tool: string
   readonly #onEnd: () => void
@@ -108,10 +108,10 @@ export class ToolCallWatch {
 
   /** A call that is not settled goes on elsewhere, or was lost with its run: it does not count. */
   end(state: ToolState): void {
-    const { meter, span, showsContent, redact } = this.#watched
+    const { metrics, span, showsContent, redact } = this.#watched
     this.#onEnd()
     const isCompleted = state.status === "completed"
-    if (isSettled(state)) meter.callEnded(this.#tool, isCompleted ? "completed" : "error")
+    if (isSettled(state)) metrics.callEnded(this.#tool, isCompleted ? "completed" : "error")
     if (!span) return
     if (showsContent) span.set(callContent(state, redact))
     if (!isCompleted)

@@ -1,13 +1,13 @@
 import { expect, test } from "vitest"
 import { noTokens } from "../../protocol/index.ts"
-import { Meter } from "./metrics.ts"
+import { Metrics } from "./metrics.ts"
 
 const nobody = { place: 0, lease: 0 }
 
 test("a histogram counts each time in its bucket and in all larger ones", () => {
-  const meter = new Meter()
-  for (const ms of [0.4, 0.5, 0.6, 30, 4_000, 60_000]) meter.committed(ms)
-  const { duration } = meter.snapshot(nobody).commits
+  const metrics = new Metrics()
+  for (const ms of [0.4, 0.5, 0.6, 30, 4_000, 60_000]) metrics.committed(ms)
+  const { duration } = metrics.snapshot(nobody).commits
   expect(
     Object.fromEntries(duration.buckets.map(({ atMostSeconds, count }) => [atMostSeconds, count])),
   ).toEqual({
@@ -28,11 +28,11 @@ test("a histogram counts each time in its bucket and in all larger ones", () => 
 })
 
 test("more than 200 models are counted as one, and none is lost", () => {
-  const meter = new Meter()
+  const metrics = new Metrics()
   const one = { tokens: { ...noTokens(), input: 1 }, cost: 0.5 }
-  for (let n = 0; n < 300; n++) meter.spent({ providerID: "p", modelID: `m${n}` }, one)
-  meter.spent({ providerID: "p", modelID: "m7" }, one)
-  const { models } = meter.snapshot(nobody)
+  for (let n = 0; n < 300; n++) metrics.spent({ providerID: "p", modelID: `m${n}` }, one)
+  metrics.spent({ providerID: "p", modelID: "m7" }, one)
+  const { models } = metrics.snapshot(nobody)
   expect(models).toHaveLength(201)
   expect(models.find(({ modelID }) => modelID === "m7")).toMatchObject({ tokens: { input: 2 }, cost: 1 })
   expect(models.at(-1)).toMatchObject({
@@ -44,38 +44,38 @@ test("more than 200 models are counted as one, and none is lost", () => {
 })
 
 test("a model with a name like a book is counted among the others", () => {
-  const meter = new Meter()
-  meter.firstToken({ providerID: "p", modelID: "m".repeat(10_000) }, 5)
-  expect(meter.snapshot(nobody).models).toMatchObject([{ providerID: "other", firstToken: { count: 1 } }])
+  const metrics = new Metrics()
+  metrics.firstToken({ providerID: "p", modelID: "m".repeat(10_000) }, 5)
+  expect(metrics.snapshot(nobody).models).toMatchObject([{ providerID: "other", firstToken: { count: 1 } }])
 })
 
 test("more than 100 tools are counted as one", () => {
-  const meter = new Meter()
+  const metrics = new Metrics()
   for (let n = 0; n < 150; n++) {
-    meter.toolRan(`tool${n}`, 1)
-    meter.callEnded(`tool${n}`, "completed")
+    metrics.toolRan(`tool${n}`, 1)
+    metrics.callEnded(`tool${n}`, "completed")
   }
-  const { tools } = meter.snapshot(nobody)
+  const { tools } = metrics.snapshot(nobody)
   expect(tools).toHaveLength(101)
   expect(tools.at(-1)).toMatchObject({ tool: "other", completed: 50, duration: { count: 50 } })
 })
 
 test("a step that ends as no step does is counted among the others", () => {
-  const meter = new Meter()
-  meter.stepEnded("stop", 1)
-  for (const finish of ["made up", "__proto__", "constructor"]) meter.stepEnded(finish, 1)
-  expect(meter.snapshot(nobody).steps).toEqual({ stop: 1, other: 3 })
+  const metrics = new Metrics()
+  metrics.stepEnded("stop", 1)
+  for (const finish of ["made up", "__proto__", "constructor"]) metrics.stepEnded(finish, 1)
+  expect(metrics.snapshot(nobody).steps).toEqual({ stop: 1, other: 3 })
 })
 
 test("a snapshot stays as it is", () => {
-  const meter = new Meter()
+  const metrics = new Metrics()
   const ref = { providerID: "p", modelID: "m" }
-  meter.runStarted()
-  meter.spent(ref, { tokens: noTokens(), cost: 0 })
-  const before = meter.snapshot(nobody)
+  metrics.runStarted()
+  metrics.spent(ref, { tokens: noTokens(), cost: 0 })
+  const before = metrics.snapshot(nobody)
   const copy = structuredClone(before)
-  meter.runEnded("stop")
-  meter.spent(ref, { tokens: { ...noTokens(), cache: { read: 5, write: 5 } }, cost: 1 })
-  meter.sessionCreated("new")
+  metrics.runEnded("stop")
+  metrics.spent(ref, { tokens: { ...noTokens(), cache: { read: 5, write: 5 } }, cost: 1 })
+  metrics.sessionCreated("new")
   expect(before).toEqual(copy)
 })

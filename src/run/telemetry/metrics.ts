@@ -106,7 +106,7 @@ interface ToolUse {
 }
 
 /** Counts what happens in this process. Nothing here waits or throws, and nothing is called for a single delta. */
-export class Meter {
+export class Metrics {
   #started = 0
   readonly #ended: Record<RunOutcome, number> = { stop: 0, error: 0, aborted: 0, interrupted: 0 }
   #active = 0

@@ -4,7 +4,7 @@ import { type MessageError, type ModelRef, noTokens, type Tokens } from "../../p
 import { addTokens } from "../../session/index.ts"
 import { cutText } from "../../tools/output.ts"
 import type { Engine } from "../engine.ts"
-import { ModelCallWatch, ToolCallWatch } from "./call-telemetry.ts"
+import { ModelCallTelemetry, ToolCallTelemetry } from "./call-telemetry.ts"
 import {
   errorTypeOf,
   finishAttributes,
@@ -45,7 +45,7 @@ export interface ToolCallOptions {
 }
 
 /** What is counted and traced of one session's run. Nothing here fails, or waits but for the tracing API to be loaded. */
-export class RunWatch {
+export class RunTelemetry {
   readonly #engine: Engine
   readonly #sessionID: string
   #turn: Turn | undefined
@@ -62,8 +62,8 @@ export class RunWatch {
 
   /** A prompt is about to be answered; without one, an answer that was cut off is gone on with. To be awaited if it is a promise. */
   begin(turn: { promptID?: string; agent: string; model: ModelRef }): Promise<void> | undefined {
-    const { meter, tracing } = this.#engine
-    meter.runStarted()
+    const { metrics, tracing } = this.#engine
+    metrics.runStarted()
     const begun: Turn = {
       span: undefined,
       tokens: noTokens(),
@@ -113,7 +113,7 @@ export class RunWatch {
     const startedMs = this.#stepStartedMs
     if (startedMs === undefined) return
     this.#stepStartedMs = undefined
-    this.#engine.meter.stepEnded(finish, performance.now() - startedMs)
+    this.#engine.metrics.stepEnded(finish, performance.now() - startedMs)
     if (this.#turn) this.#turn.last = { finish, ...(error && { error }) }
   }
 
@@ -124,7 +124,7 @@ export class RunWatch {
     this.#turn = undefined
     this.#stepStartedMs = undefined
     const outcome = otherwise?.outcome ?? outcomeOf(turn.last)
-    this.#engine.meter.runEnded(outcome)
+    this.#engine.metrics.runEnded(outcome)
     const { span, last, tokens } = turn
     if (!span) return
     span.set({ ...(last && finishAttributes(last.finish)), ...usageAttributes(tokens) })
@@ -140,8 +140,8 @@ export class RunWatch {
     return this.#turn ? this.#turn.span?.context : this.#caller
   }
 
-  modelCall(options: ModelCallOptions): ModelCallWatch {
-    const { meter, tracing } = this.#engine
+  modelCall(options: ModelCallOptions): ModelCallTelemetry {
+    const { metrics, tracing } = this.#engine
     const { agent, model, request, redact, outside } = options
     const span = tracing.start(`chat ${model.ref.modelID}`, {
       kind: "client",
@@ -158,11 +158,11 @@ export class RunWatch {
     const onSpent = (tokens: Tokens) => {
       if (turn) turn.tokens = addTokens(turn.tokens, tokens)
     }
-    return new ModelCallWatch({ meter, span, showsContent, redact, ref: model.ref, onSpent })
+    return new ModelCallTelemetry({ metrics, span, showsContent, redact, ref: model.ref, onSpent })
   }
 
-  toolCall({ partID, callID, tool, isKnown, redact }: ToolCallOptions): ToolCallWatch {
-    const { meter, tracing } = this.#engine
+  toolCall({ partID, callID, tool, isKnown, redact }: ToolCallOptions): ToolCallTelemetry {
+    const { metrics, tracing } = this.#engine
     const name = isKnown ? tool : otherName
     const span = tracing.start(`execute_tool ${name}`, {
       kind: "internal",
@@ -177,7 +177,7 @@ export class RunWatch {
     if (span) this.#calls.set(partID, span)
     const { showsContent } = tracing
     const onEnd = () => this.#calls.delete(partID)
-    return new ToolCallWatch({ meter, span, showsContent, redact, tool: name, onEnd })
+    return new ToolCallTelemetry({ metrics, span, showsContent, redact, tool: name, onEnd })
   }
 
   /** A call that is going on sends a prompt to another session: what answers it belongs to the call. */

@@ -1,11 +1,11 @@
-import type { placeRoutes, serverRoutes } from "../../protocol/routes/index.ts"
+import type { directoryRoutes, serverRoutes } from "../../protocol/routes/index.ts"
 import { version } from "../../protocol/version.ts"
 import { type Call, directoryOf, type ServerContext } from "../http/call.ts"
 import type { Handlers } from "../http/mount.ts"
 import { metricsContentType } from "../telemetry/metrics.ts"
 
 /** What a directory offers. */
-export function placeHandlers({ stemma }: ServerContext): Handlers<typeof placeRoutes> {
+export function directoryHandlers({ stemma }: ServerContext): Handlers<typeof directoryRoutes> {
   const setupOf = async (call: Call, query: { directory?: string | undefined }) =>
     (await stemma.project(directoryOf(call, query))).setup()
   return {

@@ -35,9 +35,9 @@ export function createDocument(tables: readonly DocumentedTable[]): OpenApiDocum
   const book = new SchemaBook(named)
   const places = tables.flatMap(placesOf)
   const paths: Record<string, PathItem> = {}
-  for (const place of places) addOperation(paths, { path: place.route.path, place, book })
-  for (const place of places) {
-    for (const path of place.table.aliases?.(place.route.path) ?? []) addAlias(paths, { path, place })
+  for (const location of places) addOperation(paths, { path: location.route.path, location, book })
+  for (const location of places) {
+    for (const path of location.table.aliases?.(location.route.path) ?? []) addAlias(paths, { path, location })
   }
   const responses = responsesOf(tables, book)
   return {
@@ -83,9 +83,9 @@ function tagOf({ prefix }: DocumentedTable, group: string): string {
 
 function addOperation(
   paths: Record<string, PathItem>,
-  { path, place, book }: { path: string; place: Place; book: SchemaBook },
+  { path, location, book }: { path: string; location: Place; book: SchemaBook },
 ): void {
-  const { table, group, name, route } = place
+  const { table, group, name, route } = location
   const item = paths[templateOf(path)] ?? {}
   paths[templateOf(path)] = item
   const method = methodOf(route)
@@ -102,13 +102,13 @@ function addOperation(
 }
 
 /** A further path of a route. Where another table has that path too, it is that table's. */
-function addAlias(paths: Record<string, PathItem>, { path, place }: { path: string; place: Place }): void {
+function addAlias(paths: Record<string, PathItem>, { path, location }: { path: string; location: Place }): void {
   const template = templateOf(path)
   const taken = Object.keys(paths).find((one) => one !== template && shapeOf(one) === shapeOf(template))
-  if (taken === undefined) paths[template] = { $ref: `#/paths/${pointer(templateOf(place.route.path))}` }
-  else if (!paths[taken]![methodOf(place.route)]) {
+  if (taken === undefined) paths[template] = { $ref: `#/paths/${pointer(templateOf(location.route.path))}` }
+  else if (!paths[taken]![methodOf(location.route)]) {
     throw new Error(
-      `${place.route.method} ${path} is another name at a path of another table: give it a name of its own`,
+      `${location.route.method} ${path} is another name at a path of another table: give it a name of its own`,
     )
   }
 }

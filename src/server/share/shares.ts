@@ -4,7 +4,7 @@ import type { Stemma } from "../../run/stemma.ts"
 import { keyOf, SharedReader, type SharedStretch } from "./feed/read-shared.ts"
 import { placeOf, SharedFeed } from "./feed/shared-feed.ts"
 import { SharedSource } from "./feed/shared-source.ts"
-import { Curtains } from "./redact/share-redactor.ts"
+import { ShareRedactors } from "./redact/share-redactor.ts"
 
 /** More than an address can be guessed by. */
 const secretBytes = 24
@@ -35,7 +35,7 @@ export class Shares {
   constructor(options: SharesOptions) {
     const { stemma, token } = options
     this.#options = options
-    this.#reader = new SharedReader(stemma.store, new Curtains(stemma, token))
+    this.#reader = new SharedReader(stemma.store, new ShareRedactors(stemma, token))
     this.#stopListening = stemma.sessions.onCreated((session) => this.#shareNew(session))
   }
 
@@ -76,7 +76,7 @@ export class Shares {
     const entry = this.#feeds.get(secret) ?? this.#open(secret, found.session.id)
     entry.readers++
     this.#readers++
-    const source = new SharedSource(entry.feed, { place: placeOf(since), key: keyOf(secret, found) })
+    const source = new SharedSource(entry.feed, { location: placeOf(since), key: keyOf(secret, found) })
     let isOver = false
     const leave = () => {
       if (isOver) return

@@ -1,6 +1,6 @@
 import { expect, test } from "vitest"
 import { noTokens } from "../../protocol/index.ts"
-import { Meter } from "../../run/telemetry/metrics.ts"
+import { Metrics } from "../../run/telemetry/metrics.ts"
 import { prometheusText } from "./metrics.ts"
 import { ProcessMeter } from "./process-figures.ts"
 
@@ -106,8 +106,8 @@ const processFigures = {
   heapTotalBytes: 2,
 }
 
-function textOf(meter: Meter): string {
-  const snapshot = meter.snapshot({ place: 2, lease: 1 })
+function textOf(metrics: Metrics): string {
+  const snapshot = metrics.snapshot({ place: 2, lease: 1 })
   return prometheusText(snapshot, { subscribers: 3, process: processFigures })
 }
 
@@ -116,7 +116,7 @@ function valuesOf(families: Map<string, Family>, name: string): [Record<string, 
 }
 
 test("a Stemma that has done nothing has figures that can be read", () => {
-  const families = parse(textOf(new Meter()))
+  const families = parse(textOf(new Metrics()))
   expect(valuesOf(families, "stemma_runs_started_total")).toEqual([[{}, 0]])
   expect(valuesOf(families, "stemma_runs_waiting")).toEqual([
     [{ reason: "place" }, 2],
@@ -127,25 +127,25 @@ test("a Stemma that has done nothing has figures that can be read", () => {
 })
 
 test("every figure is there, with its labels, in seconds, bytes and dollars", () => {
-  const meter = new Meter()
+  const metrics = new Metrics()
   const ref = { providerID: "openai", modelID: "gpt" }
-  meter.runStarted()
-  meter.runStarted()
-  meter.runEnded("aborted")
-  meter.stepEnded("tool-calls", 1500)
-  meter.retried("rate")
-  meter.firstToken(ref, 120)
-  meter.spent(ref, {
+  metrics.runStarted()
+  metrics.runStarted()
+  metrics.runEnded("aborted")
+  metrics.stepEnded("tool-calls", 1500)
+  metrics.retried("rate")
+  metrics.firstToken(ref, 120)
+  metrics.spent(ref, {
     tokens: { input: 1, output: 2, reasoning: 3, cache: { read: 4, write: 5 } },
     cost: 0.000001,
   })
-  meter.toolRan("bash", 40)
-  meter.callEnded("bash", "error")
-  meter.committed(3)
-  meter.commitFailed()
-  meter.sessionCreated("child")
-  meter.questionOpened()
-  const families = parse(textOf(meter))
+  metrics.toolRan("bash", 40)
+  metrics.callEnded("bash", "error")
+  metrics.committed(3)
+  metrics.commitFailed()
+  metrics.sessionCreated("child")
+  metrics.questionOpened()
+  const families = parse(textOf(metrics))
   const flat = [...families.values()].flatMap(({ samples }) => samples)
   const value = (name: string, labels: Record<string, string> = {}) =>
     flat.find((sample) => sample.name === name && JSON.stringify(sample.labels) === JSON.stringify(labels))
@@ -173,10 +173,10 @@ test("every figure is there, with its labels, in seconds, bytes and dollars", ()
 })
 
 test("a model with a name made to break lines and labels does not", () => {
-  const meter = new Meter()
+  const metrics = new Metrics()
   const modelID = 'a"b\\c\nstemma_runs_active 99\n\\n"} 1'
-  meter.spent({ providerID: "p", modelID }, { tokens: noTokens(), cost: 0.5 })
-  const families = parse(textOf(meter))
+  metrics.spent({ providerID: "p", modelID }, { tokens: noTokens(), cost: 0.5 })
+  const families = parse(textOf(metrics))
   expect(valuesOf(families, "stemma_model_cost_dollars_total")).toEqual([
     [{ provider: "p", model: modelID }, 0.5],
   ])
@@ -197,7 +197,7 @@ test("the process is read as it is, and its event loop watched from the first re
     }
     expect(later.cpuSeconds).toBeGreaterThan(0)
     expect(later.lag.maxSeconds).toBeGreaterThanOrEqual(later.lag.p50Seconds)
-    const text = prometheusText(new Meter().snapshot({ place: 0, lease: 0 }), {
+    const text = prometheusText(new Metrics().snapshot({ place: 0, lease: 0 }), {
       subscribers: 0,
       process: later,
     })

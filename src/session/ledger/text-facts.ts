@@ -52,9 +52,9 @@ export function userFacts(text: string, facts: Facts, { within, newest = false }
       nameLoss: isPlain ? 0 : besideLoss,
     })
   }
-  for (const [index, entry] of entriesOf(judged, facts.asked).entries()) {
-    const rank = Math.max(1, entry.rank - pasted)
-    facts.said(entry.text, { rank, newest: newest && index < newestEntriesMax })
+  for (const [index, replicaPart] of entriesOf(judged, facts.asked).entries()) {
+    const rank = Math.max(1, replicaPart.rank - pasted)
+    facts.said(replicaPart.text, { rank, newest: newest && index < newestEntriesMax })
   }
   facts.asked = undefined
   pastedNames(text, facts)
@@ -102,8 +102,8 @@ function joins(sentence: Judgement, before: Judgement): boolean {
   return bothState && sentence.rank >= joinedRankMin && leans(sentence.text, before.text)
 }
 
-function hasRoom(entry: Entry, text: string): boolean {
-  return entry.text.length + text.length < entryLengthMax
+function hasRoom(replicaPart: Entry, text: string): boolean {
+  return replicaPart.text.length + text.length < entryLengthMax
 }
 
 function gapAfter(text: string): string {

@@ -53,6 +53,6 @@ export function titlesFrom(part: PartBody): string[] {
 export const namesakesMax = 20
 
 /** True if a session is called after one of these messages: with that gone, nobody would know why. */
-export function isCalledAfter(title: string, items: readonly HistoryItem[]): boolean {
+export function isTitleFrom(title: string, items: readonly HistoryItem[]): boolean {
   return items.some(({ message, parts }) => message.role === "user" && promptTitle(parts) === title)
 }

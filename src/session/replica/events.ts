@@ -1,5 +1,5 @@
 import { type Message, type Row, type StemmaEvent, UserSummary } from "../../protocol/index.ts"
-import type { Slot } from "./replica-message.ts"
+import type { ReplicaMessage } from "./replica-message.ts"
 import { newestOf } from "./replica-part.ts"
 import { isNews, isOutdated } from "./row-news.ts"
 import type { RowOf, SessionView } from "./view.ts"
@@ -67,15 +67,15 @@ function messageEvents(row: RowOf<"message">, before: SessionView): StemmaEvent[
     events.push({ type: "session.error", properties: { sessionID, error } })
   }
   if (!isSame) return events
-  for (const entry of known.entries.slice(row.parts)) {
-    if (entry && newestOf(entry) <= row.version) {
-      events.push(partRemoved(sessionID, { messageID: known.messageID, partID: entry.partID }))
+  for (const replicaPart of known.entries.slice(row.parts)) {
+    if (replicaPart && newestOf(replicaPart) <= row.version) {
+      events.push(partRemoved(sessionID, { messageID: known.messageID, partID: replicaPart.partID }))
     }
   }
   if (
     row.sealed &&
     !known.sealed &&
-    known.entries.slice(0, row.parts).some((entry) => isSummary(entry?.part))
+    known.entries.slice(0, row.parts).some((replicaPart) => isSummary(replicaPart?.part))
   ) {
     events.push({ type: "session.compacted", properties: { sessionID } })
   }
@@ -86,14 +86,14 @@ function partEvents(row: RowOf<"part">, before: SessionView): StemmaEvent[] {
   const { sessionID, part } = row
   const known = before.internal.slots.get(row.position)
   const slot = known?.messageID === part.messageID ? known : undefined
-  const entry = slot?.entries[row.index]
+  const replicaPart = slot?.entries[row.index]
   const events: StemmaEvent[] = []
-  if (entry && entry.partID !== part.id) {
-    events.push(partRemoved(sessionID, { messageID: part.messageID, partID: entry.partID }))
+  if (replicaPart && replicaPart.partID !== part.id) {
+    events.push(partRemoved(sessionID, { messageID: part.messageID, partID: replicaPart.partID }))
   }
   events.push({ type: "message.part.updated", properties: { part } })
   // Within a commit a message's row comes before its parts.
-  if (slot?.sealed && isSummary(part) && !isSummary(entry?.part)) {
+  if (slot?.sealed && isSummary(part) && !isSummary(replicaPart?.part)) {
     events.push({ type: "session.compacted", properties: { sessionID } })
   }
   return events
@@ -124,8 +124,8 @@ function partRemoved(sessionID: string, place: { messageID: string; partID: stri
   return { type: "message.part.removed", properties: { sessionID, ...place } }
 }
 
-function slotsFrom(view: SessionView, from: number): Slot[] {
-  const slots: Slot[] = []
+function slotsFrom(view: SessionView, from: number): ReplicaMessage[] {
+  const slots: ReplicaMessage[] = []
   for (let position = from; position < view.internal.end; position++) {
     const slot = view.internal.slots.get(position)
     if (slot) slots.push(slot)

@@ -7,16 +7,16 @@ import {
 } from "../../protocol/index.ts"
 import { grownText } from "./grow.ts"
 import {
-  changeEntry,
-  clearSlots,
-  cutEntries,
-  dropSlot,
+  changePart,
+  clearMessages,
+  cutParts,
+  dropMessage,
   putPart,
-  type Slot,
+  type ReplicaMessage,
   settle,
-  slotFor,
+  replicaMessage,
 } from "./replica-message.ts"
-import { addDelta, addPiece, emptyEntry, endLive, isWhole, newestOf } from "./replica-part.ts"
+import { addDelta, addPiece, emptyReplicaPart, endLive, isWhole, newestOf } from "./replica-part.ts"
 import { isNews, isOutdated } from "./row-news.ts"
 import { type RowOf, type SessionView, viewCount } from "./view.ts"
 
@@ -65,7 +65,7 @@ function applyRow(view: SessionView, row: Row): void {
       applyPiece(view, row)
       return
     case "note": {
-      const slot = slotFor(view, row.position, row.messageID)
+      const slot = replicaMessage(view, row.position, row.messageID)
       slot.notes.set(row.key, { value: row.value ?? null, version: row.version })
       settle(view, slot)
       return
@@ -85,7 +85,7 @@ function applyRow(view: SessionView, row: Row): void {
 }
 
 function applyRemoved(view: SessionView, row: RowOf<"removed">): void {
-  clearSlots(view)
+  clearMessages(view)
   view.session = undefined
   view.todos = []
   view.inbox = []
@@ -101,7 +101,7 @@ function applyHistory(view: SessionView, row: RowOf<"history">): void {
   const { internal } = view
   for (let position = row.keep; position < internal.end; position++) {
     const slot = internal.slots.get(position)
-    if (slot && isOutdated(slot, row)) dropSlot(view, position)
+    if (slot && isOutdated(slot, row)) dropMessage(view, position)
   }
   while (internal.end > row.keep && !internal.slots.has(internal.end - 1)) internal.end--
   internal.versions.history = row.version
@@ -111,7 +111,7 @@ function applyHistory(view: SessionView, row: RowOf<"history">): void {
 }
 
 function applyMessage(view: SessionView, row: RowOf<"message">): void {
-  const slot = slotFor(view, row.position, row.message.id)
+  const slot = replicaMessage(view, row.position, row.message.id)
   slot.message = row.message
   slot.messageVersion = row.version
   slot.version = Math.max(slot.version, row.version)
@@ -119,30 +119,30 @@ function applyMessage(view: SessionView, row: RowOf<"message">): void {
   // What was put after this row's last change stays: the row may be older than its parts.
   let count = slot.entries.length
   while (count > row.parts) {
-    const entry = slot.entries[count - 1]
-    if (entry && newestOf(entry) > row.version) break
+    const replicaPart = slot.entries[count - 1]
+    if (replicaPart && newestOf(replicaPart) > row.version) break
     count--
   }
-  cutEntries(slot, count)
+  cutParts(slot, count)
   slot.partCount = Math.max(row.parts, count)
-  if (row.sealed) for (const entry of slot.entries) if (entry) endLive(entry)
+  if (row.sealed) for (const replicaPart of slot.entries) if (replicaPart) endLive(replicaPart)
   settle(view, slot)
 }
 
 function applyPart(view: SessionView, row: RowOf<"part">): void {
-  const slot = slotFor(view, row.position, row.part.messageID)
+  const slot = replicaMessage(view, row.position, row.part.messageID)
   slot.version = Math.max(slot.version, row.version)
   putPart(slot, row.index, { part: row.part, version: row.version })
   settle(view, slot)
 }
 
 function applyPiece(view: SessionView, row: RowOf<"piece">): void {
-  const slot = slotFor(view, row.position, row.messageID)
+  const slot = replicaMessage(view, row.position, row.messageID)
   const { version, field, offset, text, index } = row
-  changeEntry(slot, index, (known) => {
-    const entry = known?.partID === row.partID ? known : emptyEntry(row.partID)
-    addPiece(entry, { version, field, offset, text })
-    return entry
+  changePart(slot, index, (known) => {
+    const replicaPart = known?.partID === row.partID ? known : emptyReplicaPart(row.partID)
+    addPiece(replicaPart, { version, field, offset, text })
+    return replicaPart
   })
   slot.newest = Math.max(slot.newest, version)
   settle(view, slot)
@@ -163,7 +163,7 @@ export function reducePage(
   const before = viewCount(view)
   let changed = page.epoch > view.epoch
   if (page.epoch > view.epoch) {
-    clearSlots(view)
+    clearMessages(view)
     // Rows that come again must not bring back half of what was just dropped.
     view.internal.floor = Math.max(view.internal.floor, view.internal.heard + 1)
   }
@@ -181,7 +181,7 @@ function putItem(view: SessionView, item: HistoryItem, page: { epoch: number; ve
   const isWholeAlready = known !== undefined && !view.internal.unfinished.has(item.position)
   if (known && item.version < known.newest && (isWholeAlready || known.messageID !== item.message.id))
     return false
-  const slot = slotFor(view, item.position, item.message.id)
+  const slot = replicaMessage(view, item.position, item.message.id)
   slot.pagedEpoch = page.epoch
   let changed = putNotes(slot, item, page.version)
   if (slot.message === undefined || item.version > slot.messageVersion) {
@@ -198,26 +198,26 @@ function putItem(view: SessionView, item: HistoryItem, page: { epoch: number; ve
   return changed
 }
 
-function putMessage(slot: Slot, item: HistoryItem): true {
+function putMessage(slot: ReplicaMessage, item: HistoryItem): true {
   slot.message = item.message
   slot.messageVersion = item.version
   slot.sealed = item.sealed
-  if (item.version >= slot.version) cutEntries(slot, item.parts.length)
+  if (item.version >= slot.version) cutParts(slot, item.parts.length)
   slot.partCount = Math.max(slot.entries.length, item.parts.length)
   return true
 }
 
 /** True if a page knows more about a part than the view. Pieces and rows may overtake a page. */
-function tellsMore(slot: Slot, index: number, paged: { part: Part; version: number }): boolean {
-  const entry = slot.entries[index]
-  if (entry?.part === undefined) return paged.version >= slot.messageVersion && index < slot.partCount
+function tellsMore(slot: ReplicaMessage, index: number, paged: { part: Part; version: number }): boolean {
+  const replicaPart = slot.entries[index]
+  if (replicaPart?.part === undefined) return paged.version >= slot.messageVersion && index < slot.partCount
   if (paged.version !== slot.newest)
-    return paged.version > slot.newest || (!isWhole(entry) && paged.version >= entry.version)
-  return !isWhole(entry) || grownText(paged.part).length > entry.text.length
+    return paged.version > slot.newest || (!isWhole(replicaPart) && paged.version >= replicaPart.version)
+  return !isWhole(replicaPart) || grownText(paged.part).length > replicaPart.text.length
 }
 
 /** Notes that came as rows after the page was read stay; the page tells about the others. */
-function putNotes(slot: Slot, item: HistoryItem, version: number): boolean {
+function putNotes(slot: ReplicaMessage, item: HistoryItem, version: number): boolean {
   const later = [...slot.notes].filter(([, note]) => note.version > version)
   const paged = Object.entries(item.notes ?? {}).map(([key, value]) => [key, { value, version }] as const)
   const notes = new Map([...paged, ...later])
@@ -236,8 +236,8 @@ export function reduceDelta(
 ): boolean {
   const slot = view.internal.slots.get(viewCount(view) - 1)
   if (slot?.messageID !== delta.messageID || slot.sealed) return false
-  const entry = slot.entries.findLast((candidate) => candidate?.partID === delta.partID)
-  if (!entry || !addDelta(entry, delta)) return false
+  const replicaPart = slot.entries.findLast((candidate) => candidate?.partID === delta.partID)
+  if (!replicaPart || !addDelta(replicaPart, delta)) return false
   slot.item = undefined
   view.revision++
   return true
@@ -246,9 +246,9 @@ export function reduceDelta(
 /** Forgets live text that no row has confirmed: the session is idle, so nobody says it. True if that changed anything. */
 export function endDeltas(view: SessionView): boolean {
   const slot = view.internal.slots.get(viewCount(view) - 1)
-  const live = slot?.entries.filter((entry) => entry !== undefined && entry.live !== "") ?? []
+  const live = slot?.entries.filter((replicaPart) => replicaPart !== undefined && replicaPart.live !== "") ?? []
   if (!slot || live.length === 0) return false
-  for (const entry of live) endLive(entry!)
+  for (const replicaPart of live) endLive(replicaPart!)
   slot.item = undefined
   view.revision++
   return true

@@ -1,9 +1,9 @@
 import type { HistoryItem, Message, Part } from "../../protocol/index.ts"
-import { type Entry, emptyEntry, isWhole, partValue, setPart } from "./replica-part.ts"
+import { type ReplicaPart, emptyReplicaPart, isWhole, partValue, setPart } from "./replica-part.ts"
 import type { SessionView } from "./view.ts"
 
 /** One message of the history, as far as it is known. */
-export interface Slot {
+export interface ReplicaMessage {
   position: number
   messageID: string
   /** Absent while only parts of it were heard of. */
@@ -12,7 +12,7 @@ export interface Slot {
   sealed: boolean
   /** How many parts the message has. */
   partCount: number
-  entries: (Entry | undefined)[]
+  entries: (ReplicaPart | undefined)[]
   /** How many of the entries are whole. */
   whole: number
   /** The newest version of the message row and of the part rows. */
@@ -27,7 +27,7 @@ export interface Slot {
   item: HistoryItem | undefined
 }
 
-function emptySlot(position: number, messageID: string): Slot {
+function emptySlot(position: number, messageID: string): ReplicaMessage {
   return {
     position,
     messageID,
@@ -47,7 +47,7 @@ function emptySlot(position: number, messageID: string): Slot {
 }
 
 /** The slot of that message; another message that stood there is forgotten. */
-export function slotFor(view: SessionView, position: number, messageID: string): Slot {
+export function replicaMessage(view: SessionView, position: number, messageID: string): ReplicaMessage {
   const { internal } = view
   const known = internal.slots.get(position)
   if (known?.messageID === messageID) return known
@@ -59,7 +59,7 @@ export function slotFor(view: SessionView, position: number, messageID: string):
 }
 
 /** To be called after every change of a slot. */
-export function settle(view: SessionView, slot: Slot): void {
+export function settle(view: SessionView, slot: ReplicaMessage): void {
   slot.newest = Math.max(slot.newest, slot.version)
   slot.item = undefined
   const isFinished = slot.message !== undefined && slot.whole === slot.partCount
@@ -68,54 +68,54 @@ export function settle(view: SessionView, slot: Slot): void {
 }
 
 /** Replaces an entry and keeps count of the whole ones. */
-export function changeEntry(slot: Slot, index: number, change: (known: Entry | undefined) => Entry): void {
+export function changePart(slot: ReplicaMessage, index: number, change: (known: ReplicaPart | undefined) => ReplicaPart): void {
   const known = slot.entries[index]
   const before = isWhole(known)
   while (slot.entries.length < index) slot.entries.push(undefined)
-  const entry = change(known)
-  slot.entries[index] = entry
-  slot.whole += Number(isWhole(entry)) - Number(before)
+  const replicaPart = change(known)
+  slot.entries[index] = replicaPart
+  slot.whole += Number(isWhole(replicaPart)) - Number(before)
   slot.partCount = Math.max(slot.partCount, index + 1)
 }
 
-export function putPart(slot: Slot, index: number, row: { part: Part; version: number }): void {
-  changeEntry(slot, index, (known) => {
-    const entry = known ?? emptyEntry(row.part.id)
-    setPart(entry, row.part, row.version)
-    return entry
+export function putPart(slot: ReplicaMessage, index: number, row: { part: Part; version: number }): void {
+  changePart(slot, index, (known) => {
+    const replicaPart = known ?? emptyReplicaPart(row.part.id)
+    setPart(replicaPart, row.part, row.version)
+    return replicaPart
   })
 }
 
-export function cutEntries(slot: Slot, count: number): void {
-  for (const entry of slot.entries.splice(count)) if (isWhole(entry)) slot.whole--
+export function cutParts(slot: ReplicaMessage, count: number): void {
+  for (const replicaPart of slot.entries.splice(count)) if (isWhole(replicaPart)) slot.whole--
 }
 
-export function dropSlot(view: SessionView, position: number): void {
+export function dropMessage(view: SessionView, position: number): void {
   view.internal.slots.delete(position)
   view.internal.unfinished.delete(position)
 }
 
-export function clearSlots(view: SessionView): void {
+export function clearMessages(view: SessionView): void {
   view.internal.slots.clear()
   view.internal.unfinished.clear()
   view.internal.end = 0
 }
 
 /** The message as a page would give it; undefined while its own row is missing. Made once after each change. */
-export function slotItem(slot: Slot): HistoryItem | undefined {
+export function messageItem(slot: ReplicaMessage): HistoryItem | undefined {
   if (slot.message === undefined) return undefined
   slot.item ??= buildItem(slot, slot.message)
   return slot.item
 }
 
-function buildItem(slot: Slot, message: Message): HistoryItem {
+function buildItem(slot: ReplicaMessage, message: Message): HistoryItem {
   const notes = [...slot.notes].filter(([, note]) => note.value !== null)
   return {
     position: slot.position,
     version: slot.newest,
     sealed: slot.sealed,
     message,
-    parts: slot.entries.flatMap((entry) => (entry ? (partValue(entry) ?? []) : [])),
+    parts: slot.entries.flatMap((replicaPart) => (replicaPart ? (partValue(replicaPart) ?? []) : [])),
     ...(notes.length > 0 && { notes: Object.fromEntries(notes.map(([key, note]) => [key, note.value])) }),
   }
 }

@@ -9,7 +9,7 @@ export interface Piece {
 }
 
 /** One part of a message in a replica: its row, what was added to it, and what came too early. */
-export interface Entry {
+export interface ReplicaPart {
   partID: string
   /** The part's own row; absent while only pieces of it were heard of. */
   part: Part | undefined
@@ -26,7 +26,7 @@ export interface Entry {
   value: Part | undefined
 }
 
-export function emptyEntry(partID: string): Entry {
+export function emptyReplicaPart(partID: string): ReplicaPart {
   return {
     partID,
     part: undefined,
@@ -40,90 +40,90 @@ export function emptyEntry(partID: string): Entry {
 }
 
 /** True if nothing of the part is known to be missing. */
-export function isWhole(entry: Entry | undefined): boolean {
-  return entry?.part !== undefined && entry.ahead.length === 0
+export function isWhole(replicaPart: ReplicaPart | undefined): boolean {
+  return replicaPart?.part !== undefined && replicaPart.ahead.length === 0
 }
 
 /** The newest version of anything that the entry has. */
-export function newestOf(entry: Entry): number {
-  return entry.ahead.reduce((newest, piece) => Math.max(newest, piece.version), entry.version)
+export function newestOf(replicaPart: ReplicaPart): number {
+  return replicaPart.ahead.reduce((newest, piece) => Math.max(newest, piece.version), replicaPart.version)
 }
 
 /** The part with everything that has grown. */
-export function partValue(entry: Entry): Part | undefined {
-  if (entry.part === undefined || !entry.grown) return entry.part
-  entry.value ??= withGrownText(entry.part, entry.text + entry.live)
-  return entry.value
+export function partValue(replicaPart: ReplicaPart): Part | undefined {
+  if (replicaPart.part === undefined || !replicaPart.grown) return replicaPart.part
+  replicaPart.value ??= withGrownText(replicaPart.part, replicaPart.text + replicaPart.live)
+  return replicaPart.value
 }
 
 /** Puts the part's own row: its text replaces what had grown, but for pieces that are not older. */
-export function setPart(entry: Entry, part: Part, version: number): void {
-  if (entry.partID !== part.id) entry.ahead = []
-  entry.partID = part.id
-  entry.part = part
-  entry.version = version
-  entry.text = grownText(part)
-  entry.live = ""
-  entry.grown = false
-  entry.value = undefined
-  takeAhead(entry)
+export function setPart(replicaPart: ReplicaPart, part: Part, version: number): void {
+  if (replicaPart.partID !== part.id) replicaPart.ahead = []
+  replicaPart.partID = part.id
+  replicaPart.part = part
+  replicaPart.version = version
+  replicaPart.text = grownText(part)
+  replicaPart.live = ""
+  replicaPart.grown = false
+  replicaPart.value = undefined
+  takeAhead(replicaPart)
 }
 
 /** True if the piece says something that the entry does not have. */
-export function isNewPiece(entry: Entry, partID: string, piece: Piece): boolean {
-  if (entry.partID !== partID) return piece.version > newestOf(entry)
-  if (piece.version < entry.version) return false
-  if (entry.ahead.some((known) => known.offset === piece.offset && known.version >= piece.version))
+export function isNewPiece(replicaPart: ReplicaPart, partID: string, piece: Piece): boolean {
+  if (replicaPart.partID !== partID) return piece.version > newestOf(replicaPart)
+  if (piece.version < replicaPart.version) return false
+  if (replicaPart.ahead.some((known) => known.offset === piece.offset && known.version >= piece.version))
     return false
-  if (entry.part === undefined || growingField(entry.part) !== piece.field) return true
-  return piece.offset + piece.text.length > entry.text.length
+  if (replicaPart.part === undefined || growingField(replicaPart.part) !== piece.field) return true
+  return piece.offset + piece.text.length > replicaPart.text.length
 }
 
 /** Appends a piece that fits, at a cost of the piece alone; keeps one that comes too early for later. */
-export function addPiece(entry: Entry, piece: Piece): void {
-  const at = entry.ahead.findIndex((known) => known.offset >= piece.offset)
-  if (at < 0) entry.ahead.push(piece)
-  else entry.ahead.splice(at, entry.ahead[at]!.offset === piece.offset ? 1 : 0, piece)
-  takeAhead(entry)
+export function addPiece(replicaPart: ReplicaPart, piece: Piece): void {
+  const at = replicaPart.ahead.findIndex((known) => known.offset >= piece.offset)
+  if (at < 0) replicaPart.ahead.push(piece)
+  else replicaPart.ahead.splice(at, replicaPart.ahead[at]!.offset === piece.offset ? 1 : 0, piece)
+  takeAhead(replicaPart)
 }
 
 /** Shows what a run is just saying. It counts only until the next row of the part. True if it fits. */
 export function addDelta(
-  entry: Entry,
+  replicaPart: ReplicaPart,
   delta: { field: GrowingField; offset: number; delta: string },
 ): boolean {
-  if (entry.part === undefined || growingField(entry.part) !== delta.field) return false
-  const known = entry.text.length + entry.live.length - delta.offset
+  if (replicaPart.part === undefined || growingField(replicaPart.part) !== delta.field) return false
+  const known = replicaPart.text.length + replicaPart.live.length - delta.offset
   if (known < 0 || known >= delta.delta.length) return false
-  entry.live += delta.delta.slice(known)
-  entry.grown = true
-  entry.value = undefined
+  replicaPart.live += delta.delta.slice(known)
+  replicaPart.grown = true
+  replicaPart.value = undefined
   return true
 }
 
 /** Forgets what no row has confirmed. */
-export function endLive(entry: Entry): void {
-  if (entry.live === "") return
-  entry.live = ""
-  entry.value = undefined
+export function endLive(replicaPart: ReplicaPart): void {
+  if (replicaPart.live === "") return
+  replicaPart.live = ""
+  replicaPart.value = undefined
 }
 
-function takeAhead(entry: Entry): void {
-  const { part } = entry
-  if (part === undefined || entry.ahead.length === 0) return
+function takeAhead(replicaPart: ReplicaPart): void {
+  const { part } = replicaPart
+  if (part === undefined || replicaPart.ahead.length === 0) return
   const field = growingField(part)
-  entry.ahead = entry.ahead.filter((piece) => {
-    if (piece.version < entry.version) return false
-    if (piece.field !== field || piece.offset > entry.text.length) return true
-    append(entry, piece.text.slice(entry.text.length - piece.offset))
+  replicaPart.ahead = replicaPart.ahead.filter((piece) => {
+    if (piece.version < replicaPart.version) return false
+    if (piece.field !== field || piece.offset > replicaPart.text.length) return true
+    append(replicaPart, piece.text.slice(replicaPart.text.length - piece.offset))
     return false
   })
 }
 
-function append(entry: Entry, text: string): void {
+function append(replicaPart: ReplicaPart, text: string): void {
   if (text === "") return
-  entry.text += text
-  entry.live = entry.live.startsWith(text) ? entry.live.slice(text.length) : ""
-  entry.grown = true
-  entry.value = undefined
+  replicaPart.text += text
+  replicaPart.live = replicaPart.live.startsWith(text) ? replicaPart.live.slice(text.length) : ""
+  replicaPart.grown = true
+  replicaPart.value = undefined
 }

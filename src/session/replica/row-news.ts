@@ -1,6 +1,6 @@
 import type { Row } from "../../protocol/index.ts"
 import { grownText } from "./grow.ts"
-import type { Slot } from "./replica-message.ts"
+import type { ReplicaMessage } from "./replica-message.ts"
 import { isNewPiece, newestOf } from "./replica-part.ts"
 import type { RowOf, SessionView } from "./view.ts"
 
@@ -28,24 +28,24 @@ export function isNews(view: SessionView, row: Row): boolean {
 }
 
 /** True if a history row takes this message out of the view: it is neither newer than the row nor paged in since. */
-export function isOutdated(slot: Slot, row: RowOf<"history">): boolean {
+export function isOutdated(slot: ReplicaMessage, row: RowOf<"history">): boolean {
   return slot.position >= row.keep && slot.pagedEpoch < row.epoch && slot.newest < row.version
 }
 
-function isNewsOfSlot(slot: Slot | undefined, row: RowOf<"message" | "part" | "piece" | "note">): boolean {
+function isNewsOfSlot(slot: ReplicaMessage | undefined, row: RowOf<"message" | "part" | "piece" | "note">): boolean {
   if (slot === undefined) return true
   if (slot.messageID !== messageIDOf(row)) return row.version > slot.newest
   if (row.type === "message") return row.version > slot.messageVersion
   if (row.type === "note") {
     return row.version > Math.max(slot.notesVersion, slot.notes.get(row.key)?.version ?? 0)
   }
-  const entry = slot.entries[row.index]
-  if (entry === undefined) return row.version >= slot.messageVersion || row.index < slot.partCount
-  if (row.type === "piece") return isNewPiece(entry, row.partID, row)
-  if (entry.partID !== row.part.id) return row.version > newestOf(entry)
+  const replicaPart = slot.entries[row.index]
+  if (replicaPart === undefined) return row.version >= slot.messageVersion || row.index < slot.partCount
+  if (row.type === "piece") return isNewPiece(replicaPart, row.partID, row)
+  if (replicaPart.partID !== row.part.id) return row.version > newestOf(replicaPart)
   // Sealing folds pieces into a row without a newer version if they came with the commit that put it.
-  const isFolded = row.version === entry.version && grownText(row.part).length > entry.text.length
-  return row.version > entry.version || isFolded
+  const isFolded = row.version === replicaPart.version && grownText(row.part).length > replicaPart.text.length
+  return row.version > replicaPart.version || isFolded
 }
 
 function messageIDOf(row: RowOf<"message" | "part" | "piece" | "note">): string {

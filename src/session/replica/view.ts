@@ -1,5 +1,5 @@
 import type { HistoryItem, InboxItem, PermissionRequest, Row, Session, Todo } from "../../protocol/index.ts"
-import { type Slot, slotItem } from "./replica-message.ts"
+import { type ReplicaMessage, messageItem } from "./replica-message.ts"
 
 export type RowOf<T extends Row["type"]> = Extract<Row, { type: T }>
 
@@ -25,7 +25,7 @@ export interface SessionView {
 
 export interface ViewInternal {
   sessionID: string | undefined
-  slots: Map<number, Slot>
+  slots: Map<number, ReplicaMessage>
   /** No slot is at or after it. */
   end: number
   /** How many messages the newest epoch that was heard of has, at least. */
@@ -73,7 +73,7 @@ export function viewCount(view: SessionView): number {
 /** The message at a position; undefined if it is not there or its own row is missing. */
 export function viewItem(view: SessionView, position: number): HistoryItem | undefined {
   const slot = view.internal.slots.get(position)
-  return slot && slotItem(slot)
+  return slot && messageItem(slot)
 }
 
 /** The messages that the view has, in order of position. The same array as long as nothing changes. */

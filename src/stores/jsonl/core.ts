@@ -8,7 +8,7 @@ import type { Unsettled } from "./catalog/catalog.ts"
 import type { Files } from "./disk/files.ts"
 import { mainName, stateName } from "./format/header.ts"
 import { type Questions, type Summary, shellOf, summarize } from "./format/summary.ts"
-import type { Book } from "./journal/append-state.ts"
+import type { AppendState } from "./journal/append-state.ts"
 import { Journal } from "./journal/journal.ts"
 
 /** Where the ids of removed sessions are kept. */
@@ -29,7 +29,7 @@ export interface Entry {
   /** Undefined if only its files tell. */
   questions: Questions | undefined
   /** There while the session's messages are in memory. */
-  book: Book | undefined
+  appendState: AppendState | undefined
   loading: Promise<void> | undefined
   /** When it was last asked for, and by how many just now: for dropping what nobody asks for. */
   usedAt: number
@@ -145,7 +145,7 @@ export class Core {
   }
 
   addEntry(place: { id: string; folder: string; name: string }): Entry {
-    const entry: Entry = {
+    const replicaPart: Entry = {
       ...place,
       main: 0,
       state: 0,
@@ -153,7 +153,7 @@ export class Core {
       tokens: 0,
       blobs: new Set(),
       questions: undefined,
-      book: undefined,
+      appendState: undefined,
       loading: undefined,
       usedAt: 0,
       pins: 0,
@@ -161,17 +161,17 @@ export class Core {
       problem: undefined,
       indexLine: undefined,
     }
-    this.entries.set(place.id, entry)
-    return entry
+    this.entries.set(place.id, replicaPart)
+    return replicaPart
   }
 
   /** Puts a session as far as its summary tells, in place of what is there. */
-  putShell(entry: Entry, summary: Summary): void {
-    entry.family = summary.family
-    entry.tokens = summary.tokens
-    entry.blobs = new Set(summary.blobs)
-    entry.questions = summary.questions
-    entry.book = undefined
+  putShell(replicaPart: Entry, summary: Summary): void {
+    replicaPart.family = summary.family
+    replicaPart.tokens = summary.tokens
+    replicaPart.blobs = new Set(summary.blobs)
+    replicaPart.questions = summary.questions
+    replicaPart.appendState = undefined
     this.putSession(shellOf(summary))
     for (const { segment } of summary.chain) this.state.segments.add(segment)
   }
@@ -185,29 +185,29 @@ export class Core {
     this.state.version = Math.max(this.state.version, session.newest)
   }
 
-  summary(entry: Entry): Summary {
-    return summarize(this.state.sessions.get(entry.id)!, entry)
+  summary(replicaPart: Entry): Summary {
+    return summarize(this.state.sessions.get(replicaPart.id)!, replicaPart)
   }
 
   /** Forgets the messages of a session; the next use reads them again. */
-  unload(entry: Entry): void {
-    if (!this.state.sessions.has(entry.id)) return
-    this.putShell(entry, this.summary(entry))
+  unload(replicaPart: Entry): void {
+    if (!this.state.sessions.has(replicaPart.id)) return
+    this.putShell(replicaPart, this.summary(replicaPart))
   }
 
   /** The session's line in the index, and the index, no longer tell what is so. */
-  stale(entry: Entry): void {
-    entry.indexLine = undefined
-    this.staleIndexes.add(entry.folder)
+  stale(replicaPart: Entry): void {
+    replicaPart.indexLine = undefined
+    this.staleIndexes.add(replicaPart.folder)
   }
 
   /** Forgets a session that is gone. */
   drop(id: string): void {
-    const entry = this.entries.get(id)
+    const replicaPart = this.entries.get(id)
     this.#dropNames(id)
     this.state.sessions.delete(id)
     this.entries.delete(id)
-    if (entry) this.staleIndexes.add(entry.folder)
+    if (replicaPart) this.staleIndexes.add(replicaPart.folder)
   }
 
   bury(tombstones: Iterable<Tombstone>): void {

@@ -30,7 +30,7 @@ import type {
   Watched,
 } from "../store.ts"
 import { findProblems } from "./catalog/check.ts"
-import { collectWork } from "./catalog/collect.ts"
+import { collectJob } from "./catalog/collect.ts"
 import { follow } from "./catalog/follow.ts"
 import { dropIdle, MissedError, withLoaded } from "./catalog/loader.ts"
 import { adoptFound, lookAround, reread } from "./catalog/open.ts"
@@ -41,16 +41,16 @@ import type { StoreLock } from "./disk/lock.ts"
 import { settleSession } from "./foreign/adoption.ts"
 import { BatchDraft } from "./journal/batch-draft.ts"
 import {
-  admitWork,
-  claimWork,
-  commitWork,
-  lookWork,
-  redactWork,
-  releaseWork,
-  removeWork,
-  renewWork,
+  admitJob,
+  claimJob,
+  commitJob,
+  lookJob,
+  redactJob,
+  releaseJob,
+  removeJob,
+  renewJob,
 } from "./journal/write-jobs.ts"
-import { closedError, type Work, Writer } from "./journal/writer.ts"
+import { closedError, type WriteJob, Writer } from "./journal/writer.ts"
 
 /** Files that others put into the folders are looked for at most that often. */
 const lookMs = 2000
@@ -94,7 +94,7 @@ export class JsonlStore implements Store {
     const core = this.#core
     const { foreign, grown } = core.unsettled
     if (foreign.length + grown.length > 0) {
-      await this.#writer.submit(lookWork([], (draft) => adoptFound(core, draft)))
+      await this.#writer.submit(lookJob([], (draft) => adoptFound(core, draft)))
     }
     return this
   }
@@ -102,7 +102,7 @@ export class JsonlStore implements Store {
   async commit(commit: Commit) {
     this.#open()
     const prepared = prepareCommit(commit)
-    return this.#write(commitWork(this.#core, prepared))
+    return this.#write(commitJob(this.#core, prepared))
   }
 
   async session(id: string) {
@@ -193,7 +193,7 @@ export class JsonlStore implements Store {
 
   async admit(item: InboxItem) {
     this.#open()
-    return this.#write(admitWork(this.#core, prepareItem(item)))
+    return this.#write(admitJob(this.#core, prepareItem(item)))
   }
 
   async inbox(sessionID: string) {
@@ -201,27 +201,27 @@ export class JsonlStore implements Store {
   }
 
   async claim(sessionID: string) {
-    return this.#write(claimWork(this.#core, sessionID))
+    return this.#write(claimJob(this.#core, sessionID))
   }
 
   async renew(lease: Lease) {
-    return this.#write(renewWork(this.#core, lease))
+    return this.#write(renewJob(this.#core, lease))
   }
 
   async release(lease: Lease) {
-    return this.#write(releaseWork(this.#core, lease))
+    return this.#write(releaseJob(this.#core, lease))
   }
 
   async remove(sessionID: string) {
-    return this.#write(removeWork(this.#core, sessionID))
+    return this.#write(removeJob(this.#core, sessionID))
   }
 
   async redact(target: { sessionID: string; messageID?: string; partID?: string }) {
-    return this.#write(redactWork(this.#core, target))
+    return this.#write(redactJob(this.#core, target))
   }
 
   async collect(options: CollectOptions = {}) {
-    return this.#write(collectWork(this.#core, options))
+    return this.#write(collectJob(this.#core, options))
   }
 
   async check() {
@@ -253,8 +253,8 @@ export class JsonlStore implements Store {
     return this.#core
   }
 
-  async #write<T>(work: Work<T>): Promise<T> {
-    if (!this.#open().readOnly) return this.#writer.submit(work)
+  async #write<T>(job: WriteJob<T>): Promise<T> {
+    if (!this.#open().readOnly) return this.#writer.submit(job)
     throw new StemmaError("denied", "The store was opened for reading only. Open it for writing.")
   }
 
@@ -288,23 +288,23 @@ export class JsonlStore implements Store {
     const core = this.#open()
     if (!follow(core)) await this.#reread()
     for (const id of ids) {
-      const entry = core.entries.get(id)
-      if (!entry) continue
-      if (entry.problem && !core.state.sessions.has(id)) throw entry.problem
-      if (hasGrown(core, entry)) await this.#settle(entry)
+      const replicaPart = core.entries.get(id)
+      if (!replicaPart) continue
+      if (replicaPart.problem && !core.state.sessions.has(id)) throw replicaPart.problem
+      if (hasGrown(core, replicaPart)) await this.#settle(replicaPart)
     }
   }
 
-  async #settle(entry: Entry): Promise<void> {
+  async #settle(replicaPart: Entry): Promise<void> {
     const core = this.#core
     try {
-      if (!core.readOnly) return await this.#writer.submit(lookWork([entry.id]))
+      if (!core.readOnly) return await this.#writer.submit(lookJob([replicaPart.id]))
       const { version } = core.state
-      await settleSession(core, entry, { draft: new BatchDraft(core), now: false })
+      await settleSession(core, replicaPart, { draft: new BatchDraft(core), now: false })
       if (core.state.version > version) core.provisional = true
     } catch (error) {
       // Whoever asks next is told as well.
-      entry.seen = 0
+      replicaPart.seen = 0
       throw error
     }
   }
@@ -312,7 +312,7 @@ export class JsonlStore implements Store {
   async #reread(): Promise<void> {
     const again = this.#core.readOnly
       ? () => reread(this.#core, { locked: false })
-      : () => this.#writer.submit(lookWork([]))
+      : () => this.#writer.submit(lookJob([]))
     this.#rereading ??= again().finally(() => {
       this.#rereading = undefined
     })
@@ -332,7 +332,7 @@ export class JsonlStore implements Store {
   async #lookNow(): Promise<void> {
     const core = this.#core
     if (core.readOnly || !(await lookAround(core))) return
-    await this.#writer.submit(lookWork([], (draft) => adoptFound(core, draft)))
+    await this.#writer.submit(lookJob([], (draft) => adoptFound(core, draft)))
   }
 
   #startPolling(): NodeJS.Timeout {
@@ -349,10 +349,10 @@ export class JsonlStore implements Store {
 
   async #putBlob(bytes: Uint8Array): Promise<string> {
     const core = this.#open()
-    if (core.readOnly) await this.#write(lookWork([]))
+    if (core.readOnly) await this.#write(lookJob([]))
     const { hash, place } = await draftBlob(core, bytes)
     await this.#write(
-      lookWork([], async () => {
+      lookJob([], async () => {
         place()
         await syncBlob(core, hash)
       }),

@@ -34,11 +34,11 @@ import { admitItem } from "./commit/admit.ts"
 import { applyCommit } from "./commit/apply.ts"
 import type { Applier } from "./commit/commit-write.ts"
 import { claimLease, releaseLease, renewLease } from "./commit/lease.ts"
-import { Tails } from "./commit/open-tail.ts"
+import { OpenTails } from "./commit/open-tail.ts"
 import { type Versions, Writer } from "./commit/writer.ts"
 import { type Database, toStemmaError } from "./connection/database.ts"
 import { type OpenOptions, retryBusy } from "./connection/open.ts"
-import { Upkeep } from "./connection/wal-upkeep.ts"
+import { WalUpkeep } from "./connection/wal-upkeep.ts"
 import { Watching } from "./connection/watch.ts"
 import { WorkerClient } from "./connection/worker-client.ts"
 import { readHistory, sessionHead } from "./read/read-history.ts"
@@ -69,7 +69,7 @@ export class SqliteStore implements Store {
   readonly #files: BlobFiles
   readonly #writer: Writer
   readonly #worker: WorkerClient
-  readonly #upkeep: Upkeep
+  readonly #upkeep: WalUpkeep
   readonly #watching: Watching
   readonly #unfinished = new Set<Promise<unknown>>()
   #closing: Promise<void> | undefined
@@ -79,7 +79,7 @@ export class SqliteStore implements Store {
     this.#id = String(db.get("SELECT value FROM meta WHERE name = 'id'")?.[0])
     const names = new Names(db)
     const segments = new Segments(db)
-    const tails = new Tails(db)
+    const tails = new OpenTails(db)
     // Times are stored as integers, whatever the clock counts in.
     this.#clock = { now: () => Math.floor(parts.clock.now()) }
     this.#applier = { db, names, segments, tails, clock: this.#clock }
@@ -95,7 +95,7 @@ export class SqliteStore implements Store {
       size: (hash) => this.#files.size(hash),
     }
     this.#worker = new WorkerClient(parts.open)
-    this.#upkeep = new Upkeep(this.#worker, db)
+    this.#upkeep = new WalUpkeep(this.#worker, db)
     this.#watching = new Watching(`${db.path}-wal`, this.#newestChanges())
     this.#writer = new Writer(db, {
       pressure: () => this.#upkeep.pressure,

@@ -24,7 +24,7 @@ export interface Touched<Listener> {
 }
 
 /** The events of some rows, put together: texts are only whole when all the rows are in. */
-export class Telling<Listener> {
+export class EventBatch<Listener> {
   readonly #growing: Map<string, Growth<Listener>>
   readonly #events: Tagged[] = []
   /** By part, the newest version of what was told of it. */

@@ -2,7 +2,7 @@ import type { HistoryItem, Row } from "../../protocol/index.ts"
 import { eventsOf } from "../../session/replica/events.ts"
 import { reduceRow } from "../../session/replica/reduce.ts"
 import { emptyView, type RowOf, viewItem } from "../../session/replica/view.ts"
-import { Telling, type Told } from "./event-batch.ts"
+import { EventBatch, type Told } from "./event-batch.ts"
 import type { Growth } from "./growth.ts"
 import {
   asBegun,
@@ -113,7 +113,7 @@ export class SessionFeed<Listener> {
 
   /** Tells what the rows mean. They are all that `changes` gave, and none is older than those told before. */
   tell(rows: readonly Row[], extras?: Extras): Told<Listener> {
-    const telling = new Telling(this.growing)
+    const batch = new EventBatch(this.growing)
     const useful = usefulRows(rows, extras?.moved)
     const met = new Set<string>()
     for (const row of inTellingOrder(useful)) {
@@ -124,15 +124,15 @@ export class SessionFeed<Listener> {
         if (row.type === "note") this.#meetNoted(row, item)
         else {
           const newest = newestVersion(useful, messageID)
-          this.#meet(row, { messageID, item, own: ownRow(useful, messageID), newest, telling })
+          this.#meet(row, { messageID, item, own: ownRow(useful, messageID), newest, batch })
         }
       }
-      this.#row(row, telling)
+      this.#row(row, batch)
       if (row.type === "history" && row.version === extras?.moved?.version) {
-        this.#replace(extras.moved, { rows: useful, telling })
+        this.#replace(extras.moved, { rows: useful, batch })
       }
     }
-    return telling.end()
+    return batch.end()
   }
 
   /** Forgets what is sealed. */
@@ -145,22 +145,22 @@ export class SessionFeed<Listener> {
     if (this.#session) reduceRow(this.#view, this.#session)
   }
 
-  #row(row: Row, telling: Telling<Listener>): void {
+  #row(row: Row, batch: EventBatch<Listener>): void {
     const events = eventsOf(row, this.#view)
     if (!reduceRow(this.#view, row)) return
     if (row.type === "piece") {
-      telling.piece(row)
+      batch.piece(row)
       return
     }
     this.#follow(row)
-    if (isFinish(row)) telling.seal(row.message.id, row.version)
-    if (row.type === "part") telling.put(row.part, row.version)
+    if (isFinish(row)) batch.seal(row.message.id, row.version)
+    if (row.type === "part") batch.put(row.part, row.version)
     for (const event of events) {
       // A row does not say whether the session is new.
-      if (event.type !== "session.created" || this.#isNew) telling.event(event, row.version)
+      if (event.type !== "session.created" || this.#isNew) batch.event(event, row.version)
     }
     if (row.type === "removed") this.#isNew = true
-    if (row.type === "message" && row.sealed) telling.seal(row.message.id, row.version)
+    if (row.type === "message" && row.sealed) batch.seal(row.message.id, row.version)
   }
 
   /** Keeps track of which message is open. */
@@ -180,19 +180,19 @@ export class SessionFeed<Listener> {
 
   /** Before the first row of a message: listeners are to know the message, and of a doubtful one every part. */
   #meet(first: Row, meeting: Meeting<Listener>): void {
-    const { messageID, own, item, newest, telling } = meeting
+    const { messageID, own, item, newest, batch } = meeting
     const isDoubtful = this.#doubtful.has(messageID)
     const isGivenAgain = isDoubtful && own !== undefined
     if (isGivenAgain) {
       this.#doubtful.delete(messageID)
-      telling.event(removalOf(this.sessionID, messageID), own.version)
+      batch.event(removalOf(this.sessionID, messageID), own.version)
     }
     const { version } = own ?? first
-    if (own && !isFinish(own)) this.#row(own, telling)
-    else if (own && (isGivenAgain || !this.#knows(own))) telling.event(begunEvent(own.message), version)
+    if (own && !isFinish(own)) this.#row(own, batch)
+    else if (own && (isGivenAgain || !this.#knows(own))) batch.event(begunEvent(own.message), version)
     else if (!own && item && !this.#knows(first)) {
       const [row] = rowsOf(item, this.sessionID, version)
-      this.#row({ ...row, sealed: false, message: asBegun(row.message) }, telling)
+      this.#row({ ...row, sealed: false, message: asBegun(row.message) }, batch)
     }
     if (!item || !isDoubtful) return
     this.#introduced.add(messageID)
@@ -201,24 +201,24 @@ export class SessionFeed<Listener> {
     for (const row of rowsOf(item, this.sessionID, version)) {
       if (row.type !== "part") continue
       reduceRow(this.#view, row)
-      telling.put(row.part, newest)
-      telling.event({ type: "message.part.updated", properties: { part: row.part } }, newest)
+      batch.put(row.part, newest)
+      batch.event({ type: "message.part.updated", properties: { part: row.part } }, newest)
     }
   }
 
   /** What the history dropped, and what it has now unless the rows that follow tell it. */
   #replace(
     { removed, items, version }: Moved,
-    { rows, telling }: { rows: readonly Row[]; telling: Telling<Listener> },
+    { rows, batch }: { rows: readonly Row[]; batch: EventBatch<Listener> },
   ): void {
-    for (const messageID of removed) telling.event(removalOf(this.sessionID, messageID), version)
+    for (const messageID of removed) batch.event(removalOf(this.sessionID, messageID), version)
     for (const item of items) {
       const { id } = item.message
       if (isTold(rows, id, version)) continue
       this.#met.add(id)
       this.#doubtful.delete(id)
-      telling.event(removalOf(this.sessionID, id), version)
-      for (const row of rowsOf(item, this.sessionID, version)) this.#row(row, telling)
+      batch.event(removalOf(this.sessionID, id), version)
+      for (const row of rowsOf(item, this.sessionID, version)) this.#row(row, batch)
     }
   }
 }
@@ -230,7 +230,7 @@ interface Meeting<Listener> {
   item: HistoryItem | undefined
   /** The version of the newest row that is about it. */
   newest: number
-  telling: Telling<Listener>
+  batch: EventBatch<Listener>
 }
 
 function newestVersion(rows: readonly Row[], messageID: string): number {

@@ -2,7 +2,7 @@ import type { Scope, Store } from "../../stores/store.ts"
 import type { Subscriber } from "../subscriber/subscriber.ts"
 import type { Waker } from "../subscriber/waker.ts"
 import { LiveSession } from "./live-session.ts"
-import { isInScope, Places } from "./session-scopes.ts"
+import { isInScope, SessionLocations } from "./session-scopes.ts"
 
 /** A session without an open message is forgotten after this long. */
 const quietMs = 10_000
@@ -11,7 +11,7 @@ const ignoredMax = 10_000
 
 /** Who listens to which session. */
 export class LiveSessions {
-  readonly #places: Places
+  readonly #locations: SessionLocations
   readonly #waker: Waker
   readonly #subscribers = new Set<Subscriber>()
   /** How many of them can only be matched by the place of a session. */
@@ -22,7 +22,7 @@ export class LiveSessions {
   #sweptMs = 0
 
   constructor(store: Store, waker: Waker) {
-    this.#places = new Places(store)
+    this.#locations = new SessionLocations(store)
     this.#waker = waker
   }
 
@@ -65,14 +65,14 @@ export class LiveSessions {
     if (known) return known
     if (this.#subscribers.size === 0 || this.#ignored.has(sessionID)) return undefined
     const listeners = this.listeners(sessionID)
-    const isUndecided = this.#placed > 0 && this.#places.get(sessionID) === undefined
+    const isUndecided = this.#placed > 0 && this.#locations.get(sessionID) === undefined
     if (listeners.length === 0 && !isUndecided) {
       if (this.#ignored.size >= ignoredMax) this.#ignored.clear()
       this.#ignored.add(sessionID)
       return undefined
     }
     const session = new LiveSession(sessionID, this.#waker)
-    session.isPlaced = this.#places.get(sessionID) !== undefined
+    session.isPlaced = this.#locations.get(sessionID) !== undefined
     for (const subscriber of listeners) session.add(subscriber)
     this.#sessions.set(sessionID, session)
     return session
@@ -85,7 +85,7 @@ export class LiveSessions {
   /** Learns where a session belongs, if that matters to anybody, and so who listens to it. */
   async place(sessionID: string): Promise<void> {
     if (this.#placed === 0) return
-    if (!this.#places.get(sessionID)) await this.#places.load(sessionID)
+    if (!this.#locations.get(sessionID)) await this.#locations.load(sessionID)
     const session = this.#sessions.get(sessionID)
     if (!session || session.isPlaced) return
     session.isPlaced = true
@@ -103,7 +103,7 @@ export class LiveSessions {
   }
 
   #matches(subscriber: Subscriber, sessionID: string): boolean {
-    return isInScope(subscriber.scope, sessionID, this.#places.get(sessionID))
+    return isInScope(subscriber.scope, sessionID, this.#locations.get(sessionID))
   }
 
   #inReach(scope: Scope | undefined): LiveSession[] {

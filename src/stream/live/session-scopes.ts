@@ -2,7 +2,7 @@ import { StemmaError } from "../../protocol/index.ts"
 import type { Scope, Store } from "../../stores/store.ts"
 
 /** Where a session belongs. That never changes. */
-export interface Place {
+export interface SessionLocation {
   directory: string
   /** The session itself and those above it. */
   path: readonly string[]
@@ -10,28 +10,28 @@ export interface Place {
 
 const placesMax = 10_000
 
-export function isInScope(scope: Scope | undefined, sessionID: string, place: Place | undefined): boolean {
+export function isInScope(scope: Scope | undefined, sessionID: string, location: SessionLocation | undefined): boolean {
   if (scope === undefined) return true
   if ("sessionID" in scope) return scope.sessionID === sessionID
-  if (place === undefined) return false
-  return "directory" in scope ? scope.directory === place.directory : place.path.includes(scope.treeID)
+  if (location === undefined) return false
+  return "directory" in scope ? scope.directory === location.directory : location.path.includes(scope.treeID)
 }
 
 /** Where sessions belong, read once for each. */
-export class Places {
+export class SessionLocations {
   readonly #store: Store
-  readonly #known = new Map<string, Place>()
+  readonly #known = new Map<string, SessionLocation>()
 
   constructor(store: Store) {
     this.#store = store
   }
 
-  get(sessionID: string): Place | undefined {
+  get(sessionID: string): SessionLocation | undefined {
     return this.#known.get(sessionID)
   }
 
   /** Undefined if nothing is known of such a session any more. */
-  async load(sessionID: string): Promise<Place | undefined> {
+  async load(sessionID: string): Promise<SessionLocation | undefined> {
     const known = this.#known.get(sessionID)
     if (known) return known
     const found = await this.#read(sessionID)

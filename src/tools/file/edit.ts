@@ -39,33 +39,33 @@ export const editTool: Tool<EditInput> = {
     return wantsOfChange(input.filePath, {
       input,
       context,
-      judge: async (place) => {
-        const opened = await openKnown(place, context)
+      judge: async (location) => {
+        const opened = await openKnown(location, context)
         await using _ = opened?.handle
-        return changeMetadata(place, (await edited(opened, { place, input })).change)
+        return changeMetadata(location, (await edited(opened, { location, input })).change)
       },
     })
   },
 
   async execute(input, context) {
-    const place = await placeAgain(input.filePath, { input, context, wants: (now) => editWants(now, {}) })
-    return withPathLock(place.path, async () => {
+    const location = await placeAgain(input.filePath, { input, context, wants: (now) => editWants(now, {}) })
+    return withPathLock(location.path, async () => {
       context.signal.throwIfAborted()
-      const opened = await openKnown(place, context)
+      const opened = await openKnown(location, context)
       await using _ = opened?.handle
-      const { change, said } = await edited(opened, { place, input })
-      const state = await replaceFile(place, { text: change.after, before: opened?.stats })
-      context.reads.note(place.path, state)
-      return { title: shownName(place.name), output: said, metadata: changeMetadata(place, change) }
+      const { change, said } = await edited(opened, { location, input })
+      const state = await replaceFile(location, { text: change.after, before: opened?.stats })
+      context.reads.note(location.path, state)
+      return { title: shownName(location.name), output: said, metadata: changeMetadata(location, change) }
     })
   },
 }
 
 async function edited(
   opened: OpenedFile | undefined,
-  { place, input }: { place: Place; input: EditInput },
+  { location, input }: { location: Place; input: EditInput },
 ): Promise<{ change: Change; said: string }> {
-  const name = shownName(place.name)
+  const name = shownName(location.name)
   if (input.oldString === "") {
     if (opened !== undefined) {
       throw new Error(

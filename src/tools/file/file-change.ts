@@ -18,21 +18,21 @@ const diffCharactersMax = 64 * 1024
  * The file that is to be changed; undefined if there is none. Throws unless this session has read it as it is now: what
  * somebody else wrote in between must not be lost.
  */
-export async function openKnown(place: Place, context: WantsContext): Promise<OpenedFile | undefined> {
-  const opened = await openFile(place)
+export async function openKnown(location: Place, context: WantsContext): Promise<OpenedFile | undefined> {
+  const opened = await openFile(location)
   if (opened === undefined) return undefined
   try {
-    const known = context.reads.known(place.path)
+    const known = context.reads.known(location.path)
     if (known === undefined)
-      throw new Error(`${shownName(place.name)} exists and was not read yet. Read it first, then call again.`)
+      throw new Error(`${shownName(location.name)} exists and was not read yet. Read it first, then call again.`)
     if (!isSame(known, stateOf(opened.stats))) {
       throw new Error(
-        `${shownName(place.name)} has changed since it was read. Read it again, then call again.`,
+        `${shownName(location.name)} has changed since it was read. Read it again, then call again.`,
       )
     }
-    await access(place.path, constants.W_OK).catch(() => {
+    await access(location.path, constants.W_OK).catch(() => {
       throw new Error(
-        `${shownName(place.name)} is read-only. Ask the user to make it writable if it must be changed.`,
+        `${shownName(location.name)} is read-only. Ask the user to make it writable if it must be changed.`,
       )
     })
     return opened
@@ -50,13 +50,13 @@ export interface Change {
 }
 
 /** What people are shown of a change. */
-export function changeMetadata(place: Place, { before, after, exists }: Change): JsonObject {
+export function changeMetadata(location: Place, { before, after, exists }: Change): JsonObject {
   const comparable =
     (!exists || before !== undefined) && after.length + (before?.length ?? 0) <= comparedCharactersMax
-  if (!comparable) return { filepath: place.path, exists, diff: "" }
-  const diff = unifiedDiff(before ?? "", after, { file: shownName(place.name) })
+  if (!comparable) return { filepath: location.path, exists, diff: "" }
+  const diff = unifiedDiff(before ?? "", after, { file: shownName(location.name) })
   const shown = diff.length > diffCharactersMax ? `${cutText(diff, diffCharactersMax)}\n(cut)` : diff
-  return { filepath: place.path, exists, ...countLines(before ?? "", after), diff: shown }
+  return { filepath: location.path, exists, ...countLines(before ?? "", after), diff: shown }
 }
 
 /**
@@ -64,21 +64,21 @@ export function changeMetadata(place: Place, { before, after, exists }: Change):
  * another one by now, or one has appeared where there was none, nothing is written. Gives the new state.
  */
 export async function replaceFile(
-  place: Place,
+  location: Place,
   { text, before }: { text: string; before: Stats | undefined },
 ): Promise<FileState> {
   try {
-    return await replace(place, { text, before })
+    return await replace(location, { text, before })
   } catch (error) {
-    throw explained(error, `${shownName(place.name)} could not be written`)
+    throw explained(error, `${shownName(location.name)} could not be written`)
   }
 }
 
 async function replace(
-  place: Place,
+  location: Place,
   { text, before }: { text: string; before: Stats | undefined },
 ): Promise<FileState> {
-  const directory = dirname(place.path)
+  const directory = dirname(location.path)
   if (before === undefined) await mkdir(directory, { recursive: true })
   const temporary = join(directory, `.stemma-${randomUUID()}.tmp`)
   const handle = await open(temporary, "wx", before === undefined ? 0o666 : 0o600)
@@ -89,9 +89,9 @@ async function replace(
     await handle.datasync()
     const state = stateOf(await handle.stat())
     if ((await realpath(directory)) !== directory) {
-      throw new Error(`The directory of ${shownName(place.name)} was replaced meanwhile. Call again.`)
+      throw new Error(`The directory of ${shownName(location.name)} was replaced meanwhile. Call again.`)
     }
-    await putInPlace(temporary, { place, before })
+    await putInPlace(temporary, { location, before })
     return state
   } finally {
     await rm(temporary, { force: true })
@@ -114,22 +114,22 @@ async function keepOwnerAndMode(handle: FileHandle, before: Stats): Promise<void
 
 async function putInPlace(
   temporary: string,
-  { place, before }: { place: Place; before: Stats | undefined },
+  { location, before }: { location: Place; before: Stats | undefined },
 ): Promise<void> {
-  const changed = `${shownName(place.name)} was changed by somebody else meanwhile. Read it again, then call again.`
+  const changed = `${shownName(location.name)} was changed by somebody else meanwhile. Read it again, then call again.`
   if (before !== undefined) {
-    const now = await statOf(place.path)
+    const now = await statOf(location.path)
     if (now === undefined || now.ino !== before.ino || !isSame(stateOf(now), stateOf(before)))
       throw new Error(changed)
-    return rename(temporary, place.path)
+    return rename(temporary, location.path)
   }
   try {
     // Unlike a rename this never takes the place of a file that has appeared meanwhile.
-    await link(temporary, place.path)
+    await link(temporary, location.path)
   } catch (error) {
     if (isErrno(error, "EEXIST")) throw new Error(changed, { cause: error })
     if (!isErrno(error, "EPERM", "ENOTSUP", "ENOSYS", "EMLINK")) throw error
-    await rename(temporary, place.path)
+    await rename(temporary, location.path)
   }
 }
 

@@ -18,53 +18,53 @@ export async function findPlace(path: string, context: WantsContext): Promise<Pl
   return notForbidden(await context.workspace.resolve(meantPath(path)))
 }
 
-function notForbidden(place: Place): Place {
-  if (place.forbidden)
-    throw new Error(`${shownName(place.name)} is never shown to a model. Do without this file.`)
-  return place
+function notForbidden(location: Place): Place {
+  if (location.forbidden)
+    throw new Error(`${shownName(location.name)} is never shown to a model. Do without this file.`)
+  return location
 }
 
-export function readWants(place: Place): Wanted[] {
-  return [...externalWants(place), readWant(place)]
+export function readWants(location: Place): Wanted[] {
+  return [...externalWants(location), readWant(location)]
 }
 
 export function readWant({ name, path }: Place): Wanted {
   return { permission: "read", patterns: [name], ...always(name), metadata: { filepath: path } }
 }
 
-export function editWants(place: Place, metadata: JsonObject): Wanted[] {
+export function editWants(location: Place, metadata: JsonObject): Wanted[] {
   return [
-    ...externalWants(place),
+    ...externalWants(location),
     {
       permission: "edit",
-      patterns: [place.name],
-      ...(place.guarded
+      patterns: [location.name],
+      ...(location.guarded
         ? { floor: "ask" as const }
-        : place.external
-          ? alwaysBelow(place.directoryPattern)
+        : location.external
+          ? alwaysBelow(location.directoryPattern)
           : { always: ["*"] }),
-      metadata: { filepath: place.path, ...metadata },
+      metadata: { filepath: location.path, ...metadata },
     },
   ]
 }
 
 /** Searching a directory that is outside: what is asked about is the directory itself, not the one that holds it. */
-export function searchWants(place: Place): Wanted[] {
-  if (!place.external) return []
-  const pattern = place.path.endsWith("/") ? `${place.path}*` : `${place.path}/*`
-  return [external(place, pattern)]
+export function searchWants(location: Place): Wanted[] {
+  if (!location.external) return []
+  const pattern = location.path.endsWith("/") ? `${location.path}*` : `${location.path}/*`
+  return [external(location, pattern)]
 }
 
-export function externalWants(place: Place): Wanted[] {
-  return place.external ? [external(place, place.directoryPattern)] : []
+export function externalWants(location: Place): Wanted[] {
+  return location.external ? [external(location, location.directoryPattern)] : []
 }
 
-function external(place: Place, pattern: string): Wanted {
+function external(location: Place, pattern: string): Wanted {
   return {
     permission: "external_directory",
     patterns: [pattern],
     ...alwaysBelow(pattern),
-    metadata: { filepath: place.path },
+    metadata: { filepath: location.path },
   }
 }
 
@@ -79,7 +79,7 @@ function alwaysBelow(pattern: string): { always?: string[] } {
 
 interface PlaceWants {
   input: object
-  wants: (place: Place) => Wanted[] | Promise<Wanted[]>
+  wants: (location: Place) => Wanted[] | Promise<Wanted[]>
 }
 
 /** What a call wants with a path, remembered for when it runs. */
@@ -87,9 +87,9 @@ export async function wantsOfPath(
   path: string,
   { input, wants, context }: PlaceWants & { context: WantsContext },
 ): Promise<Wanted[]> {
-  const place = await placeToAsk(path, { input, context })
-  const wanted = await wants(place)
-  askedFor.set(input, identity(place, wanted))
+  const location = await placeToAsk(path, { input, context })
+  const wanted = await wants(location)
+  askedFor.set(input, identity(location, wanted))
   return wanted
 }
 
@@ -100,18 +100,18 @@ export async function wantsOfPath(
  */
 export async function wantsOfChange(
   path: string,
-  options: { input: object; context: WantsContext; judge: (place: Place) => Promise<JsonObject> },
+  options: { input: object; context: WantsContext; judge: (location: Place) => Promise<JsonObject> },
 ): Promise<Wanted[]> {
   const { input, context, judge } = options
-  const place = await placeToAsk(path, options)
+  const location = await placeToAsk(path, options)
   let metadata: JsonObject = {}
   try {
-    if (!saidLater.has(input)) metadata = await withPathLock(place.path, () => judge(place))
+    if (!saidLater.has(input)) metadata = await withPathLock(location.path, () => judge(location))
   } catch (error) {
-    if (mayTell(place, context)) throw error
+    if (mayTell(location, context)) throw error
     saidLater.set(input, error)
   }
-  if (saidLater.has(input)) return externalWants(place)
+  if (saidLater.has(input)) return externalWants(location)
   return wantsOfPath(path, { input, context, wants: (now) => editWants(now, metadata) })
 }
 
@@ -123,18 +123,18 @@ async function placeToAsk(
   saidLater.delete(input)
   const meant = meantPath(path)
   const found = await context.workspace.resolve(meant).catch((error: unknown) => {
-    const place = unresolved(meant, context)
-    if (mayTell(place, context)) throw error
+    const location = unresolved(meant, context)
+    if (mayTell(location, context)) throw error
     saidLater.set(input, error)
-    return place
+    return location
   })
   return notForbidden(found)
 }
 
 /** What this session has read it knows of. */
-function mayTell(place: Place, { decide, reads }: WantsContext): boolean {
-  const isAllowed = externalWants(place).every((wanted) => decide(wanted) === "allow")
-  return isAllowed || reads.known(place.path) !== undefined
+function mayTell(location: Place, { decide, reads }: WantsContext): boolean {
+  const isAllowed = externalWants(location).every((wanted) => decide(wanted) === "allow")
+  return isAllowed || reads.known(location.path) !== undefined
 }
 
 /** What a place would be if no symlink were on the way. */
@@ -161,17 +161,17 @@ export async function placeAgain(
 ): Promise<Place> {
   if (saidLater.has(input)) throw saidLater.get(input)
   for (let tries = 0; tries < 3; tries++) {
-    const place = await findPlace(path, context)
-    const wanted = await wants(place)
-    if (askedFor.get(input) === identity(place, wanted)) return place
+    const location = await findPlace(path, context)
+    const wanted = await wants(location)
+    if (askedFor.get(input) === identity(location, wanted)) return location
     for (const one of wanted) await context.ask(one)
-    askedFor.set(input, identity(place, wanted))
+    askedFor.set(input, identity(location, wanted))
   }
   throw new Error(
     `${shownName(path)} keeps changing where it leads. Wait until nothing changes it, then call again.`,
   )
 }
 
-function identity(place: Place, wanted: Wanted[]): string {
-  return JSON.stringify([place.path, wanted.map((one) => [one.permission, one.patterns, one.floor])])
+function identity(location: Place, wanted: Wanted[]): string {
+  return JSON.stringify([location.path, wanted.map((one) => [one.permission, one.patterns, one.floor])])
 }

@@ -15,20 +15,20 @@ export interface OpenedFile {
  * might wait for ever, or do something. What was opened is the file at the real path, also if somebody swaps a directory
  * for a symlink at this very moment.
  */
-export async function openFile(place: Place): Promise<OpenedFile | undefined> {
-  const found = await statOf(place.path)
+export async function openFile(location: Place): Promise<OpenedFile | undefined> {
+  const found = await statOf(location.path)
   if (found === undefined) return undefined
-  refuseOthers(found, place)
+  refuseOthers(found, location)
   const flags = constants.O_RDONLY | constants.O_NOFOLLOW | constants.O_NONBLOCK
-  const handle = await open(place.path, flags).catch((error: unknown) => {
-    throw explained(error, `${shownName(place.name)} could not be opened`)
+  const handle = await open(location.path, flags).catch((error: unknown) => {
+    throw explained(error, `${shownName(location.name)} could not be opened`)
   })
   try {
     const stats = await handle.stat()
-    refuseOthers(stats, place)
-    const [now, real] = await Promise.all([lstat(place.path), realpath(place.path)])
-    if (real !== place.path || now.ino !== stats.ino || now.dev !== stats.dev) {
-      throw new Error(`${shownName(place.name)} was replaced while it was opened. Call again.`)
+    refuseOthers(stats, location)
+    const [now, real] = await Promise.all([lstat(location.path), realpath(location.path)])
+    if (real !== location.path || now.ino !== stats.ino || now.dev !== stats.dev) {
+      throw new Error(`${shownName(location.name)} was replaced while it was opened. Call again.`)
     }
     return { handle, stats }
   } catch (error) {

@@ -53,30 +53,30 @@ export const readTool: Tool<ReadInput> = {
   async execute(input, context) {
     const hash = blobOf(input.filePath)
     if (hash !== undefined) return readBlob(hash, { input, context })
-    const place = await placeAgain(input.filePath, { input, context, wants: readWants })
-    const opened = await openFile(place)
-    if (opened === undefined) throw new Error(await missing(place, context))
+    const location = await placeAgain(input.filePath, { input, context, wants: readWants })
+    const opened = await openFile(location)
+    if (opened === undefined) throw new Error(await missing(location, context))
     await using _ = opened.handle
-    const result = await readOpened(opened, { place, input, context })
-    context.reads.note(place.path, stateOf(opened.stats))
+    const result = await readOpened(opened, { location, input, context })
+    context.reads.note(location.path, stateOf(opened.stats))
     return result
   },
 }
 
 async function readOpened(
   opened: OpenedFile,
-  { place, input, context }: { place: Place; input: ReadInput; context: ToolContext },
+  { location, input, context }: { location: Place; input: ReadInput; context: ToolContext },
 ): Promise<ToolResult> {
   const head = await readHead(opened.handle)
   const type = mediaType(head)
-  if (type !== undefined) return readMedia(opened, { place, type })
+  if (type !== undefined) return readMedia(opened, { location, type })
   if (!looksLikeText(head)) {
     throw new Error(
-      `${shownName(place.name)} is a binary file, which cannot be shown. Look at it with a command if need be.`,
+      `${shownName(location.name)} is a binary file, which cannot be shown. Look at it with a command if need be.`,
     )
   }
   const page = await readPage(chunksOf(opened.handle, context.signal), pageOptions(input))
-  return pageResult(page, { name: shownName(place.name), path: place.path, input })
+  return pageResult(page, { name: shownName(location.name), path: location.path, input })
 }
 
 /** The hash of kept output; undefined for the path of a file. */
@@ -141,21 +141,21 @@ function pageResult(page: LinePage, file: { name: string; path: string; input: R
 
 async function readMedia(
   { handle, stats }: OpenedFile,
-  { place, type }: { place: Place; type: string },
+  { location, type }: { location: Place; type: string },
 ): Promise<ToolResult> {
   if (stats.size > attachmentBytesMax) {
     throw new Error(
-      `${shownName(place.name)} (${type}) has ${stats.size} bytes; at most ${attachmentBytesMax} can be shown.`,
+      `${shownName(location.name)} (${type}) has ${stats.size} bytes; at most ${attachmentBytesMax} can be shown.`,
     )
   }
   const bytes = Buffer.alloc(stats.size)
   const { bytesRead } = await handle.read(bytes, 0, bytes.length, 0)
   const url = `data:${type};base64,${bytes.toString("base64", 0, bytesRead)}`
   return {
-    title: shownName(place.name),
-    output: `${shownName(place.name)} is shown as an attachment (${type}, ${bytesRead} bytes).`,
-    metadata: { filepath: place.path, mime: type, bytes: bytesRead },
-    attachments: [{ type: "file", mime: type, filename: basename(place.path), url }],
+    title: shownName(location.name),
+    output: `${shownName(location.name)} is shown as an attachment (${type}, ${bytesRead} bytes).`,
+    metadata: { filepath: location.path, mime: type, bytes: bytesRead },
+    attachments: [{ type: "file", mime: type, filename: basename(location.path), url }],
   }
 }
 
@@ -177,10 +177,10 @@ async function* chunksOf(handle: FileHandle, signal: AbortSignal): AsyncIterable
   }
 }
 
-async function missing(place: Place, context: ToolContext): Promise<string> {
-  const near = await nearNames(dirname(place.path), basename(place.path))
+async function missing(location: Place, context: ToolContext): Promise<string> {
+  const near = await nearNames(dirname(location.path), basename(location.path))
   const places = await Promise.all(
-    near.map((name) => context.workspace.resolve(`${dirname(place.path)}/${name}`)),
+    near.map((name) => context.workspace.resolve(`${dirname(location.path)}/${name}`)),
   )
   const names = places
     .filter(
@@ -188,5 +188,5 @@ async function missing(place: Place, context: ToolContext): Promise<string> {
     )
     .map((one) => shownName(one.name))
   const hint = names.length > 0 ? `Did you mean ${names.join(" or ")}?` : "Use glob or list to find the file."
-  return `There is no file ${shownName(place.name)}. ${hint}`
+  return `There is no file ${shownName(location.name)}. ${hint}`
 }

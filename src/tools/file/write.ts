@@ -29,28 +29,28 @@ export const writeTool: Tool<WriteInput> = {
     return wantsOfChange(input.filePath, {
       input,
       context,
-      judge: async (place) => {
-        const opened = await openKnown(place, context)
+      judge: async (location) => {
+        const opened = await openKnown(location, context)
         await using _ = opened?.handle
-        const name = shownName(place.name)
-        return changeMetadata(place, await changeOf(opened, { name, after: input.content }))
+        const name = shownName(location.name)
+        return changeMetadata(location, await changeOf(opened, { name, after: input.content }))
       },
     })
   },
 
   async execute(input, context) {
-    const place = await placeAgain(input.filePath, { input, context, wants: (now) => editWants(now, {}) })
-    return withPathLock(place.path, async () => {
+    const location = await placeAgain(input.filePath, { input, context, wants: (now) => editWants(now, {}) })
+    return withPathLock(location.path, async () => {
       context.signal.throwIfAborted()
-      const opened = await openKnown(place, context)
+      const opened = await openKnown(location, context)
       await using _ = opened?.handle
-      const change = await changeOf(opened, { name: shownName(place.name), after: input.content })
-      const state = await replaceFile(place, { text: input.content, before: opened?.stats })
-      context.reads.note(place.path, state)
+      const change = await changeOf(opened, { name: shownName(location.name), after: input.content })
+      const state = await replaceFile(location, { text: input.content, before: opened?.stats })
+      context.reads.note(location.path, state)
       return {
-        title: shownName(place.name),
-        output: `${change.exists ? "Wrote" : "Made"} ${shownName(place.name)} (${state.size} bytes).`,
-        metadata: changeMetadata(place, change),
+        title: shownName(location.name),
+        output: `${change.exists ? "Wrote" : "Made"} ${shownName(location.name)} (${state.size} bytes).`,
+        metadata: changeMetadata(location, change),
       }
     })
   },

@@ -47,24 +47,24 @@ export interface FoundFiles {
  * are really there. Stemma's own secrets may be among them: whoever shows a file asks `isShowable` before.
  */
 export async function findFiles(
-  place: Place,
+  location: Place,
   { context, matches }: { context: SearchContext; matches: (path: string) => boolean },
 ): Promise<FoundFiles> {
   const skipped = skippedDirectories.map((name) => `--glob=!${name}`)
   const { stdout, cut } = await ripgrep({
     args: ["--files", "--null", "--hidden", "--no-messages", "--sortr=modified", ...skipped, "--", "../"],
-    directory: place.path,
+    directory: location.path,
     outputBytesMax: listBytesMax,
     context,
   })
   const printed = stdout.toString().split("\0").slice(0, -1)
   const found: FoundFiles = { files: [], leftOut: 0, cut }
-  const pace = new Pace(context.signal)
+  const throttle = new Pace(context.signal)
   for (const path of printed) {
-    if (pace.due()) await pace.turn()
+    if (throttle.due()) await throttle.turn()
     const below = path.replace(/^\.\//, "")
     if (!matches(below)) continue
-    const file = foundFile(place, { below, context })
+    const file = foundFile(location, { below, context })
     if (mayRead(file.name, context)) found.files.push(file)
     else found.leftOut++
   }
@@ -93,8 +93,8 @@ class Pace {
   }
 }
 
-function foundFile(place: Place, { below, context }: { below: string; context: SearchContext }): FoundFile {
-  const path = `${place.path === "/" ? "" : place.path}/${below}`
+function foundFile(location: Place, { below, context }: { below: string; context: SearchContext }): FoundFile {
+  const path = `${location.path === "/" ? "" : location.path}/${below}`
   return { path, relative: below, name: nameOf(path, context) }
 }
 
@@ -114,8 +114,8 @@ export async function isShowable(
   path: string,
   { workspace }: Pick<ToolContext, "workspace">,
 ): Promise<boolean> {
-  const place = await workspace.resolve(path).catch(() => undefined)
-  return place !== undefined && !place.forbidden && place.path === path
+  const location = await workspace.resolve(path).catch(() => undefined)
+  return location !== undefined && !location.forbidden && location.path === path
 }
 
 export function leftOutNotice(leftOut: number): string[] {

@@ -37,8 +37,8 @@ export const globTool: Tool<GlobInput> = {
   },
 
   async execute(input, context) {
-    const place = await searchedDirectory(input, context)
-    const found = await findFiles(place, { context, matches: compileGlob(input.pattern) })
+    const location = await searchedDirectory(input, context)
+    const found = await findFiles(location, { context, matches: compileGlob(input.pattern) })
     const { shown, rest } = await firstShowable(found.files, context)
     const notices = [
       ...(rest > 0

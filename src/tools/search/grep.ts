@@ -81,13 +81,13 @@ async function candidates(
   input: GrepInput,
   context: ToolContext,
 ): Promise<{ directory: string; found: FoundFiles }> {
-  const { place, kind } = await searchPlace(input, context)
+  const { location, kind } = await searchPlace(input, context)
   const matches = input.include === undefined ? () => true : compileGlob(input.include)
   if (kind === "directory") {
-    return { directory: place.path, found: await findFiles(place, { context, matches }) }
+    return { directory: location.path, found: await findFiles(location, { context, matches }) }
   }
-  const file = { path: place.path, relative: basename(place.path), name: place.name }
-  return { directory: dirname(place.path), found: { files: [file], leftOut: 0, cut: false } }
+  const file = { path: location.path, relative: basename(location.path), name: location.name }
+  return { directory: dirname(location.path), found: { files: [file], leftOut: 0, cut: false } }
 }
 
 /** Searches newest files first and stops when enough was found: what nobody will be shown is not looked for. */

@@ -42,24 +42,24 @@ export const listTool: Tool<ListInput> = {
   },
 
   async execute(input, context) {
-    const place = await searchedDirectory(input, context)
-    const { text, count, truncated } = await listing(place, { isIgnored: ignored(input), context })
-    return { title: shownName(place.name), output: text, metadata: { count, truncated } }
+    const location = await searchedDirectory(input, context)
+    const { text, count, truncated } = await listing(location, { isIgnored: ignored(input), context })
+    return { title: shownName(location.name), output: text, metadata: { count, truncated } }
   },
 }
 
 /** A directory as a tree, without the files that may not be read. */
 export async function listing(
-  place: Place,
+  location: Place,
   options: WalkOptions,
 ): Promise<{ text: string; count: number; truncated: boolean }> {
-  const tree = await walk(place, options)
+  const tree = await walk(location, options)
   const notices = [
     ...(tree.more ? ["(There is more than fits here. List a directory by itself to see all of it.)"] : []),
     ...leftOutNotice(tree.leftOut),
   ]
   const lines = tree.root.children.length > 0 ? show(tree.root.children, "  ") : ["  (nothing)"]
-  const text = [place.name === "/" ? "/" : `${shownName(place.name)}/`, ...lines, ...notices].join("\n")
+  const text = [location.name === "/" ? "/" : `${shownName(location.name)}/`, ...lines, ...notices].join("\n")
   return { text, count: tree.count, truncated: tree.more }
 }
 
@@ -89,8 +89,8 @@ interface WalkOptions {
 }
 
 /** Level by level, so that what is near the top is there before what is deep. */
-async function walk(place: Place, options: WalkOptions): Promise<Tree> {
-  const root: Entry = { name: "", kind: "directory", path: place.path, below: "", opened: true, children: [] }
+async function walk(location: Place, options: WalkOptions): Promise<Tree> {
+  const root: Entry = { name: "", kind: "directory", path: location.path, below: "", opened: true, children: [] }
   const tree: Tree = { root, count: 0, leftOut: 0, looked: 0, more: false }
   const open = [root]
   for (let next = open.shift(); next !== undefined; next = open.shift()) {
@@ -102,7 +102,7 @@ async function walk(place: Place, options: WalkOptions): Promise<Tree> {
     next.children = shown
     tree.count += shown.length
     if (shown.length < entries.length) tree.more = true
-    open.push(...shown.filter((entry) => entry.kind === "directory"))
+    open.push(...shown.filter((replicaPart) => replicaPart.kind === "directory"))
   }
   return tree
 }
@@ -137,9 +137,9 @@ async function entriesOf(
 
 async function showable(entries: readonly Entry[], context: ListContext): Promise<Entry[]> {
   const shown: Entry[] = []
-  for (const entry of entries) {
+  for (const replicaPart of entries) {
     const looked = shown.length < entriesMax
-    if (!looked || entry.kind === "link" || (await isShowable(entry.path, context))) shown.push(entry)
+    if (!looked || replicaPart.kind === "link" || (await isShowable(replicaPart.path, context))) shown.push(replicaPart)
   }
   return shown
 }
@@ -153,11 +153,11 @@ function ignored({ ignore = [] }: ListInput): (below: string) => boolean {
 }
 
 function show(entries: readonly Entry[], indent: string): string[] {
-  return entries.flatMap((entry) => {
-    const name = shownName(entry.name)
-    if (entry.kind === "file") return [`${indent}${name}`]
-    if (entry.kind === "link") return [`${indent}${name}@`]
-    const mark = entry.opened ? "/" : "/ …"
-    return [`${indent}${name}${mark}`, ...show(entry.children, `${indent}  `)]
+  return entries.flatMap((replicaPart) => {
+    const name = shownName(replicaPart.name)
+    if (replicaPart.kind === "file") return [`${indent}${name}`]
+    if (replicaPart.kind === "link") return [`${indent}${name}@`]
+    const mark = replicaPart.opened ? "/" : "/ …"
+    return [`${indent}${name}${mark}`, ...show(replicaPart.children, `${indent}  `)]
   })
 }

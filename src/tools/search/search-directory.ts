@@ -17,32 +17,32 @@ export function wantsOfSearch(input: SearchInput, context: WantsContext): Promis
 export async function searchPlace(
   input: SearchInput,
   context: ToolContext,
-): Promise<{ place: Place; kind: "file" | "directory" }> {
-  const place = await placeAgain(input.path ?? ".", { input, context, wants: wantsAt })
-  const found = await statOf(place.path)
+): Promise<{ location: Place; kind: "file" | "directory" }> {
+  const location = await placeAgain(input.path ?? ".", { input, context, wants: wantsAt })
+  const found = await statOf(location.path)
   if (found === undefined)
-    throw new Error(`There is no directory ${shownName(place.name)}. Use list to see what there is.`)
-  if (found.isDirectory()) return { place, kind: "directory" }
+    throw new Error(`There is no directory ${shownName(location.name)}. Use list to see what there is.`)
+  if (found.isDirectory()) return { location, kind: "directory" }
   if (found.isFile()) {
-    if (place.external) await context.ask(readWant(place))
-    return { place, kind: "file" }
+    if (location.external) await context.ask(readWant(location))
+    return { location, kind: "file" }
   }
   throw new Error(
-    `${shownName(place.name)} is neither a directory nor a regular file, so it is not searched.`,
+    `${shownName(location.name)} is neither a directory nor a regular file, so it is not searched.`,
   )
 }
 
 /** The directory to look into; a file is refused. */
 export async function searchedDirectory(input: SearchInput, context: ToolContext): Promise<Place> {
-  const { place, kind } = await searchPlace(input, context)
+  const { location, kind } = await searchPlace(input, context)
   if (kind === "file")
-    throw new Error(`${shownName(place.name)} is a file, not a directory. Use the read tool to see it.`)
-  return place
+    throw new Error(`${shownName(location.name)} is a file, not a directory. Use the read tool to see it.`)
+  return location
 }
 
 /** Whether it is a file outside is found out only when it is permitted to look there. */
-async function wantsAt(place: Place): Promise<Wanted[]> {
-  if (place.external) return searchWants(place)
-  const found = await statOf(place.path)
-  return found?.isFile() ? [readWant(place)] : []
+async function wantsAt(location: Place): Promise<Wanted[]> {
+  if (location.external) return searchWants(location)
+  const found = await statOf(location.path)
+  return found?.isFile() ? [readWant(location)] : []
 }

@@ -88,20 +88,20 @@ async function startIn(
   context: WantsContext | ToolContext,
 ): Promise<{ directory: string; wanted: Wanted[] }> {
   if (workdir === undefined) return { directory: context.workspace.directory, wanted: [] }
-  const place = await context.workspace.resolve(workdir)
-  if (place.forbidden) throw new Error(`${place.name} is never shown to a model. Use another directory.`)
-  if (!place.exists)
-    throw new Error(`There is no directory ${place.name}. Make it first, or use another one.`)
-  if (!place.external) return { directory: place.path, wanted: [] }
-  const pattern = place.path.endsWith("/") ? `${place.path}*` : `${place.path}/*`
+  const location = await context.workspace.resolve(workdir)
+  if (location.forbidden) throw new Error(`${location.name} is never shown to a model. Use another directory.`)
+  if (!location.exists)
+    throw new Error(`There is no directory ${location.name}. Make it first, or use another one.`)
+  if (!location.external) return { directory: location.path, wanted: [] }
+  const pattern = location.path.endsWith("/") ? `${location.path}*` : `${location.path}/*`
   return {
-    directory: place.path,
+    directory: location.path,
     wanted: [
       {
         permission: "external_directory",
         patterns: [pattern],
         always: [pattern],
-        metadata: { filepath: place.path },
+        metadata: { filepath: location.path },
       },
     ],
   }

@@ -8,13 +8,13 @@ import { shownOptions } from "../../context/make-room.ts"
 import { correctionOf, counted, estimateSystemTokens, estimateToolTokens } from "../../context/next-size.ts"
 import { outputTokensMax, windowOf } from "../../context/window.ts"
 import { readAllowed } from "../../prompt/prompt-files.ts"
-import type { ModelCallWatch } from "../../telemetry/call-telemetry.ts"
+import type { ModelCallTelemetry } from "../../telemetry/call-telemetry.ts"
 import type { Step } from "../step-plan.ts"
 import { systemPrompt } from "../system-prompt.ts"
 import { withGrace } from "../tools/abort-grace.ts"
 import type { Call } from "../tools/tool-calls.ts"
 import { Answer } from "./answer.ts"
-import { idleWatch } from "./idle-timeout.ts"
+import { idleTimeout } from "./idle-timeout.ts"
 import { givenUp, retryDelayMs, waitMs } from "./retry.ts"
 
 export interface Asked {
@@ -36,10 +36,10 @@ export async function askModel(plan: Step): Promise<Asked> {
       return await oneTry(plan, request)
     } catch (error) {
       if (!(error instanceof ModelError) || run.signal.aborted) throw error
-      const { timing, meter } = run.engine
+      const { timing, metrics } = run.engine
       const delayMs = retryDelayMs(error, attempt, { timing, random: Math.random })
       if (delayMs === undefined) throw givenUp(error, attempt, { timing })
-      meter.retried(error.kind)
+      metrics.retried(error.kind)
       const now = run.engine.clock.now()
       const part: PartBody = {
         id: run.engine.newID("part"),
@@ -131,7 +131,7 @@ async function fileBytes(plan: Step, url: string): Promise<Uint8Array> {
 
 async function oneTry(plan: Step, request: ModelRequest): Promise<Asked> {
   const { run, agent, model, setup } = plan
-  const call = run.watch.modelCall({ agent: agent.name, model, request, redact: setup.redact })
+  const call = run.telemetry.modelCall({ agent: agent.name, model, request, redact: setup.redact })
   try {
     return await call.within(() => hear(plan, { request, call }))
   } catch (error) {
@@ -144,7 +144,7 @@ async function oneTry(plan: Step, request: ModelRequest): Promise<Asked> {
 
 interface Hearing {
   request: ModelRequest
-  call: ModelCallWatch
+  call: ModelCallTelemetry
 }
 
 async function hear(plan: Step, { request, call }: Hearing): Promise<Asked> {
@@ -152,7 +152,7 @@ async function hear(plan: Step, { request, call }: Hearing): Promise<Asked> {
   const answer = new Answer(plan)
   const before = open.parts.length
   // A model that is deaf to the signal is given up too.
-  const idle = idleWatch(plan.model, plan.setup.loaded.config.idleTimeoutMs)
+  const idle = idleTimeout(plan.model, plan.setup.loaded.config.idleTimeoutMs)
   try {
     const listening = listen(plan, { request, call, answer, heard: idle.heard })
     await Promise.race([withGrace(listening, run.signal, run.engine.timing.toolGraceMs), idle.stalled])

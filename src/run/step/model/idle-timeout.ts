@@ -4,7 +4,7 @@ import { Tokens } from "../../../protocol/index.ts"
 import { withGrace } from "../tools/abort-grace.ts"
 
 /** Models watch over their own silence; this is for one that does not, so it is twice as patient. Rejects once the model has said nothing for twice as long as it should mind itself. */
-export function idleWatch(
+export function idleTimeout(
   model: Model,
   idleTimeoutMs: number,
 ): { heard: () => void; stalled: Promise<never>; stop: () => void } {
@@ -29,7 +29,7 @@ export function idleWatch(
 }
 
 /** The text of an answer that is not written into a message. A model that does not end is left. */
-export async function listenFor(options: {
+export async function answerText(options: {
   model: Model
   request: ModelRequest
   graceMs: number
@@ -41,7 +41,7 @@ export async function listenFor(options: {
   const { model, request } = options
   const leaving = new AbortController()
   const signal = AbortSignal.any([request.signal, leaving.signal])
-  const idle = idleWatch(model, request.idleTimeoutMs)
+  const idle = idleTimeout(model, request.idleTimeoutMs)
   let text = ""
   let hasBegun = false
   let usage: Tokens | undefined

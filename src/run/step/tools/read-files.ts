@@ -3,7 +3,7 @@ import type { FileState, ReadLedger } from "../../../tools/tool.ts"
 const filesMax = 2000
 
 /** Which files a session has read, in this process; the oldest are forgotten first. */
-export class ReadMemory implements ReadLedger {
+export class ReadFiles implements ReadLedger {
   readonly #files = new Map<string, FileState>()
 
   note(path: string, state: FileState): void {

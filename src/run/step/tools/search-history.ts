@@ -88,11 +88,11 @@ function byMessage(lists: readonly SearchHit[][]): Place[] {
     const seen = new Set<number>()
     for (const hit of hits) {
       const position = hit.position!
-      const place = places.get(position) ?? { position, score: 0, hits: [] }
-      if (!seen.has(position)) place.score += 1 / hits.length
+      const location = places.get(position) ?? { position, score: 0, hits: [] }
+      if (!seen.has(position)) location.score += 1 / hits.length
       seen.add(position)
-      place.hits.push(hit)
-      places.set(position, place)
+      location.hits.push(hit)
+      places.set(position, location)
     }
   }
   return [...places.values()].sort((a, b) => b.position - a.position)

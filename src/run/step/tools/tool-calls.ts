@@ -5,8 +5,8 @@ import { limitOutput, pointerNotice } from "../../../tools/output.ts"
 import type { Tool, ToolResult, Wanted } from "../../../tools/tool.ts"
 import { Aborted, Closing } from "../../loop/run.ts"
 import { PermissionRefused } from "../../permission/approvals.ts"
-import type { Judge } from "../../permission/permission-check.ts"
-import type { ToolCallWatch } from "../../telemetry/call-telemetry.ts"
+import type { PermissionCheck } from "../../permission/permission-check.ts"
+import type { ToolCallTelemetry } from "../../telemetry/call-telemetry.ts"
 import { errorText } from "../error-text.ts"
 import type { Step } from "../step-plan.ts"
 import { withGrace } from "./abort-grace.ts"
@@ -26,8 +26,8 @@ export interface Call {
 /** Runs the calls of a step at the same time and settles each exactly once. True if the run must end after it. */
 export async function runToolCalls(step: Step, calls: readonly Call[]): Promise<{ endsRun: boolean }> {
   const outcomes = await atMost(callsAtOnce, calls, (call, index) =>
-    watchCall(step, call, (watch) =>
-      index < callsMax ? runCall(step, { call, watch }) : refuseCall(step, { call, watch }),
+    watchCall(step, call, (telemetry) =>
+      index < callsMax ? runCall(step, { call, telemetry }) : refuseCall(step, { call, telemetry }),
     ),
   )
   const failed = outcomes.find((outcome) => outcome.status === "rejected")
@@ -43,29 +43,29 @@ const callsAtOnce = 32
 async function watchCall(
   step: Step,
   { partID, callID, tool }: Call,
-  work: (watch: ToolCallWatch) => Promise<{ endsRun: boolean }>,
+  work: (telemetry: ToolCallTelemetry) => Promise<{ endsRun: boolean }>,
 ): Promise<{ endsRun: boolean }> {
   const { run, open, setup } = step
   const isKnown = step.tools.has(tool)
-  const watch = run.watch.toolCall({ partID, callID, tool, isKnown, redact: setup.redact })
+  const telemetry = run.telemetry.toolCall({ partID, callID, tool, isKnown, redact: setup.redact })
   try {
-    return await watch.within(() => work(watch))
+    return await telemetry.within(() => work(telemetry))
   } catch (error) {
-    watch.fail({ error })
+    telemetry.fail({ error })
     throw error
   } finally {
-    watch.end(open.tool(partID).state)
+    telemetry.end(open.tool(partID).state)
   }
 }
 
 interface Watched {
   call: Call
-  watch: ToolCallWatch
+  telemetry: ToolCallTelemetry
 }
 
-async function refuseCall(step: Step, { call, watch }: Watched): Promise<{ endsRun: boolean }> {
+async function refuseCall(step: Step, { call, telemetry }: Watched): Promise<{ endsRun: boolean }> {
   const { run, open } = step
-  watch.fail({ type: "invalid_input" })
+  telemetry.fail({ type: "invalid_input" })
   const now = run.engine.clock.now()
   const error = `Only the first ${callsMax} calls of a step are run. Make fewer at once.`
   const state: ToolState = { status: "error", input: {}, error, time: { start: now, end: now } }
@@ -97,7 +97,7 @@ function settledCall(step: Step, call: Call) {
   return { tool, input: JSON.stringify(state.input), result }
 }
 
-async function runCall(step: Step, { call, watch }: Watched): Promise<{ endsRun: boolean }> {
+async function runCall(step: Step, { call, telemetry }: Watched): Promise<{ endsRun: boolean }> {
   const { run, open } = step
   const startedAt = run.engine.clock.now()
   const fail = async (message: string, input: JsonObject, metadata?: JsonObject) => {
@@ -114,7 +114,7 @@ async function runCall(step: Step, { call, watch }: Watched): Promise<{ endsRun:
   }
   const parsed = callInput(step.tools, call)
   if (!parsed.ok) {
-    watch.fail({ type: "invalid_input" })
+    telemetry.fail({ type: "invalid_input" })
     await fail(parsed.error, parsed.input)
     return { endsRun: false }
   }
@@ -134,7 +134,7 @@ async function runCall(step: Step, { call, watch }: Watched): Promise<{ endsRun:
     if (run.writer.signal.aborted) throw run.writer.signal.reason
     // Whoever goes on with this step goes on with the task.
     if (run.isClosing && parsed.tool.delegates) throw error
-    watch.fail({ error: run.signal.aborted ? run.signal.reason : error })
+    telemetry.fail({ error: run.signal.aborted ? run.signal.reason : error })
     await fail(failureText(error, run.signal), parsed.input, progress.metadata)
     return { endsRun: error instanceof PermissionRefused && error.endsRun }
   }
@@ -168,10 +168,10 @@ async function execute(step: Step, execution: Execution): Promise<ToolResult> {
   signal.throwIfAborted()
   const where = { name: tool.name, messageID: open.message.id, callID: call.callID }
   // The model may have thought for long: what was forbidden meanwhile is forbidden to this call.
-  const judge = await step.judge()
-  if (!mayUse(tool.name, judge)) throw new PermissionRefused(`Not allowed: ${tool.name} is switched off now.`)
+  const permissionCheck = await step.judge()
+  if (!mayUse(tool.name, permissionCheck)) throw new PermissionRefused(`Not allowed: ${tool.name} is switched off now.`)
   const isUnattended = step.user.unattended
-  const ask = (wanted: Wanted, known?: Judge) =>
+  const ask = (wanted: Wanted, known?: PermissionCheck) =>
     run.approvals.ask({
       wanted,
       judge: step.judge,
@@ -182,7 +182,7 @@ async function execute(step: Step, execution: Execution): Promise<ToolResult> {
     })
   const shared = {
     agent: step.agent.name,
-    decide: (wanted: Wanted) => judge.decide(wanted, tool.name).action,
+    decide: (wanted: Wanted) => permissionCheck.decide(wanted, tool.name).action,
     sessionID: run.sessionID,
     workspace: run.project.workspace,
     signal,
@@ -190,7 +190,7 @@ async function execute(step: Step, execution: Execution): Promise<ToolResult> {
   }
   const { toolGraceMs } = run.engine.timing
   const wishes = await withGrace((async () => tool.wants(value, shared))(), signal, toolGraceMs)
-  for (const [index, wanted] of wishes.entries()) await ask(wanted, index === 0 ? judge : undefined)
+  for (const [index, wanted] of wishes.entries()) await ask(wanted, index === 0 ? permissionCheck : undefined)
   if (await withGrace(mayWrite(tool, value), signal, toolGraceMs)) await step.snapshotBefore()
   signal.throwIfAborted()
   const { context, end, running } = callContext(step, { ...execution, shared, ask: (wanted) => ask(wanted) })
@@ -199,7 +199,7 @@ async function execute(step: Step, execution: Execution): Promise<ToolResult> {
   try {
     return await withGrace((async () => tool.execute(value, context))(), signal, toolGraceMs)
   } finally {
-    run.engine.meter.toolRan(tool.name, performance.now() - startedMs)
+    run.engine.metrics.toolRan(tool.name, performance.now() - startedMs)
     end()
   }
 }

@@ -4,7 +4,7 @@ import type { ModelTool } from "../../../models/model.ts"
 import type { JsonObject } from "../../../protocol/index.ts"
 import { isWhollyDenied, matchWildcard, type PermitLevel } from "../../../session/index.ts"
 import type { DescribeContext, Tool } from "../../../tools/tool.ts"
-import type { Judge } from "../../permission/permission-check.ts"
+import type { PermissionCheck } from "../../permission/permission-check.ts"
 import type { Setup } from "../../project.ts"
 
 /** The permission without which a tool is of no use, where it is not the tool's own name. */
@@ -17,11 +17,11 @@ const schemas = new WeakMap<Tool, JsonObject>()
 
 /** The tools that the model is offered: not those that are switched off or wholly denied. */
 export async function offeredTools(options: OfferOptions): Promise<Offer> {
-  const { setup, judge } = options
-  if (judge.agents === undefined || hasOwnDescriptions(setup)) return offer(options)
+  const { setup, permissionCheck } = options
+  if (permissionCheck.agents === undefined || hasOwnDescriptions(setup)) return offer(options)
   const known = offers.get(setup) ?? new Map<string, Promise<Offer>>()
   offers.set(setup, known)
-  const { agents } = judge
+  const { agents } = permissionCheck
   let offered = known.get(agents)
   if (!offered) {
     offered = offer(options)
@@ -34,7 +34,7 @@ export async function offeredTools(options: OfferOptions): Promise<Offer> {
 interface OfferOptions {
   setup: Setup
   agent: Agent
-  judge: Judge
+  permissionCheck: PermissionCheck
 }
 
 interface Offer {
@@ -52,14 +52,14 @@ function hasOwnDescriptions(setup: Setup): boolean {
 /** By the agents of a session and those above it, as long as the config stays the same. */
 const offers = new WeakMap<Setup, Map<string, Promise<Offer>>>()
 
-async function offer({ setup, agent, judge }: OfferOptions): Promise<Offer> {
-  const mayDelegate = judge.depth < setup.loaded.config.task.depth
+async function offer({ setup, agent, permissionCheck }: OfferOptions): Promise<Offer> {
+  const mayDelegate = permissionCheck.depth < setup.loaded.config.task.depth
   const chosen = [...setup.tools.values()].filter(
-    (tool) => mayUse(tool.name, judge) && (mayDelegate || !tool.delegates),
+    (tool) => mayUse(tool.name, permissionCheck) && (mayDelegate || !tool.delegates),
   )
   const context = {
     agent: agent.name,
-    decide: (wanted: Parameters<Judge["decide"]>[0]) => judge.decide(wanted).action,
+    decide: (wanted: Parameters<PermissionCheck["decide"]>[0]) => permissionCheck.decide(wanted).action,
   }
   const described = await Promise.all(
     chosen.map(async (tool) => {
@@ -95,7 +95,7 @@ async function describe(tool: Tool, context: DescribeContext): Promise<string | 
 }
 
 /** Whether a session has a tool: it has none that a session above it has not. */
-export function mayUse(tool: string, { levels }: Judge): boolean {
+export function mayUse(tool: string, { levels }: PermissionCheck): boolean {
   return levels.every((level) => isUsable(tool, level))
 }
 

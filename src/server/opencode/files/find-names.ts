@@ -10,15 +10,15 @@ export interface NameSearch {
 
 /** Names below the directory, the best matches first and among equals the last changed. A directory ends in `/`. */
 export async function findNames(query: string, { context, kinds, limit }: NameSearch): Promise<string[]> {
-  const place = await searchedRoot(context)
-  const { files } = await findFiles(place, { context, matches: () => true }).catch(unavailable)
+  const location = await searchedRoot(context)
+  const { files } = await findFiles(location, { context, matches: () => true }).catch(unavailable)
   const names = new Map<string, string>()
   for (const file of files) {
     if (kinds.includes("file")) names.set(file.relative, file.path)
     if (!kinds.includes("directory")) continue
     for (let at = file.relative.lastIndexOf("/"); at > 0; at = file.relative.lastIndexOf("/", at - 1)) {
       const below = file.relative.slice(0, at)
-      names.set(`${below}/`, `${place.path}/${below}`)
+      names.set(`${below}/`, `${location.path}/${below}`)
     }
   }
   const found: string[] = []

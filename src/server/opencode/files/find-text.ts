@@ -20,7 +20,7 @@ export async function findText(
   pattern: string,
   { context, redact }: { context: SearchContext; redact: (text: string) => string },
 ): Promise<WireMatch[]> {
-  const place = await searchedRoot(context)
+  const location = await searchedRoot(context)
   const skipped = skippedDirectories.map((name) => `--glob=!${name}`)
   const { stdout } = await ripgrep({
     args: [
@@ -36,7 +36,7 @@ export async function findText(
       "--",
       "../",
     ],
-    directory: place.path,
+    directory: location.path,
     outputBytesMax,
     context,
   }).catch(explained)
@@ -47,7 +47,7 @@ export async function findText(
     const match = matchOf(line)
     if (!match) continue
     const path = match.path.text.replace(/^\.\//, "")
-    const isShown = shown.get(path) ?? (await mayShow(`${place.path}/${path}`, context))
+    const isShown = shown.get(path) ?? (await mayShow(`${location.path}/${path}`, context))
     shown.set(path, isShown)
     if (isShown) found.push(redacted({ ...match, path: { text: path } }, redact))
   }

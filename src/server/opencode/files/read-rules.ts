@@ -19,14 +19,14 @@ export async function readRules(project: Project): Promise<(wanted: Wanted) => "
 /** Where a path leads, if that may be shown: inside the workspace, and nothing that an agent would have to ask for. */
 export async function shownPlace(project: Project, path: string): Promise<Place> {
   const decide = await readRules(project)
-  const place = await project.workspace.resolve(path).catch(() => {
+  const location = await project.workspace.resolve(path).catch(() => {
     // Why is not said: it would tell what there is outside.
     throw new StemmaError("invalid", "That path leads nowhere. Name one inside the project.")
   })
-  if (place.external || place.forbidden || (place.name !== "." && !mayRead(place.name, { decide }))) {
+  if (location.external || location.forbidden || (location.name !== "." && !mayRead(location.name, { decide }))) {
     throw new StemmaError("denied", "That path is outside the project, or its rules do not let it be read.")
   }
-  return place
+  return location
 }
 
 /** The directory of a project, to be searched. */

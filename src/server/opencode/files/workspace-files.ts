@@ -15,15 +15,15 @@ const headBytes = 8 * 1024
 
 /** A file as an agent would be shown it, whole. */
 export async function readShown(project: Project, path: string): Promise<WireFileContent> {
-  const place = await shownPlace(project, path)
+  const location = await shownPlace(project, path)
   const { redact } = await project.setup()
-  const opened = await openFile(place).catch((error: unknown) => {
+  const opened = await openFile(location).catch((error: unknown) => {
     throw new StemmaError("invalid", (error as Error).message)
   })
-  if (!opened) throw new StemmaError("not_found", `There is no file ${place.name}.`)
+  if (!opened) throw new StemmaError("not_found", `There is no file ${location.name}.`)
   await using handle = opened.handle
   if (opened.stats.size > fileBytesMax) {
-    throw new StemmaError("invalid", `${place.name} is larger than 5 MiB, which is too much to be sent.`)
+    throw new StemmaError("invalid", `${location.name} is larger than 5 MiB, which is too much to be sent.`)
   }
   const bytes = await readUpTo(handle, opened.stats.size)
   const type = mediaType(bytes)
@@ -55,28 +55,28 @@ export async function listDirectory(
   project: Project,
   { path, context }: { path: string; context: SearchContext },
 ): Promise<WireFileNode[]> {
-  const place = await shownPlace(project, path === "" ? "." : path)
-  const found = await statOf(place.path)
-  if (!found) throw new StemmaError("not_found", `There is no directory ${place.name}.`)
-  if (!found.isDirectory()) throw new StemmaError("invalid", `${place.name} is no directory.`)
-  return entriesOf(place, context)
+  const location = await shownPlace(project, path === "" ? "." : path)
+  const found = await statOf(location.path)
+  if (!found) throw new StemmaError("not_found", `There is no directory ${location.name}.`)
+  if (!found.isDirectory()) throw new StemmaError("invalid", `${location.name} is no directory.`)
+  return entriesOf(location, context)
 }
 
 /** A link is left out: where it leads is asked for by its own name. */
-async function entriesOf(place: Place, context: SearchContext): Promise<WireFileNode[]> {
+async function entriesOf(location: Place, context: SearchContext): Promise<WireFileNode[]> {
   const entries: WireFileNode[] = []
   const { environment, workspace } = context
-  const isIgnored = await ignoredIn(place.path, { root: workspace.root, environment })
-  const directory = await opendir(place.path).catch((error: unknown) => {
+  const isIgnored = await ignoredIn(location.path, { root: workspace.root, environment })
+  const directory = await opendir(location.path).catch((error: unknown) => {
     throw new StemmaError(
       "denied",
-      `${place.name} cannot be opened: ${(error as NodeJS.ErrnoException).code}.`,
+      `${location.name} cannot be opened: ${(error as NodeJS.ErrnoException).code}.`,
     )
   })
   for await (const found of directory) {
     if (entries.length === entriesMax) break
     if (found.name === ".git" || !(found.isDirectory() || found.isFile())) continue
-    const absolute = `${place.path === "/" ? "" : place.path}/${found.name}`
+    const absolute = `${location.path === "/" ? "" : location.path}/${found.name}`
     const type = found.isDirectory() ? "directory" : "file"
     const path = nameOf(absolute, context)
     if (type === "file" && !mayRead(path, context)) continue

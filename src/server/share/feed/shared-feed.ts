@@ -91,20 +91,20 @@ export class SharedFeed {
   }
 
   /** What comes next for a reader at that place, a batch of it; nothing if it has all. Undefined ends its stream. */
-  take(place: Place | undefined, header: string | undefined): SharedBatch | undefined {
+  take(location: Place | undefined, header: string | undefined): SharedBatch | undefined {
     if (this.#state === "failed") return undefined
     if (this.#state !== "open") {
       const frames: SharedFrame[] = [{ body: bodyOf({ type: this.#state }), isLast: true }]
-      return { frames, place: place ?? { key: this.#key, next: 0 }, header: "" }
+      return { frames, location: location ?? { key: this.#key, next: 0 }, header: "" }
     }
     if (this.#hiddenMs !== undefined) {
-      return { frames: [], place: place ?? { key: "", next: 0 }, header: header ?? "" }
+      return { frames: [], location: location ?? { key: "", next: 0 }, header: header ?? "" }
     }
-    const isKnown = place !== undefined && place.key === this.#key
-    const isHere = isKnown && place.next >= this.#from && place.next <= this.#next
+    const isKnown = location !== undefined && location.key === this.#key
+    const isHere = isKnown && location.next >= this.#from && location.next <= this.#next
     const frames: SharedFrame[] = isHere ? [] : [{ body: bodyOf({ type: "reset" }) }]
     if (header !== this.#header || !isHere) frames.push({ body: this.#header })
-    return this.#fill(frames, isHere ? place.next : this.#from)
+    return this.#fill(frames, isHere ? location.next : this.#from)
   }
 
   #fill(frames: SharedFrame[], from: number): SharedBatch {
@@ -112,13 +112,13 @@ export class SharedFeed {
     let next = from
     for (const { position, frame } of this.#kept) {
       if (position < next) continue
-      if (units >= batchUnits) return { frames, place: { key: this.#key, next }, header: this.#header }
+      if (units >= batchUnits) return { frames, location: { key: this.#key, next }, header: this.#header }
       frames.push(frame)
       units += frame.body.length
       next = position + 1
     }
     if (frames.length > 0) frames.push(this.#synced())
-    return { frames, place: { key: this.#key, next: this.#next }, header: this.#header }
+    return { frames, location: { key: this.#key, next: this.#next }, header: this.#header }
   }
 
   #synced(): SharedFrame {
@@ -243,7 +243,7 @@ export class SharedFeed {
 
 export interface SharedBatch {
   frames: SharedFrame[]
-  place: Place
+  location: Place
   header: string
 }
 

@@ -8,15 +8,15 @@ export class SharedSource implements Source<SharedFrame> {
   onOver: (() => void) | undefined
   readonly #feed: SharedFeed
   readonly #stopListening: () => void
-  #place: Place | undefined
+  #location: Place | undefined
   #header: string | undefined
   #wake: (() => void) | undefined
   #isClosed = false
 
   /** `key`: what may be seen when the reader came. */
-  constructor(feed: SharedFeed, { place, key }: { place: Place | undefined; key: string }) {
+  constructor(feed: SharedFeed, { location, key }: { location: Place | undefined; key: string }) {
     this.#feed = feed
-    this.#place = place
+    this.#location = location
     this.ready = feed.freshen(key)
     this.ready.catch(() => {})
     this.#stopListening = feed.listen(() => {
@@ -34,9 +34,9 @@ export class SharedSource implements Source<SharedFrame> {
   async *batches(): AsyncGenerator<SharedFrame[], void, undefined> {
     try {
       while (!this.#isClosed) {
-        const batch = this.#feed.take(this.#place, this.#header)
+        const batch = this.#feed.take(this.#location, this.#header)
         if (!batch) return
-        this.#place = batch.place
+        this.#location = batch.location
         this.#header = batch.header
         if (batch.frames.length > 0) yield batch.frames
         else

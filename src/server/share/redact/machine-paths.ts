@@ -1,4 +1,4 @@
-import type { Mark } from "./text-span.ts"
+import type { Replacement } from "./text-span.ts"
 
 /** A directory of this machine, and what is shown for it. */
 export interface MachinePath {
@@ -7,8 +7,8 @@ export interface MachinePath {
 }
 
 /** Where directories of this machine are named: themselves, or as the beginning of a path. */
-export function pathMarks(text: string, paths: readonly MachinePath[]): Mark[] {
-  const marks: Mark[] = []
+export function pathMarks(text: string, paths: readonly MachinePath[]): Replacement[] {
+  const marks: Replacement[] = []
   for (const { path, text: shown } of paths) {
     for (const form of formsOf(path)) {
       for (let at = text.indexOf(form); at >= 0; at = text.indexOf(form, at + form.length)) {
@@ -58,7 +58,7 @@ function isWhole(text: string, { start, end, form }: { start: number; end: numbe
 }
 
 /** Of marks that overlap, the one that begins first stays; of those that begin together, the longest. */
-function longestFirst(marks: Mark[]): Mark[] {
+function longestFirst(marks: Replacement[]): Replacement[] {
   let end = 0
   return marks
     .sort((a, b) => a.start - b.start || b.end - a.end)

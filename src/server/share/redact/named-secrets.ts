@@ -20,10 +20,10 @@ import {
   valueStart,
   wholeValue,
 } from "./named-value.ts"
-import type { Span } from "./text-span.ts"
+import type { TextSpan } from "./text-span.ts"
 
 /** Values that are a secret because of the name that they are given: lines of `.env` files, headers, fields, options. */
-export function namedSpans(text: string): Span[] {
+export function namedSpans(text: string): TextSpan[] {
   return [
     ...variables(text),
     ...settings(text),
@@ -41,8 +41,8 @@ function valuesAfter(
   pattern: RegExp,
   text: string,
   isSecret: (value: Value, match: RegExpExecArray) => boolean,
-): Span[] {
-  const spans: Span[] = []
+): TextSpan[] {
+  const spans: TextSpan[] = []
   let done = 0
   for (const match of text.matchAll(pattern)) {
     if (match.index < done) continue
@@ -72,7 +72,7 @@ const variable = new RegExp(
 )
 
 /** `NAME_KEY=...` as shells and `.env` files have it. */
-function variables(text: string): Span[] {
+function variables(text: string): TextSpan[] {
   return valuesAfter(variable, text, (value, [, name, kind, suffix, sign]) => {
     const isWeak = suffix !== "" || isWeakName(name!, kind!)
     if (sign !== "=" && isDotted(value)) return false
@@ -85,7 +85,7 @@ const setting =
   /(?:(?<![\w-])|(?<=\\[nrt]))(?:ENV|ARG|setenv|[Ss][Ee][Tt][Xx](?:[ \t]{1,4}\/[Mm])?|set(?:[ \t]{1,4}--?[A-Za-z][A-Za-z-]{0,11}){1,4})[ \t]{1,8}["']?([A-Z0-9_]{0,64}(KEY|TOKEN|SECRET|PASSWORD|PASSWD|PASSPHRASE|PASS|PWD|CREDENTIALS?|COOKIE|DSN))((?:_[A-Z0-9]{1,16})?)["']?[ \t]{1,8}(?![ \t=:＝：(])/g
 
 /** `ENV NAME_KEY ...` of Dockerfiles, `set -x` of fish, `setx` of Windows: no sign stands between, as in a sentence. */
-function settings(text: string): Span[] {
+function settings(text: string): TextSpan[] {
   return valuesAfter(setting, text, (value, { index, 1: name, 2: kind, 3: suffix }) => {
     if (!value.isQuoted && !isLast(text, wholeValue(text, value))) return false
     if (suffix !== "" || isWeakName(name!, kind!)) return isRandom(value.text)
@@ -99,7 +99,7 @@ function settings(text: string): Span[] {
 }
 
 /** Whether it ends its line, its command or its code span, rather than being followed by the rest of a sentence. */
-function isLast(text: string, { end }: Span): boolean {
+function isLast(text: string, { end }: TextSpan): boolean {
   return /^(?:[ \t]{1,4}\/[Mm])?\.?[ \t]{0,8}(?:$|[\r\n"'`;#]|\\[rn]|&&|\|\|)/.test(text.slice(end, end + 24))
 }
 
@@ -154,7 +154,7 @@ function isNoSecret(name: string, value: string): boolean {
 }
 
 /** `"apiKey": "..."`, `password = '...'` and the like, where the value looks like one. */
-function fields(text: string): Span[] {
+function fields(text: string): TextSpan[] {
   return valuesAfter(field, text, (value, match) => {
     const kind = match[1]!
     const name = text.slice(Math.max(0, match.index - 24), match.index + kind.length)
@@ -228,7 +228,7 @@ const keyHeader = new RegExp(
 const option =
   /--[a-z-]{0,24}(?:password|passwd|token|secret|api-?key|passphrase)(?:[ \t]{1,4}\\(?:\r?\n|\\{1,3}(?:r\\{1,3})?n)[ \t]{0,40}|[ \t]{1,4}|=|\\{0,15}["'][ \t]{0,4},\s{0,40}(?=\\{0,15}["']))/gi
 
-function headers(text: string): Span[] {
+function headers(text: string): TextSpan[] {
   const after = (pattern: RegExp, { unitsMin, lettersMin }: { unitsMin: number; lettersMin: number }) =>
     valuesAfter(pattern, text, (value, { 0: before, 1: scheme }) => {
       if (value.text.length < unitsMin || isDotted(value)) return false
@@ -260,7 +260,7 @@ const query =
 const strongQuery =
   /[?&](?:[A-Za-z0-9_.-]{0,24}(?:(?:access|auth|refresh)[_-]?token|api[_-]?key|secret|password|passwd))=([A-Za-z]{8,2048})(?![^&\s#"'<>\\)`,;.\]}])/gi
 
-function queries(text: string): Span[] {
+function queries(text: string): TextSpan[] {
   const isFilled = (match: RegExpExecArray) =>
     !isPlaceholder(match[1]!, { after: restOfLine(text, match.index + match[0].length) })
   const mixed = [...text.matchAll(query)].filter((match) => {
@@ -282,8 +282,8 @@ const nextCookie = new RegExp(String.raw`${quoteMark}\s{0,8},\s{0,40}${quoteMark
 const setCookie = new RegExp(String.raw`document\.cookie[ \t]{0,4}=[ \t]{0,4}${quoteMark}${crumb}`, "g")
 const cookiesMax = 50
 
-function cookies(text: string): Span[] {
-  const spans: Span[] = []
+function cookies(text: string): TextSpan[] {
+  const spans: TextSpan[] = []
   for (const match of text.matchAll(cookie)) {
     spans.push(lastUnits(match, match[2]!))
     if (match[1] !== undefined) spans.push(...moreCookies(text, match.index + match[0].length))
@@ -302,8 +302,8 @@ function endOfCrumb(given: string): number {
 }
 
 /** The others of a list. */
-function moreCookies(text: string, from: number): Span[] {
-  const spans: Span[] = []
+function moreCookies(text: string, from: number): TextSpan[] {
+  const spans: TextSpan[] = []
   nextCookie.lastIndex = from
   for (let count = 0; count < cookiesMax; count++) {
     const match = nextCookie.exec(text)
@@ -331,7 +331,7 @@ const nameAndValue = new RegExp(
 )
 
 /** A name and its value where no sign stands between: in tables, in XML, in lists of variables. */
-function pairs(text: string): Span[] {
+function pairs(text: string): TextSpan[] {
   const isSecret = ([, name, value]: RegExpExecArray) =>
     !isPlaceholder(value!) && !isCall({ text: value!, isQuoted: false, after: "" }) && isPaired(name!, value!)
   return [cells, elements, namedElements, nameAndValue].flatMap((pattern) =>
@@ -356,7 +356,7 @@ const netrc =
   /(?<!\w)(?:machine\s{1,8}\S{1,255}|default)\s{1,8}login\s{1,8}\S{1,128}(?:\s{1,8}account\s{1,8}\S{1,128})?\s{1,8}password\s{1,8}(\S{1,256})/g
 
 /** What commands and the file of their logins are given. */
-function commands(text: string): Span[] {
+function commands(text: string): TextSpan[] {
   const of = (pattern: RegExp, command?: RegExp) =>
     [...text.matchAll(pattern)]
       .filter(({ index, 0: { length }, 1: given }) => {
@@ -383,12 +383,12 @@ function commandsBefore(text: string, index: number): string[] {
   return [before, unquoted].map((line) => line.split(/[\n;|&]/).at(-1)!)
 }
 
-function lastUnits(match: RegExpExecArray, last: string): Span {
+function lastUnits(match: RegExpExecArray, last: string): TextSpan {
   const end = match.index + match[0].length
   return { start: end - last.length, end }
 }
 
 /** Where the group is that ends a match. */
-function lastGroup(match: RegExpExecArray): Span {
+function lastGroup(match: RegExpExecArray): TextSpan {
   return lastUnits(match, match[1]!)
 }

@@ -1,7 +1,7 @@
-import type { Span } from "./text-span.ts"
+import type { TextSpan } from "./text-span.ts"
 
 /** What stands after a name: the beginning of the value, what opened it if it is in quotes, and where. */
-export interface Value extends Span {
+export interface Value extends TextSpan {
   text: string
   quote: string
   isQuoted: boolean
@@ -72,7 +72,7 @@ function unitsOf(pattern: RegExp, { text, at }: { text: string; at: number }): n
 }
 
 /** The whole of a value of which only the beginning was looked at. */
-export function wholeValue(text: string, value: Value): Span {
+export function wholeValue(text: string, value: Value): TextSpan {
   if (value.end - value.start < judgedUnits - 8) return value
   return valueAt(text, value.start - value.quote.length, valueUnitsMax) ?? value
 }

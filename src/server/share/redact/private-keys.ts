@@ -1,4 +1,4 @@
-import type { Span } from "./text-span.ts"
+import type { TextSpan } from "./text-span.ts"
 
 const border = /-----(BEGIN|END) [A-Z0-9 ]{0,40}PRIVATE KEY(?: BLOCK)?-----/g
 /** Larger than any key that is in use. */
@@ -8,7 +8,7 @@ const blockUnitsMax = 32 * 1024
  * Private keys in PEM: whole blocks, also with escaped line breaks or with line numbers before the lines, and what is left of
  * blocks that were cut at either end. Those of PuTTY too, and whatever PEM is in base64 as a whole.
  */
-export function privateKeySpans(text: string): Span[] {
+export function privateKeySpans(text: string): TextSpan[] {
   const spans = text.includes("PRIVATE KEY") ? blockSpans(text) : []
   if (text.includes("Private-Lines:")) spans.push(...puttySpans(text))
   if (text.includes(encodedBegin)) spans.push(...encodedSpans(text))
@@ -25,14 +25,14 @@ const encoded = new RegExp(
   "g",
 )
 
-function encodedSpans(text: string): Span[] {
+function encodedSpans(text: string): TextSpan[] {
   return [...text.matchAll(encoded)].map(({ index, 0: { length } }) => ({
     start: index,
     end: index + length,
   }))
 }
 
-function puttySpans(text: string): Span[] {
+function puttySpans(text: string): TextSpan[] {
   const heads = [...text.matchAll(/Private-Lines: {0,4}\d{1,4}/g)]
   return heads.map(({ index, 0: line }, at) => {
     const from = index + line.length
@@ -41,13 +41,13 @@ function puttySpans(text: string): Span[] {
   })
 }
 
-function blockSpans(text: string): Span[] {
+function blockSpans(text: string): TextSpan[] {
   const borders = [...text.matchAll(border)].map(({ index, 0: line, 1: kind }) => ({
     isBegin: kind === "BEGIN",
     start: index,
     end: index + line.length,
   }))
-  const spans: Span[] = []
+  const spans: TextSpan[] = []
   // No stretch is looked at for two borders, however many there are.
   for (let at = 0; at < borders.length; at++) {
     const { isBegin, start, end } = borders[at]!
@@ -112,7 +112,7 @@ function keyLinesEnd(text: string, { from, limit }: { from: number; limit: numbe
   return end
 }
 
-function keyRunIn(line: string): Span | undefined {
+function keyRunIn(line: string): TextSpan | undefined {
   const run = keyRun.exec(line)
   // A long path or a hash is none.
   if (!run || !/[A-Z]/.test(run[0]) || !/[a-z]/.test(run[0]) || !/\d/.test(run[0])) return undefined

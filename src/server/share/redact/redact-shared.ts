@@ -3,7 +3,7 @@ import { namedSpans } from "./named-secrets.ts"
 import { privateKeySpans } from "./private-keys.ts"
 import { formatSpans } from "./secret-formats.ts"
 import { appearances, valueSpans } from "./secret-values.ts"
-import { type Mark, type Span, union } from "./text-span.ts"
+import { type Replacement, type TextSpan, union } from "./text-span.ts"
 
 export const hidden = "[redacted]"
 
@@ -47,21 +47,21 @@ export function createSharedRedactor({ values, paths }: Hidden): SharedRedactor 
 }
 
 /** In order, and of two that overlap the one that begins first. */
-function apart(marks: readonly Mark[]): Mark[] {
-  const kept: Mark[] = []
+function apart(marks: readonly Replacement[]): Replacement[] {
+  const kept: Replacement[] = []
   for (const mark of marks.toSorted((a, b) => a.start - b.start || b.end - a.end)) {
     if (mark.start >= (kept.at(-1)?.end ?? 0)) kept.push(mark)
   }
   return kept
 }
 
-function shifted(span: Span, by: number): Span {
+function shifted(span: TextSpan, by: number): TextSpan {
   return { start: span.start + by, end: span.end + by }
 }
 
 /** Secrets first; a path that touches one is within it or left as it is. */
-function allMarks(spans: readonly Span[], paths: readonly Mark[]): Mark[] {
-  const secrets = union(spans).map((span): Mark => ({ ...span, text: hidden }))
+function allMarks(spans: readonly TextSpan[], paths: readonly Replacement[]): Replacement[] {
+  const secrets = union(spans).map((span): Replacement => ({ ...span, text: hidden }))
   let at = 0
   const clear = paths.filter((path) => {
     while (at < secrets.length && secrets[at]!.end <= path.start) at++
@@ -71,7 +71,7 @@ function allMarks(spans: readonly Span[], paths: readonly Mark[]): Mark[] {
 }
 
 /** The texts with the marks in place; a mark that lies in two of them is shown in the first. */
-function pieces(texts: readonly string[], marks: readonly Mark[]): string[] {
+function pieces(texts: readonly string[], marks: readonly Replacement[]): string[] {
   let offset = 0
   let next = 0
   return texts.map((text) => {

@@ -1,4 +1,4 @@
-import type { Span } from "./text-span.ts"
+import type { TextSpan } from "./text-span.ts"
 
 /** A kind of key that is known by its looks. */
 interface Format {
@@ -120,8 +120,8 @@ const formats: readonly Format[] = [
 ]
 
 /** Keys of known forms. */
-export function formatSpans(text: string): Span[] {
-  const spans: Span[] = []
+export function formatSpans(text: string): TextSpan[] {
+  const spans: TextSpan[] = []
   for (const { hints, pattern, isSecret } of formats) {
     if (!hints.some((hint) => text.includes(hint))) continue
     for (const match of text.matchAll(pattern)) {
@@ -138,9 +138,9 @@ const awsSecret = /(?<![A-Za-z0-9/+=])[A-Za-z0-9/+]{40}(?![A-Za-z0-9/+=])/g
 const awsNearby = 400
 
 /** The secret half of a key of AWS has no form of its own: it is what stands near the other half. */
-function awsSecretSpans(text: string): Span[] {
+function awsSecretSpans(text: string): TextSpan[] {
   if (!text.includes("AKIA") && !text.includes("ASIA")) return []
-  const spans: Span[] = []
+  const spans: TextSpan[] = []
   let seen = 0
   for (const { index } of text.matchAll(awsID)) {
     const start = Math.max(seen, index - awsNearby)

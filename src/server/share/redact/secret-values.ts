@@ -1,4 +1,4 @@
-import { placesOf, type Span } from "./text-span.ts"
+import { occurrencesOf, type TextSpan } from "./text-span.ts"
 import {
   backslashes,
   decoded,
@@ -43,7 +43,7 @@ export interface Appearances {
   encodings: readonly Encoding[]
 }
 
-type Finder = (units: Uint16Array) => Span[]
+type Finder = (units: Uint16Array) => TextSpan[]
 
 /** Undefined if there is nothing to look for. */
 export function appearances(values: Iterable<string>): Appearances | undefined {
@@ -67,9 +67,9 @@ export function appearances(values: Iterable<string>): Appearances | undefined {
 }
 
 /** Where the values are, as they are or as they look in JSON, in addresses, in HTML, in base64 and in hex. */
-export function valueSpans(text: string, known: Appearances | undefined): Span[] {
+export function valueSpans(text: string, known: Appearances | undefined): TextSpan[] {
   if (!known) return []
-  const spans = known.short.flatMap((value) => placesOf(value, text))
+  const spans = known.short.flatMap((value) => occurrencesOf(value, text))
   for (const view of viewsOf(text, known.encodings)) {
     for (const span of known.inText(view.units)) spans.push(view.origin(span))
     const unwrapped = decoded(view, wrapping) ?? view
@@ -133,8 +133,8 @@ function finderOf(needles: readonly Needle[]): Finder {
     isGram[gram] = 1
   }
   return (units) => {
-    const spans: Span[] = []
-    let last: Span | undefined
+    const spans: TextSpan[] = []
+    let last: TextSpan | undefined
     let gram = 0
     for (let at = 0; at < units.length; at++) {
       gram = gramAfter(gram, units[at]!)
@@ -166,7 +166,7 @@ function isAt({ units: wanted }: Needle, { units, start }: Place): boolean {
 }
 
 /** With the digits that are cut, and what fills up the last ones. */
-function widened({ units: found, isCutBefore, isCutAfter }: Needle, { units, start }: Place): Span {
+function widened({ units: found, isCutBefore, isCutAfter }: Needle, { units, start }: Place): TextSpan {
   let end = start + found.length
   if (isCutAfter && isBase64(units[end])) {
     end++

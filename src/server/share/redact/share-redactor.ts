@@ -8,26 +8,26 @@ import type { Namesake } from "../feed/shown-title.ts"
 import type { SharedHeader, SharedMessage } from "../shapes.ts"
 import { createSharedRedactor, type Hidden, type SharedRedactor } from "./redact-shared.ts"
 import { environmentSecrets } from "./secret-values.ts"
-import { Pace } from "./throttle.ts"
+import { Throttle } from "./throttle.ts"
 
 /** How much text is kept that was looked through already. */
 const keptUnitsMax = 4 * 1024 * 1024
 
 /** What stands between the sessions of a directory and everybody. */
-export class Curtain {
+export class ShareRedactor {
   /** The same for curtains that hide the same. */
   readonly mark: string
   readonly #stemma: Stemma
   readonly #redact: SharedRedactor
-  readonly #pace: Pace
+  readonly #throttle: Throttle
   readonly #kept = new Map<string, { message: SharedMessage | undefined; units: number }>()
   #keptUnits = 0
 
-  constructor(stemma: Stemma, { redact, pace, mark }: { redact: SharedRedactor; pace: Pace; mark: string }) {
+  constructor(stemma: Stemma, { redact, throttle, mark }: { redact: SharedRedactor; throttle: Throttle; mark: string }) {
     this.mark = mark
     this.#stemma = stemma
     this.#redact = redact
-    this.#pace = pace
+    this.#throttle = throttle
   }
 
   header(
@@ -49,7 +49,7 @@ export class Curtain {
     const key = JSON.stringify([message.sessionID, epoch, message.id, position, parts.length, include])
     const kept = this.#kept.get(key)
     if (kept) return kept.message
-    return this.#pace.run(async () => {
+    return this.#throttle.run(async () => {
       // Somebody who asked for the same was before.
       const made = this.#kept.get(key)
       if (made) return made.message
@@ -76,11 +76,11 @@ export class Curtain {
 }
 
 /** The curtains that are in use, each made once for a config as it is. */
-export class Curtains {
+export class ShareRedactors {
   readonly #stemma: Stemma
   readonly #token: string | undefined
-  readonly #pace = new Pace()
-  readonly #made = new WeakMap<Setup, Map<string, Curtain>>()
+  readonly #throttle = new Throttle()
+  readonly #made = new WeakMap<Setup, Map<string, ShareRedactor>>()
   /** Marks are part of what everybody is given, and must not tell whether a guess at a secret is right. */
   readonly #markKey: Buffer | string
 
@@ -91,14 +91,14 @@ export class Curtains {
   }
 
   /** Undefined if the config forbids sharing by now, or cannot be read: nobody knows then what is secret there. */
-  async of({ directory }: Session): Promise<Curtain | undefined> {
+  async of({ directory }: Session): Promise<ShareRedactor | undefined> {
     const setup = await this.#setup(directory)
     if (setup === undefined || setup.loaded.config.share === "disabled") return undefined
-    const made = this.#made.get(setup) ?? new Map<string, Curtain>()
+    const made = this.#made.get(setup) ?? new Map<string, ShareRedactor>()
     this.#made.set(setup, made)
-    const curtain = made.get(directory) ?? this.#create(setup, directory)
-    made.set(directory, curtain)
-    return curtain
+    const redactor = made.get(directory) ?? this.#create(setup, directory)
+    made.set(directory, redactor)
+    return redactor
   }
 
   async #setup(directory: string): Promise<Setup | undefined> {
@@ -110,7 +110,7 @@ export class Curtains {
     }
   }
 
-  #create({ loaded: { project }, secretsSoFar, environment }: Setup, directory: string): Curtain {
+  #create({ loaded: { project }, secretsSoFar, environment }: Setup, directory: string): ShareRedactor {
     const homes = [homedir(), environment.HOME, process.env.HOME].filter((home) => home !== undefined)
     const hidden: Hidden = {
       values: [
@@ -125,6 +125,6 @@ export class Curtains {
       ],
     }
     const mark = createHmac("sha256", this.#markKey).update(JSON.stringify(hidden)).digest("base64url")
-    return new Curtain(this.#stemma, { redact: createSharedRedactor(hidden), pace: this.#pace, mark })
+    return new ShareRedactor(this.#stemma, { redact: createSharedRedactor(hidden), throttle: this.#throttle, mark })
   }
 }

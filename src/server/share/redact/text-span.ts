@@ -1,18 +1,18 @@
 /** A stretch of a text, [start, end) in UTF-16 units. */
-export interface Span {
+export interface TextSpan {
   start: number
   end: number
 }
 
 /** A stretch that something else is shown for. */
-export interface Mark extends Span {
+export interface Replacement extends TextSpan {
   text: string
 }
 
 /** Spans that overlap or touch become one. */
-export function union(spans: readonly Span[]): Span[] {
+export function union(spans: readonly TextSpan[]): TextSpan[] {
   const sorted = spans.filter(({ start, end }) => end > start).sort((a, b) => a.start - b.start)
-  const merged: Span[] = []
+  const merged: TextSpan[] = []
   for (const { start, end } of sorted) {
     const last = merged.at(-1)
     if (last && start <= last.end) last.end = Math.max(last.end, end)
@@ -22,8 +22,8 @@ export function union(spans: readonly Span[]): Span[] {
 }
 
 /** The places of a text in another; none overlaps another one. */
-export function placesOf(needle: string, text: string): Span[] {
-  const found: Span[] = []
+export function occurrencesOf(needle: string, text: string): TextSpan[] {
+  const found: TextSpan[] = []
   for (let at = text.indexOf(needle); at >= 0; at = text.indexOf(needle, at + needle.length)) {
     found.push({ start: at, end: at + needle.length })
   }

@@ -1,10 +1,10 @@
-import type { Span } from "./text-span.ts"
+import type { TextSpan } from "./text-span.ts"
 
 /** A text as it reads with encodings taken away. Its UTF-16 units, as looking at each of them is much faster than in a string. */
 export interface View {
   units: Uint16Array
   /** Where a stretch of it comes from: the whole of each escape of which it has a part. */
-  origin(span: Span): Span
+  origin(span: TextSpan): TextSpan
 }
 
 /** How a text may be encoded. */
@@ -106,7 +106,7 @@ class Breaks {
     return this.#count === 0
   }
 
-  add(view: Span, origin: Span): void {
+  add(view: TextSpan, origin: TextSpan): void {
     const at = this.#count++ * 4
     if (at === this.#places.length) {
       const more = new Int32Array(at * 2)
@@ -119,12 +119,12 @@ class Breaks {
     this.#places[at + 3] = origin.end
   }
 
-  origin({ start, end }: Span): Span {
+  origin({ start, end }: TextSpan): TextSpan {
     return { start: this.#unit(start).start, end: this.#unit(end - 1).end }
   }
 
   /** Where one unit of the view comes from. */
-  #unit(at: number): Span {
+  #unit(at: number): TextSpan {
     const last = this.#lastUpTo(at)
     if (last < 0) return { start: at, end: at + 1 }
     const viewEnd = this.#places[last * 4 + 1]!

@@ -1,17 +1,17 @@
 import { expect, test } from "vitest"
-import { Pace } from "./throttle.ts"
+import { Throttle } from "./throttle.ts"
 
 function beBusy(ms: number): void {
   for (const end = performance.now() + ms; performance.now() < end; );
 }
 
 test("work goes on piece by piece, in order, and leaves as much time as it takes", async () => {
-  const pace = new Pace()
+  const throttle = new Throttle()
   const order: number[] = []
   let running = 0
   const startMs = performance.now()
   const works = [0, 1, 2, 3, 4].map((number) =>
-    pace.run(async () => {
+    throttle.run(async () => {
       expect(++running).toBe(1)
       beBusy(10)
       await Promise.resolve()
@@ -27,11 +27,11 @@ test("work goes on piece by piece, in order, and leaves as much time as it takes
 })
 
 test("a piece that fails is told to who asked for it, and to nobody else", async () => {
-  const pace = new Pace()
-  const failing = pace.run(async () => {
+  const throttle = new Throttle()
+  const failing = throttle.run(async () => {
     throw new Error("no")
   })
-  const next = pace.run(async () => "yes")
+  const next = throttle.run(async () => "yes")
   await expect(failing).rejects.toThrow("no")
   expect(await next).toBe("yes")
 })

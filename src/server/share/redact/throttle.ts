@@ -5,7 +5,7 @@ const spentMaxMs = 5
  * Work that everybody on the network can ask for, one piece after the other, and never more than half of the time: runs and
  * streams have to wait while it goes on.
  */
-export class Pace {
+export class Throttle {
   #before: Promise<unknown> = Promise.resolve()
   #spentMs = 0
 

@@ -52,10 +52,10 @@ export async function readCatalog(
   for (const one of found.values()) {
     const index = indexes.get(one.folder)!
     const timed = !recent.has(one.id) && index.known.get(one.id)
-    const entry = core.entries.get(one.id)
-    const fits = entry && core.state.sessions.has(one.id) && isAsKnown(core, entry, one)
+    const replicaPart = core.entries.get(one.id)
+    const fits = replicaPart && core.state.sessions.has(one.id) && isAsKnown(core, replicaPart, one)
     const touched = timed && (timed.mainMs !== one.main.mtimeMs || timed.stateMs !== one.state?.mtimeMs)
-    if (!one.state && !(entry && isPending(core, core.stateFile(entry)))) {
+    if (!one.state && !(replicaPart && isPending(core, core.stateFile(replicaPart)))) {
       core.drop(one.id)
       unsettled.foreign.push({ files: one, listed: index.others.get(one.id) })
       continue
@@ -64,8 +64,8 @@ export async function readCatalog(
     const now = core.entries.get(one.id)
     if (now && !now.problem && one.main.size > now.main) unsettled.grown.push(now)
   }
-  for (const [id, entry] of core.entries) {
-    if (!found.has(id) && !isPending(core, core.mainFile(entry))) core.drop(id)
+  for (const [id, replicaPart] of core.entries) {
+    if (!found.has(id) && !isPending(core, core.mainFile(replicaPart))) core.drop(id)
   }
   if (options.locked) {
     noteLost(core, lost)
@@ -87,17 +87,17 @@ export async function readCatalog(
 function putKnown(core: Core, one: FoundFiles, index: FoundIndex): void {
   const extra = index.known.get(one.id)
   if (!extra || extra.name !== one.name) return
-  const entry = core.addEntry({ id: one.id, folder: one.folder, name: one.name })
-  entry.main = extra.main
-  entry.state = extra.state
-  core.putShell(entry, extra.summary)
+  const replicaPart = core.addEntry({ id: one.id, folder: one.folder, name: one.name })
+  replicaPart.main = extra.main
+  replicaPart.state = extra.state
+  core.putShell(replicaPart, extra.summary)
 }
 
 /** True if the files may be what the session's entry says; the main file may have grown by another program's hand. */
-function isAsKnown(core: Core, entry: Entry, one: FoundFiles): boolean {
-  const main = one.main.size >= entry.main || isPending(core, core.mainFile(entry))
-  const state = one.state?.size === entry.state || isPending(core, core.stateFile(entry))
-  return main && state && entry.folder === one.folder && entry.name === one.name
+function isAsKnown(core: Core, replicaPart: Entry, one: FoundFiles): boolean {
+  const main = one.main.size >= replicaPart.main || isPending(core, core.mainFile(replicaPart))
+  const state = one.state?.size === replicaPart.state || isPending(core, core.stateFile(replicaPart))
+  return main && state && replicaPart.folder === one.folder && replicaPart.name === one.name
 }
 
 /** True if the newest batch of the journal, which may not be done yet, writes the file. */
@@ -113,30 +113,30 @@ function isPending(core: Core, file: string): boolean {
 /** Reads a session from nothing but its files. One that cannot be read stays in lists as far as it is known. */
 async function rebuild(core: Core, one: FoundFiles, options: { locked: boolean }): Promise<void> {
   const known = core.entries.get(one.id)
-  const entry = known ?? core.addEntry({ id: one.id, folder: one.folder, name: one.name })
-  core.stale(entry)
+  const replicaPart = known ?? core.addEntry({ id: one.id, folder: one.folder, name: one.name })
+  core.stale(replicaPart)
   try {
-    const loaded = await readFiles(core, entry, options)
+    const loaded = await readFiles(core, replicaPart, options)
     let { newest } = loaded.session
     for (const message of reachedLists(loaded.session).flat())
       newest = Math.max(newest, newestVersion(message))
     loaded.session.newest = newest
-    install(core, entry, loaded)
+    install(core, replicaPart, loaded)
     // It was read to know its summary; its messages are read when somebody asks for them.
-    core.unload(entry)
+    core.unload(replicaPart)
   } catch (error) {
-    entry.problem = asStemmaError(error)
-    core.warn(entry.problem.message)
-    if (!core.state.sessions.has(one.id)) await putWhatIsKnown(core, entry)
+    replicaPart.problem = asStemmaError(error)
+    core.warn(replicaPart.problem.message)
+    if (!core.state.sessions.has(one.id)) await putWhatIsKnown(core, replicaPart)
   }
 }
 
-async function readFiles(core: Core, entry: Entry, options: { locked: boolean }): Promise<LoadedSession> {
-  const mainFile = core.mainFile(entry)
-  const stateFile = core.stateFile(entry)
+async function readFiles(core: Core, replicaPart: Entry, options: { locked: boolean }): Promise<LoadedSession> {
+  const mainFile = core.mainFile(replicaPart)
+  const stateFile = core.stateFile(replicaPart)
   const main = await parseLines(await core.files.readLater(mainFile), { file: mainFile })
   const state = await parseLines(await core.files.readLater(stateFile), { file: stateFile })
-  entry.state = state.end
+  replicaPart.state = state.end
   const torn = (core.files.stat(stateFile)?.size ?? 0) - state.end
   if (torn > 0 && options.locked) {
     core.files.truncate(stateFile, state.end)
@@ -144,23 +144,23 @@ async function readFiles(core: Core, entry: Entry, options: { locked: boolean })
   }
   const { adopted } = loadState(state.lines, stateFile)
   const known = main.lines.findLast((line) => line.value.type === "session" || isOurs(line))
-  entry.main = Math.max(known?.to ?? 0, ...adopted.flatMap(({ ranges }) => ranges.map(([, to]) => to)))
-  if (entry.main > main.end) throw damaged(mainFile, "is shorter than it was: some of it was lost")
-  if (entry.main === 0) throw damaged(mainFile, "is not the file of this session")
+  replicaPart.main = Math.max(known?.to ?? 0, ...adopted.flatMap(({ ranges }) => ranges.map(([, to]) => to)))
+  if (replicaPart.main > main.end) throw damaged(mainFile, "is shorter than it was: some of it was lost")
+  if (replicaPart.main === 0) throw damaged(mainFile, "is not the file of this session")
   return loadSession({
-    folder: entry.folder,
+    folder: replicaPart.folder,
     mainFile,
     stateFile,
-    main: main.lines.filter((line) => line.from < entry.main),
+    main: main.lines.filter((line) => line.from < replicaPart.main),
     state: state.lines,
-    unended: main.unended && main.lines.at(-1)?.to === entry.main,
+    unended: main.unended && main.lines.at(-1)?.to === replicaPart.main,
   })
 }
 
 /** A session whose main file is damaged is still listed with what its state file says. */
-async function putWhatIsKnown(core: Core, entry: Entry): Promise<void> {
+async function putWhatIsKnown(core: Core, replicaPart: Entry): Promise<void> {
   try {
-    const file = core.stateFile(entry)
+    const file = core.stateFile(replicaPart)
     const { lines } = await parseLines(await core.files.readLater(file), { file })
     const { session, snapshot, chain } = loadState(lines, file)
     const summary = summarize(session, {
@@ -169,7 +169,7 @@ async function putWhatIsKnown(core: Core, entry: Entry): Promise<void> {
       blobs: [],
       questions: questionsOf(session),
     })
-    core.putShell(entry, { ...summary, chain: chain.map((link) => ({ ...link, count: 0 })) })
+    core.putShell(replicaPart, { ...summary, chain: chain.map((link) => ({ ...link, count: 0 })) })
   } catch {
     // Neither file can be read: the session is known by its problem only.
   }

@@ -9,41 +9,41 @@ import { lostProblems } from "./lost.ts"
 /** Reads every session and says what is wrong. */
 export async function findProblems(core: Core): Promise<string[]> {
   const problems: string[] = []
-  for (const entry of [...core.entries.values()]) {
-    if (core.entries.get(entry.id) !== entry) continue
-    const wasLoaded = entry.book !== undefined
+  for (const replicaPart of [...core.entries.values()]) {
+    if (core.entries.get(replicaPart.id) !== replicaPart) continue
+    const wasLoaded = replicaPart.appendState !== undefined
     try {
-      await load(core, entry)
-      const session = core.state.sessions.get(entry.id)
-      if (!session || !entry.book) continue
+      await load(core, replicaPart)
+      const session = core.state.sessions.get(replicaPart.id)
+      if (!session || !replicaPart.appendState) continue
       problems.push(
-        ...checkState({ ...core.state, sessions: new Map([[entry.id, session]]) }).filter(isOwn(core)),
+        ...checkState({ ...core.state, sessions: new Map([[replicaPart.id, session]]) }).filter(isOwn(core)),
       )
-      if (!wasLoaded && entry.pins === 0 && !core.provisional) core.unload(entry)
-      await checkEnd(core, entry)
+      if (!wasLoaded && replicaPart.pins === 0 && !core.provisional) core.unload(replicaPart)
+      await checkEnd(core, replicaPart)
     } catch (error) {
       follow(core)
-      if (core.entries.get(entry.id) === entry) problems.push(asStemmaError(error).message)
+      if (core.entries.get(replicaPart.id) === replicaPart) problems.push(asStemmaError(error).message)
     }
   }
   return [...problems, ...tornFiles(core), ...(await lostProblems(core))]
 }
 
 /** Fails if the main file lacks something, or if what others appended to it cannot be taken in. */
-async function checkEnd(core: Core, entry: Entry): Promise<void> {
-  const file = core.mainFile(entry)
+async function checkEnd(core: Core, replicaPart: Entry): Promise<void> {
+  const file = core.mainFile(replicaPart)
   const size = core.files.stat(file)?.size
-  if (size === undefined || size === entry.main) return
-  if (size < entry.main) await readSession(core, entry)
+  if (size === undefined || size === replicaPart.main) return
+  if (size < replicaPart.main) await readSession(core, replicaPart)
   else await parseLines(await core.files.readLater(file), { file })
 }
 
 /** Main files that end in the middle of a line. */
 function tornFiles(core: Core): string[] {
-  return [...core.entries.values()].flatMap((entry) => {
-    if (entry.problem) return []
-    const file = core.mainFile(entry)
-    const rest = restOf(core, file, entry.main)
+  return [...core.entries.values()].flatMap((replicaPart) => {
+    if (replicaPart.problem) return []
+    const file = core.mainFile(replicaPart)
+    const rest = restOf(core, file, replicaPart.main)
     return rest && !rest.whole ? [unfinishedText(file, rest.bytes.length)] : []
   })
 }

@@ -4,7 +4,7 @@ import type { Core } from "../core.ts"
 import { listBlobs, removeBlobDrafts, removeBlobs } from "../disk/blobs.ts"
 import { formatLines } from "../format/lines.ts"
 import type { BatchDraft } from "../journal/batch-draft.ts"
-import type { Work } from "../journal/writer.ts"
+import type { WriteJob } from "../journal/writer.ts"
 import { load } from "./loader.ts"
 
 const hourMs = 60 * 60 * 1000
@@ -12,7 +12,7 @@ const takenAgeMs = 24 * hourMs
 const tombstoneAgeMs = 30 * 24 * hourMs
 
 /** Removes what nobody will miss. */
-export function collectWork(core: Core, options: CollectOptions): Work<Collected> {
+export function collectJob(core: Core, options: CollectOptions): WriteJob<Collected> {
   const nowMs = core.clock.now()
   const abandoned = () => abandonedImports(core.state, { nowMs, importAgeMs: options.importAgeMs })
   return {
@@ -66,26 +66,26 @@ export function collectWork(core: Core, options: CollectOptions): Work<Collected
 /** Items that were taken long ago need not be known any longer. Every session has to be read for it. */
 async function forgetTaken(core: Core, draft: BatchDraft, options: CollectOptions): Promise<void> {
   const latest = core.clock.now() - takenAgeMs
-  const entries = [...core.entries.values()].filter((entry) => !entry.problem)
-  for (const [done, entry] of entries.entries()) {
+  const entries = [...core.entries.values()].filter((replicaPart) => !replicaPart.problem)
+  for (const [done, replicaPart] of entries.entries()) {
     options.signal?.throwIfAborted()
     options.onProgress?.({ phase: "sessions", done, total: entries.length })
-    const wasLoaded = entry.book !== undefined
+    const wasLoaded = replicaPart.appendState !== undefined
     try {
-      await load(core, entry)
+      await load(core, replicaPart)
     } catch {
       // `check` tells what is wrong with it.
       continue
     }
-    const session = core.state.sessions.get(entry.id)!
+    const session = core.state.sessions.get(replicaPart.id)!
     const old = [...session.taken].filter(([, item]) => item.time <= latest)
     if (old.length > 0) {
       for (const [id] of old) session.taken.delete(id)
       draft.onUndo(() => {
         for (const [id, item] of old) session.taken.set(id, item)
       })
-      draft.append(entry, "state", formatLines([{ type: "forget", taken: old.map(([id]) => id) }]))
-    } else if (!wasLoaded && !session.importing) core.unload(entry)
+      draft.append(replicaPart, "state", formatLines([{ type: "forget", taken: old.map(([id]) => id) }]))
+    } else if (!wasLoaded && !session.importing) core.unload(replicaPart)
   }
 }
 

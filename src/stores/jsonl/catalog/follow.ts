@@ -6,7 +6,7 @@ import { decodeMessage, entryID, groupMessages } from "../format/decode.ts"
 import { settle } from "../format/encode.ts"
 import { parseLinesNow } from "../format/lines.ts"
 import type { StateLine } from "../format/state-line.ts"
-import { type Book, freeID } from "../journal/append-state.ts"
+import { type AppendState, freeID } from "../journal/append-state.ts"
 import type { Batch, SessionChange } from "../journal/journal.ts"
 import { type OpenTrack, Replay } from "../journal/replay.ts"
 
@@ -44,19 +44,19 @@ function takeChange(
   { id, change, batch }: { id: string; change: SessionChange; batch: Batch },
 ): void {
   const { folder, name, summary } = change
-  const entry = core.entries.get(id) ?? core.addEntry({ id, folder, name })
-  core.stale(entry)
-  const grown = grownBy(core, entry, batch)
-  entry.main = change.main
-  entry.state = change.state
+  const replicaPart = core.entries.get(id) ?? core.addEntry({ id, folder, name })
+  core.stale(replicaPart)
+  const grown = grownBy(core, replicaPart, batch)
+  replicaPart.main = change.main
+  replicaPart.state = change.state
   if (grown && summary) {
-    entry.tokens = summary.tokens
-    entry.blobs = new Set(summary.blobs)
-    entry.questions = summary.questions
+    replicaPart.tokens = summary.tokens
+    replicaPart.blobs = new Set(summary.blobs)
+    replicaPart.questions = summary.questions
   }
   if (grown) return
-  if (summary) core.putShell(entry, summary)
-  else core.unload(entry)
+  if (summary) core.putShell(replicaPart, summary)
+  else core.unload(replicaPart)
   const session = core.state.sessions.get(id)
   if (!session) return
   session.seq = change.seq
@@ -64,22 +64,22 @@ function takeChange(
 }
 
 /** Takes new lines into a session that is loaded; false if it is not, or if the lines change more than its end. */
-function grownBy(core: Core, entry: Entry, batch: Batch): boolean {
-  const session = core.state.sessions.get(entry.id)
-  const { book } = entry
-  if (!session || !book) return false
-  const files = { main: core.mainFile(entry), state: core.stateFile(entry) }
+function grownBy(core: Core, replicaPart: Entry, batch: Batch): boolean {
+  const session = core.state.sessions.get(replicaPart.id)
+  const { appendState } = replicaPart
+  if (!session || !appendState) return false
+  const files = { main: core.mainFile(replicaPart), state: core.stateFile(replicaPart) }
   if (batch.renames?.some(([, file]) => file === files.main || file === files.state)) return false
   const text = { main: "", state: "" }
   for (const kind of ["main", "state"] as const) {
     const append = batch.appends.find(({ file }) => file === files[kind])
     if (!append) continue
-    if (append.at !== entry[kind]) return false
+    if (append.at !== replicaPart[kind]) return false
     text[kind] = append.text
   }
   const names = namesOf(session.info)
   try {
-    return growSession(session, book, { files, ...text })
+    return growSession(session, appendState, { files, ...text })
   } catch {
     // Reading it again from its files tells what is wrong with them.
     return false
@@ -90,7 +90,7 @@ function grownBy(core: Core, entry: Entry, batch: Batch): boolean {
 
 function growSession(
   session: PlainSession,
-  book: Book,
+  appendState: AppendState,
   grown: { files: { main: string; state: string }; main: string; state: string },
 ): boolean {
   const main = parseLinesNow(Buffer.from(grown.main), { file: grown.files.main }).lines
@@ -107,27 +107,27 @@ function growSession(
   const open: OpenTrack | undefined = last && !last.sealed ? { chain, position, message: last } : undefined
   for (const group of groupMessages(main)) {
     const message = decodeMessage(group, { segment: session.segment, sessionID: session.info.id })
-    if (!message || group.extra.at[0] !== chain || group.extra.at[1] !== book.written) return false
-    session.messages[book.written] = message
-    session.positions.set(message.body.id, book.written)
-    book.leaves[book.written] = entryID(group.further.at(-1) ?? group.first) ?? message.body.id
-    book.written++
+    if (!message || group.extra.at[0] !== chain || group.extra.at[1] !== appendState.written) return false
+    session.messages[appendState.written] = message
+    session.positions.set(message.body.id, appendState.written)
+    appendState.leaves[appendState.written] = entryID(group.further.at(-1) ?? group.first) ?? message.body.id
+    appendState.written++
   }
   for (const line of main) {
     const id = entryID(line)
     if (id === undefined) continue
-    freeID(book.ids, id)
-    book.leaf = id
+    freeID(appendState.ids, id)
+    appendState.leaf = id
   }
   const replay = new Replay(session, { open, addNote: (note) => session.notes.push(note) })
   for (const line of lines) replay.take(line)
   const { open: now } = replay
-  if (now && now.position === book.written) {
+  if (now && now.position === appendState.written) {
     now.message.origin = `${session.segment}/${now.position}`
     session.messages[now.position] = now.message
     session.positions.set(now.message.body.id, now.position)
   }
-  if (grown.main !== "") book.unended = false
-  settle(session, book)
+  if (grown.main !== "") appendState.unended = false
+  settle(session, appendState)
   return true
 }

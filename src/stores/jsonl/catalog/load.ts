@@ -6,7 +6,7 @@ import { checkHeader, foreignContext } from "../format/header.ts"
 import { badLine, type Line } from "../format/lines.ts"
 import type { Adoption, ChainLink, CommitLine, SnapshotLine, StateLine } from "../format/state-line.ts"
 import { stateFormat } from "../format/state-line.ts"
-import { type Book, bookOf } from "../journal/append-state.ts"
+import { type AppendState, appendStateOf } from "../journal/append-state.ts"
 import { type OpenTrack, Replay } from "../journal/replay.ts"
 
 interface SessionLines {
@@ -22,7 +22,7 @@ interface SessionLines {
 /** A session as its files tell it. */
 export interface LoadedSession {
   session: PlainSession
-  book: Book
+  appendState: AppendState
   /** Where the last line of each message of the present history begins. */
   ends: number[]
 }
@@ -58,8 +58,8 @@ export function loadSession(lines: SessionLines): LoadedSession {
     session.messages.push(open.message)
   }
   session.positions = new Map(session.messages.map((message, position) => [message.body.id, position]))
-  const book = bookOf(session, { ...lines, family, foreignEnd, adopted, leaves: present.leaves, written })
-  return { session, book, ends: present.ends }
+  const appendState = appendStateOf(session, { ...lines, family, foreignEnd, adopted, leaves: present.leaves, written })
+  return { session, appendState, ends: present.ends }
 }
 
 /** What the state file alone tells of a session. */

@@ -19,53 +19,53 @@ export async function withLoaded<T>(core: Core, ids: Iterable<string>, use: () =
   const pinned: Entry[] = []
   try {
     for (;;) {
-      const missing = names.filter((id) => core.entries.get(id)?.book === undefined)
+      const missing = names.filter((id) => core.entries.get(id)?.appendState === undefined)
       const entries = missing.flatMap((id) => core.entries.get(id) ?? [])
       if (entries.length === 0) break
-      for (const entry of entries) {
-        entry.pins++
-        pinned.push(entry)
+      for (const replicaPart of entries) {
+        replicaPart.pins++
+        pinned.push(replicaPart)
       }
-      for (const entry of entries) await load(core, entry)
+      for (const replicaPart of entries) await load(core, replicaPart)
     }
     for (const id of names) {
-      const entry = core.entries.get(id)
-      if (entry) entry.usedAt = performance.now()
+      const replicaPart = core.entries.get(id)
+      if (replicaPart) replicaPart.usedAt = performance.now()
     }
     return use()
   } finally {
-    for (const entry of pinned) entry.pins--
+    for (const replicaPart of pinned) replicaPart.pins--
   }
 }
 
 /** Reads one session into memory. */
-export async function load(core: Core, entry: Entry): Promise<void> {
-  if (entry.problem) throw entry.problem
-  entry.usedAt = performance.now()
-  if (entry.book) return
-  entry.loading ??= loadFiles(core, entry).finally(() => {
-    entry.loading = undefined
+export async function load(core: Core, replicaPart: Entry): Promise<void> {
+  if (replicaPart.problem) throw replicaPart.problem
+  replicaPart.usedAt = performance.now()
+  if (replicaPart.appendState) return
+  replicaPart.loading ??= loadFiles(core, replicaPart).finally(() => {
+    replicaPart.loading = undefined
   })
-  await entry.loading
+  await replicaPart.loading
 }
 
-async function loadFiles(core: Core, entry: Entry): Promise<void> {
+async function loadFiles(core: Core, replicaPart: Entry): Promise<void> {
   for (let tries = 1; ; tries++) {
-    const { main, state } = entry
+    const { main, state } = replicaPart
     try {
-      const loaded = await readSession(core, entry)
-      if (core.entries.get(entry.id) !== entry || entry.book) return
+      const loaded = await readSession(core, replicaPart)
+      if (core.entries.get(replicaPart.id) !== replicaPart || replicaPart.appendState) return
       // Others may have written while the files were read.
-      if (entry.main === main && entry.state === state) {
-        install(core, entry, loaded)
+      if (replicaPart.main === main && replicaPart.state === state) {
+        install(core, replicaPart, loaded)
         return
       }
     } catch (error) {
       // A process that reads without the lock may have met another one's writing half done.
       const followed = follow(core)
-      if (core.entries.get(entry.id) !== entry) return
+      if (core.entries.get(replicaPart.id) !== replicaPart) return
       if (!followed) throw new MissedError(asStemmaError(error))
-      const same = entry.main === main && entry.state === state
+      const same = replicaPart.main === main && replicaPart.state === state
       if (same || tries === retriesMax) throw asStemmaError(error)
     }
   }
@@ -89,26 +89,26 @@ export function asStemmaError(error: unknown): StemmaError {
   )
 }
 
-export function install(core: Core, entry: Entry, { session, book }: LoadedSession): void {
-  entry.problem = undefined
-  entry.book = book
-  entry.family = book.family
-  entry.tokens = estimateSession(session)
-  entry.blobs = sessionBlobs(session)
-  entry.questions = questionsOf(session)
+export function install(core: Core, replicaPart: Entry, { session, appendState }: LoadedSession): void {
+  replicaPart.problem = undefined
+  replicaPart.appendState = appendState
+  replicaPart.family = appendState.family
+  replicaPart.tokens = estimateSession(session)
+  replicaPart.blobs = sessionBlobs(session)
+  replicaPart.questions = questionsOf(session)
   core.putSession(session)
 }
 
 /** Both files as far as they are accounted for, put together. */
-export async function readSession(core: Core, entry: Entry): Promise<LoadedSession> {
-  const mainFile = core.mainFile(entry)
-  const stateFile = core.stateFile(entry)
-  const main = await parseLines(await readKnown(core, mainFile, entry.main), { file: mainFile })
-  const state = await parseLines(await readKnown(core, stateFile, entry.state), { file: stateFile })
-  if (main.end < entry.main) throw damaged(mainFile, "ends in the middle of a line")
-  if (state.end < entry.state) throw damaged(stateFile, "ends in the middle of a line")
+export async function readSession(core: Core, replicaPart: Entry): Promise<LoadedSession> {
+  const mainFile = core.mainFile(replicaPart)
+  const stateFile = core.stateFile(replicaPart)
+  const main = await parseLines(await readKnown(core, mainFile, replicaPart.main), { file: mainFile })
+  const state = await parseLines(await readKnown(core, stateFile, replicaPart.state), { file: stateFile })
+  if (main.end < replicaPart.main) throw damaged(mainFile, "ends in the middle of a line")
+  if (state.end < replicaPart.state) throw damaged(stateFile, "ends in the middle of a line")
   return loadSession({
-    folder: entry.folder,
+    folder: replicaPart.folder,
     mainFile,
     stateFile,
     main: main.lines,
@@ -137,11 +137,11 @@ export function dropIdle(core: Core): void {
   const now = performance.now()
   if (core.provisional || now - core.droppedAt < dropEveryMs) return
   core.droppedAt = now
-  const loaded = [...core.entries.values()].filter((entry) => entry.book && entry.pins === 0)
+  const loaded = [...core.entries.values()].filter((replicaPart) => replicaPart.appendState && replicaPart.pins === 0)
   if (loaded.length <= loadedMax) return
   const latest = now - idleMs
   loaded.sort((a, b) => a.usedAt - b.usedAt)
-  for (const entry of loaded.slice(0, loaded.length - loadedMax)) {
-    if (entry.usedAt <= latest) core.unload(entry)
+  for (const replicaPart of loaded.slice(0, loaded.length - loadedMax)) {
+    if (replicaPart.usedAt <= latest) core.unload(replicaPart)
   }
 }

@@ -67,8 +67,8 @@ export async function reread(core: Core, options: { locked: boolean }): Promise<
     shifted = await redo(fresh, journal.boot === boot ? batches.slice(-1) : batches)
   }
   fresh.unsettled = await readCatalog(fresh, batches ?? [], { ...options, shifted })
-  for (const entry of shifted.size > 0 ? fresh.entries.values() : []) {
-    if (shifted.has(fresh.mainFile(entry)) && !entry.problem) noteLength(fresh, entry)
+  for (const replicaPart of shifted.size > 0 ? fresh.entries.values() : []) {
+    if (shifted.has(fresh.mainFile(replicaPart)) && !replicaPart.problem) noteLength(fresh, replicaPart)
   }
   if (options.locked && (!batches || journal.boot !== boot)) await checkpoint(fresh)
   if (core.readOnly) await adoptInMemory(fresh)
@@ -88,14 +88,14 @@ export async function adoptFound(core: Core, draft: BatchDraft): Promise<void> {
       setAside(core, core.entries.get(files.id) ?? core.addEntry(files), error)
     }
   }
-  for (const entry of grown) {
-    if (core.entries.get(entry.id) !== entry) continue
+  for (const replicaPart of grown) {
+    if (core.entries.get(replicaPart.id) !== replicaPart) continue
     try {
-      await settleSession(core, entry, { draft, now: false })
+      await settleSession(core, replicaPart, { draft, now: false })
     } catch (error) {
       // What is accounted for can be read; whoever asks for the session is told, until the file is mended.
-      entry.seen = 0
-      core.warnOnce(core.mainFile(entry), asStemmaError(error).message)
+      replicaPart.seen = 0
+      core.warnOnce(core.mainFile(replicaPart), asStemmaError(error).message)
     }
   }
 }
@@ -117,9 +117,9 @@ function stampOf({ size, mtimeMs }: FileStat): string {
   return `${size}/${mtimeMs}`
 }
 
-function setAside(core: Core, entry: Entry, error: unknown): void {
-  entry.problem = asStemmaError(error)
-  core.warn(entry.problem.message)
+function setAside(core: Core, replicaPart: Entry, error: unknown): void {
+  replicaPart.problem = asStemmaError(error)
+  core.warn(replicaPart.problem.message)
 }
 
 /** Without the right to write, foreign lines are taken in for this process alone. */
@@ -135,31 +135,31 @@ export async function lookAround(core: Core): Promise<boolean> {
   const ids = new Set<string>()
   for (const files of found) {
     ids.add(files.id)
-    const entry = core.entries.get(files.id)
-    if (!entry || (entry.problem && !core.state.sessions.has(entry.id))) {
+    const replicaPart = core.entries.get(files.id)
+    if (!replicaPart || (replicaPart.problem && !core.state.sessions.has(replicaPart.id))) {
       if (core.strangers.get(core.mainFile(files)) === stampOf(files.main)) continue
       core.entries.delete(files.id)
       const { others } = readIndex(core, files.folder)
       core.unsettled.foreign.push({ files, listed: others.get(files.id) })
-    } else if (files.main.size > entry.main && files.main.size !== entry.seen && !entry.problem) {
-      entry.seen = files.main.size
-      core.unsettled.grown.push(entry)
+    } else if (files.main.size > replicaPart.main && files.main.size !== replicaPart.seen && !replicaPart.problem) {
+      replicaPart.seen = files.main.size
+      core.unsettled.grown.push(replicaPart)
     }
   }
   const missing = [...core.entries.values()].filter(
-    (entry) => !ids.has(entry.id) && !core.files.stat(core.mainFile(entry)),
+    (replicaPart) => !ids.has(replicaPart.id) && !core.files.stat(core.mainFile(replicaPart)),
   )
-  const gone = await stillLost(core, [...lost, ...missing.map((entry) => core.mainFile(entry))])
-  const known = missing.filter((entry) => core.entries.get(entry.id) === entry)
+  const gone = await stillLost(core, [...lost, ...missing.map((replicaPart) => core.mainFile(replicaPart))])
+  const known = missing.filter((replicaPart) => core.entries.get(replicaPart.id) === replicaPart)
   noteLost(
     core,
     lost.filter((file) => gone.has(file) && core.files.stat(stateBeside(file))),
   )
-  for (const entry of known) {
-    const file = core.mainFile(entry)
+  for (const replicaPart of known) {
+    const file = core.mainFile(replicaPart)
     if (!gone.has(file)) continue
     noteLost(core, [file])
-    core.drop(entry.id)
+    core.drop(replicaPart.id)
   }
   return core.unsettled.foreign.length + core.unsettled.grown.length > 0
 }

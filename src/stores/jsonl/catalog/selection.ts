@@ -3,12 +3,12 @@ import type { PermissionQuery, Scope, SearchQuery } from "../../store.ts"
 import type { Core, Entry } from "../core.ts"
 
 /** True if the main file is not as long as what is accounted for, and nobody has looked at it since it is so. */
-export function hasGrown(core: Core, entry: Entry): boolean {
-  const size = core.files.stat(core.mainFile(entry))?.size
+export function hasGrown(core: Core, replicaPart: Entry): boolean {
+  const size = core.files.stat(core.mainFile(replicaPart))?.size
   // Whoever may not take the lock cannot tell a file that is gone from one that another process is about to write.
   if (size === undefined) return !core.readOnly
-  if (size === entry.main || size === entry.seen) return false
-  entry.seen = size
+  if (size === replicaPart.main || size === replicaPart.seen) return false
+  replicaPart.seen = size
   return true
 }
 
@@ -33,15 +33,15 @@ export function asked(core: Core, { open }: PermissionQuery): string[] {
 export function searched(core: Core, query: SearchQuery): string[] {
   const { sessionID, projectID, directory } = query
   const families = new Set<string>()
-  for (const entry of core.entries.values()) {
-    const info = core.state.sessions.get(entry.id)?.info
-    if (!info || entry.problem) continue
+  for (const replicaPart of core.entries.values()) {
+    const info = core.state.sessions.get(replicaPart.id)?.info
+    if (!info || replicaPart.problem) continue
     if (sessionID !== undefined && info.id !== sessionID) continue
     if (projectID !== undefined && info.projectID !== projectID) continue
     if (directory !== undefined && info.directory !== directory) continue
-    families.add(entry.family)
+    families.add(replicaPart.family)
   }
   return [...core.entries.values()]
-    .filter((entry) => families.has(entry.family) && !entry.problem)
-    .map((entry) => entry.id)
+    .filter((replicaPart) => families.has(replicaPart.family) && !replicaPart.problem)
+    .map((replicaPart) => replicaPart.id)
 }

@@ -42,17 +42,17 @@ export async function writeIndex(core: Core, folder: string, options: { sync: bo
   const sessions: string[] = []
   const importing: string[] = []
   let began = performance.now()
-  for (const entry of [...core.entries.values()]) {
+  for (const replicaPart of [...core.entries.values()]) {
     if (performance.now() - began > sliceMs) {
       await new Promise((resolve) => setImmediate(resolve))
       began = performance.now()
     }
-    if (entry.folder !== folder) continue
-    const session = core.state.sessions.get(entry.id)
+    if (replicaPart.folder !== folder) continue
+    const session = core.state.sessions.get(replicaPart.id)
     if (!session) continue
-    entry.indexLine ??= `${JSON.stringify(entry.id)}:${JSON.stringify(indexEntry(core, entry))}`
-    if (session.importing) importing.push(entry.indexLine)
-    else sessions.push(entry.indexLine)
+    replicaPart.indexLine ??= `${JSON.stringify(replicaPart.id)}:${JSON.stringify(indexEntry(core, replicaPart))}`
+    if (session.importing) importing.push(replicaPart.indexLine)
+    else sessions.push(replicaPart.indexLine)
   }
   const text = `{"sessions":{${byLine(sessions)}},"stemma":{"format":1,"importing":{${byLine(importing)}}}}\n`
   await core.files.replace(`${folder}/${indexName}`, Buffer.from(text), options)
@@ -63,27 +63,27 @@ function byLine(entries: string[]): string {
   return entries.length === 0 ? "" : `\n${entries.join(",\n")}\n`
 }
 
-function indexEntry(core: Core, entry: Entry): IndexEntry {
-  const { info, messages } = core.state.sessions.get(entry.id)!
+function indexEntry(core: Core, replicaPart: Entry): IndexEntry {
+  const { info, messages } = core.state.sessions.get(replicaPart.id)!
   const extra = {
-    name: entry.name,
-    main: entry.main,
-    state: entry.state,
-    mainMs: core.files.stat(core.mainFile(entry))?.mtimeMs ?? 0,
-    stateMs: core.files.stat(core.stateFile(entry))?.mtimeMs ?? 0,
-    summary: core.summary(entry),
+    name: replicaPart.name,
+    main: replicaPart.main,
+    state: replicaPart.state,
+    mainMs: core.files.stat(core.mainFile(replicaPart))?.mtimeMs ?? 0,
+    stateMs: core.files.stat(core.stateFile(replicaPart))?.mtimeMs ?? 0,
+    summary: core.summary(replicaPart),
   }
   return {
-    id: entry.id,
-    agentId: info.agent ?? agentOf(entry.folder),
-    filePath: mainName(entry.name),
+    id: replicaPart.id,
+    agentId: info.agent ?? agentOf(replicaPart.folder),
+    filePath: mainName(replicaPart.name),
     title: info.title,
     messageCount: messages.length,
     createdAt: info.time.created,
     lastAt: info.time.updated,
-    tokenEstimate: entry.tokens,
+    tokenEstimate: replicaPart.tokens,
     // What could not be read must be looked at again by whoever opens the store next.
-    ...(entry.problem ? {} : { stemma: { ...extra, sum: sumOf(extra) } }),
+    ...(replicaPart.problem ? {} : { stemma: { ...extra, sum: sumOf(extra) } }),
   }
 }
 

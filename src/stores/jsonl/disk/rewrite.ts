@@ -25,21 +25,21 @@ interface Owned {
  */
 export function rewriteFiles(
   core: Core,
-  entry: Entry,
+  replicaPart: Entry,
   { session, whole }: { session: PlainSession; whole: boolean },
 ): Encoded {
-  const book = entry.book!
-  const file = core.mainFile(entry)
-  const lines = parseLinesNow(core.files.read(file, 0, entry.main), { file }).lines
+  const appendState = replicaPart.appendState!
+  const file = core.mainFile(replicaPart)
+  const lines = parseLinesNow(core.files.read(file, 0, replicaPart.main), { file }).lines
   const chain = chainOf(session)
   const owners = new Map<Line, Owned>()
-  for (const owned of ownedLines(lines, { session, entry })) {
+  for (const owned of ownedLines(lines, { session, replicaPart })) {
     for (const line of owned.lines) owners.set(line, owned)
   }
   const store = core.state.storeID
   const { parentSession } = lines[0]?.value ?? {}
   const header = headerLine(session.info, {
-    folder: entry.folder,
+    folder: replicaPart.folder,
     store,
     ...(typeof parentSession === "string" ? { parentSession } : {}),
   })
@@ -80,18 +80,18 @@ export function rewriteFiles(
     }
   }
   const now = (id: string) => (renamed.has(id) ? renamed.get(id)! : id)
-  book.leaves = book.leaves.map((id) => now(id) ?? id)
-  book.leaf = leaf
-  book.ids = ids
-  book.adopted = []
-  book.foreignEnd = 0
-  book.unended = false
-  settle(session, book)
-  return { main: formatLines(out), state: encodeState(session, book, { store }) }
+  appendState.leaves = appendState.leaves.map((id) => now(id) ?? id)
+  appendState.leaf = leaf
+  appendState.ids = ids
+  appendState.adopted = []
+  appendState.foreignEnd = 0
+  appendState.unended = false
+  settle(session, appendState)
+  return { main: formatLines(out), state: encodeState(session, appendState, { store }) }
 }
 
-function ownedLines(lines: Line[], { session, entry }: { session: PlainSession; entry: Entry }): Owned[] {
-  const { adopted, foreignEnd } = entry.book!
+function ownedLines(lines: Line[], { session, replicaPart }: { session: PlainSession; replicaPart: Entry }): Owned[] {
+  const { adopted, foreignEnd } = replicaPart.appendState!
   const chain = chainOf(session)
   const owned: Owned[] = []
   const add = (at: [number, number], own: Line[]) => {
@@ -101,7 +101,7 @@ function ownedLines(lines: Line[], { session, entry }: { session: PlainSession; 
   for (const { extra, first, further } of groupMessages(lines.filter((line) => line.from >= foreignEnd))) {
     add(extra.at, [first, ...further])
   }
-  const context = foreignContext(lines[0]?.value, entry.folder)
+  const context = foreignContext(lines[0]?.value, replicaPart.folder)
   for (const { at, ranges } of adopted) {
     const before = chain[at[0]]!.messages.slice(0, at[1]).map(({ body }) => summaryOf(body))
     const found = decodeForeign(linesIn(lines, ranges), { ...context, before })

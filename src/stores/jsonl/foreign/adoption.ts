@@ -24,30 +24,30 @@ interface SettleOptions {
 }
 
 /** Takes in what other programs appended to a session's main file. To be called under the lock, if anything is written. */
-export async function settleSession(core: Core, entry: Entry, options: SettleOptions): Promise<void> {
-  const file = core.mainFile(entry)
+export async function settleSession(core: Core, replicaPart: Entry, options: SettleOptions): Promise<void> {
+  const file = core.mainFile(replicaPart)
   const size = core.files.stat(file)?.size
   if (size === undefined) throw damaged(file, "is gone")
-  if (size === entry.main) return
-  if (size < entry.main) throw damaged(file, "is shorter than it was: some of it was lost")
+  if (size === replicaPart.main) return
+  if (size < replicaPart.main) throw damaged(file, "is shorter than it was: some of it was lost")
   const parsed = await parseWhole(core, file)
-  if (parsed.end === entry.main || !core.state.sessions.has(entry.id)) return
-  const loaded = await readSession(core, entry)
+  if (parsed.end === replicaPart.main || !core.state.sessions.has(replicaPart.id)) return
+  const loaded = await readSession(core, replicaPart)
   if (openMessage(loaded.session)) {
     // Ours comes next, on what was there before: the other program's lines are a branch that nobody follows.
-    if (options.now) passOver(entry, parsed, options.draft)
+    if (options.now) passOver(replicaPart, parsed, options.draft)
     return
   }
-  install(core, entry, loaded)
+  install(core, replicaPart, loaded)
   const plan = planAdoption(parsed.lines, {
     loaded,
-    folder: entry.folder,
-    from: entry.main,
+    folder: replicaPart.folder,
+    from: replicaPart.main,
     end: parsed.end,
     patient: !options.now && isYoung(core, file),
   })
-  if (plan.end === entry.main) return
-  adoptInto(core, entry, { plan, parsed, draft: options.draft })
+  if (plan.end === replicaPart.main) return
+  adoptInto(core, replicaPart, { plan, parsed, draft: options.draft })
 }
 
 /** A file that we never saw becomes a session. */
@@ -61,7 +61,7 @@ export async function adoptFile(
   checkHeader(parsed.lines[0]?.value, file)
   const known = { folder: place.folder, from: 0, end: parsed.end, patient: isYoung(core, file) }
   const plan = planAdoption(parsed.lines, known)
-  const entry = core.addEntry(place)
+  const replicaPart = core.addEntry(place)
   options.draft.onUndo(() => core.entries.delete(place.id))
   const fields = foreignFields(parsed.lines, { ...place, listed: options.listed, plan })
   const applied = applyChange(core.state, (change) => {
@@ -75,30 +75,30 @@ export async function adoptFile(
     addForeign(change, session, plan)
   })
   const session = core.state.sessions.get(place.id)!
-  entry.book = { ...emptyBook(session, place.id), foreignEnd: plan.end }
-  finish(core, entry, { applied, plan, parsed, draft: options.draft })
+  replicaPart.appendState = { ...emptyBook(session, place.id), foreignEnd: plan.end }
+  finish(core, replicaPart, { applied, plan, parsed, draft: options.draft })
 }
 
-function passOver(entry: Entry, parsed: ParsedLines, draft: BatchDraft): void {
-  draft.account(entry)
-  entry.main = parsed.end
-  if (!entry.book) return
-  entry.book.unended = parsed.unended
-  for (const id of lineIDs(parsed)) entry.book.ids.add(id)
+function passOver(replicaPart: Entry, parsed: ParsedLines, draft: BatchDraft): void {
+  draft.account(replicaPart)
+  replicaPart.main = parsed.end
+  if (!replicaPart.appendState) return
+  replicaPart.appendState.unended = parsed.unended
+  for (const id of lineIDs(parsed)) replicaPart.appendState.ids.add(id)
 }
 
 function adoptInto(
   core: Core,
-  entry: Entry,
+  replicaPart: Entry,
   { plan, parsed, draft }: { plan: AdoptionPlan; parsed: ParsedLines; draft: BatchDraft },
 ): void {
-  const session = core.state.sessions.get(entry.id)!
+  const session = core.state.sessions.get(replicaPart.id)!
   const moves = plan.keep < session.messages.length
   const title = plan.title !== undefined && plan.title !== session.info.title ? plan.title : undefined
   if (!moves && plan.messages.length === 0 && title === undefined) {
-    draft.account(entry)
-    entry.main = plan.end
-    keepBook(entry, plan, parsed)
+    draft.account(replicaPart)
+    replicaPart.main = plan.end
+    keepBook(replicaPart, plan, parsed)
     return
   }
   const applied = applyChange(core.state, (change) => {
@@ -107,7 +107,7 @@ function adoptInto(
     if (moves) {
       moveHistory(change, {
         op: "history.move",
-        sessionID: entry.id,
+        sessionID: replicaPart.id,
         segment: createID("segment", core.clock.now()),
         messageID: session.messages[plan.keep]!.body.id,
       })
@@ -115,7 +115,7 @@ function adoptInto(
     addForeign(change, session, plan)
     if (title !== undefined) change.changeInfo(session, { title })
   })
-  finish(core, entry, { applied, plan, parsed, draft })
+  finish(core, replicaPart, { applied, plan, parsed, draft })
 }
 
 function addForeign(change: Change, session: PlainSession, plan: AdoptionPlan): void {
@@ -128,28 +128,28 @@ function addForeign(change: Change, session: PlainSession, plan: AdoptionPlan): 
 
 function finish(
   core: Core,
-  entry: Entry,
+  replicaPart: Entry,
   made: { applied: Applied; plan: AdoptionPlan; parsed: ParsedLines; draft: BatchDraft },
 ): void {
   const { plan, applied } = made
-  const session = core.state.sessions.get(entry.id)!
+  const session = core.state.sessions.get(replicaPart.id)!
   const adopted = session.messages.slice(plan.keep)
   const serial = adopted.flatMap((message) => message.parts)[0]?.serial ?? 0
   const at: [number, number] = [session.left.length, plan.keep]
-  const book = entry.book!
-  book.leaves.length = plan.keep
-  for (const { message, lines } of plan.messages) book.leaves.push(entryID(lines.at(-1)!) ?? message.id)
-  made.draft.adopt(applied, entry, adopted.length > 0 ? { at, ranges: plan.ranges, serial } : undefined)
-  book.written = session.messages.length
-  entry.main = plan.end
-  keepBook(entry, plan, made.parsed)
+  const appendState = replicaPart.appendState!
+  appendState.leaves.length = plan.keep
+  for (const { message, lines } of plan.messages) appendState.leaves.push(entryID(lines.at(-1)!) ?? message.id)
+  made.draft.adopt(applied, replicaPart, adopted.length > 0 ? { at, ranges: plan.ranges, serial } : undefined)
+  appendState.written = session.messages.length
+  replicaPart.main = plan.end
+  keepBook(replicaPart, plan, made.parsed)
 }
 
-function keepBook(entry: Entry, plan: AdoptionPlan, parsed: ParsedLines): void {
-  const book = entry.book!
-  if (plan.messages.length > 0) book.leaf = plan.leaf
-  book.unended = parsed.unended && plan.end === parsed.end
-  for (const id of lineIDs(parsed)) book.ids.add(id)
+function keepBook(replicaPart: Entry, plan: AdoptionPlan, parsed: ParsedLines): void {
+  const appendState = replicaPart.appendState!
+  if (plan.messages.length > 0) appendState.leaf = plan.leaf
+  appendState.unended = parsed.unended && plan.end === parsed.end
+  for (const id of lineIDs(parsed)) appendState.ids.add(id)
 }
 
 function lineIDs({ lines }: ParsedLines): string[] {

@@ -1,6 +1,6 @@
 import { isDefaultTitle } from "../../../session/prompt/title.ts"
 import type { PlainMessage, PlainSession, Touched } from "../../plain/index.ts"
-import { type Book, freeID } from "../journal/append-state.ts"
+import { type AppendState, freeID } from "../journal/append-state.ts"
 import { type EntryBase, encodeMessage, moveEntry, titleEntry } from "./entry.ts"
 import { headerLine } from "./header.ts"
 import { formatLines } from "./lines.ts"
@@ -23,18 +23,18 @@ export interface EncodeOptions {
 }
 
 /** What one commit did to a session, as lines. Keeps the book. */
-export function encodeTouched(touched: Touched, book: Book, options: EncodeOptions): Encoded {
+export function encodeTouched(touched: Touched, appendState: AppendState, options: EncodeOptions): Encoded {
   const { session } = touched
   const { version, adopt } = options
   const chain = chainOf(session)
-  const links = chain.slice(book.left + 1).map(({ segment, keep }) => ({ segment, keep }))
-  const moves = session.moves.slice(book.moves).map(({ keep }) => keep)
-  const main = options.adopted ? [] : mainLines(session, book, options)
+  const links = chain.slice(appendState.left + 1).map(({ segment, keep }) => ({ segment, keep }))
+  const moves = session.moves.slice(appendState.moves).map(({ keep }) => keep)
+  const main = options.adopted ? [] : mainLines(session, appendState, options)
   const line: CommitLine = {
     type: "commit",
     v: version,
     seq: session.seq,
-    ...(touched.info ? { info: infoDifference(book.info, session.info) } : {}),
+    ...(touched.info ? { info: infoDifference(appendState.info, session.info) } : {}),
     ...(touched.published ? { published: true } : {}),
     ...(links.length > 0 ? { chain: links } : {}),
     ...(moves.length > 0 ? { moves } : {}),
@@ -42,61 +42,61 @@ export function encodeTouched(touched: Touched, book: Book, options: EncodeOptio
     ...noteFields(touched),
     ...(touched.todos ? { todos: session.todos } : {}),
     ...permissionFields(touched),
-    ...(touched.inbox ? inboxFields(session, book) : {}),
+    ...(touched.inbox ? inboxFields(session, appendState) : {}),
     ...(adopt ? { adopt } : {}),
   }
-  settle(session, book)
+  settle(session, appendState)
   if (adopt) {
-    book.adopted.push({ ...adopt, version })
-    book.written = session.messages.length
+    appendState.adopted.push({ ...adopt, version })
+    appendState.written = session.messages.length
   }
   return { main: formatLines(main), state: formatLines([line]) }
 }
 
 /** The messages that were sealed, the moves of the history and the title, in the order in which they were made. */
-function mainLines(session: PlainSession, book: Book, options: EncodeOptions): EntryBase[] {
+function mainLines(session: PlainSession, appendState: AppendState, options: EncodeOptions): EntryBase[] {
   const { version, nowMs } = options
   const lines: EntryBase[] = []
   const chain = chainOf(session)
-  for (let index = book.left; index < chain.length; index++) {
+  for (let index = appendState.left; index < chain.length; index++) {
     const { segment, keep, messages } = chain[index]!
-    if (index > book.left) {
-      const parentId = book.leaves[keep - 1] ?? null
-      const id = freeID(book.ids, `move-${version}`)
+    if (index > appendState.left) {
+      const parentId = appendState.leaves[keep - 1] ?? null
+      const id = freeID(appendState.ids, `move-${version}`)
       lines.push(moveEntry(version, parentId, { id, nowMs }))
-      book.leaf = id
-      book.written = keep
-      book.leaves.length = keep
+      appendState.leaf = id
+      appendState.written = keep
+      appendState.leaves.length = keep
     }
-    for (const message of messages.slice(book.written)) {
+    for (const message of messages.slice(appendState.written)) {
       if (!message.sealed) break
-      lines.push(...messageLines(message, { session, book, segment, chain: index }))
+      lines.push(...messageLines(message, { session, appendState, segment, chain: index }))
     }
   }
   const { title } = session.info
-  if (title !== book.info.title && !isDefaultTitle(title)) {
-    const id = freeID(book.ids, `title-${version}`)
-    lines.push(titleEntry(title, { id, parentId: book.leaf, version, nowMs }))
-    book.leaf = id
+  if (title !== appendState.info.title && !isDefaultTitle(title)) {
+    const id = freeID(appendState.ids, `title-${version}`)
+    lines.push(titleEntry(title, { id, parentId: appendState.leaf, version, nowMs }))
+    appendState.leaf = id
   }
   return lines
 }
 
 function messageLines(
   message: PlainMessage,
-  place: { session: PlainSession; book: Book; segment: string; chain: number },
+  place: { session: PlainSession; appendState: AppendState; segment: string; chain: number },
 ): EntryBase[] {
-  const { book, segment, chain } = place
+  const { appendState, segment, chain } = place
   const { lines, leaf } = encodeMessage(message, {
-    at: [chain, book.written],
-    parentId: book.leaf,
+    at: [chain, appendState.written],
+    parentId: appendState.leaf,
     segment,
     sessionID: place.session.info.id,
-    freeID: (wanted) => freeID(book.ids, wanted),
+    freeID: (wanted) => freeID(appendState.ids, wanted),
   })
-  book.leaf = leaf
-  book.leaves[book.written] = leaf
-  book.written++
+  appendState.leaf = leaf
+  appendState.leaves[appendState.written] = leaf
+  appendState.written++
   return lines
 }
 
@@ -147,10 +147,10 @@ function permissionFields({ session, permissions }: Touched): Partial<CommitLine
   return { permissions: put.map(({ request }) => request), asked: put.map(({ serial }) => serial) }
 }
 
-function inboxFields(session: PlainSession, book: Book): Partial<CommitLine> {
+function inboxFields(session: PlainSession, appendState: AppendState): Partial<CommitLine> {
   const waiting = new Set(session.inbox.map((item) => item.id))
-  const admitted = session.inbox.filter((item) => !book.inbox.has(item.id))
-  const gone = [...book.inbox].filter((id) => !waiting.has(id))
+  const admitted = session.inbox.filter((item) => !appendState.inbox.has(item.id))
+  const gone = [...appendState.inbox].filter((id) => !waiting.has(id))
   const taken = gone.flatMap((id): NonNullable<CommitLine["taken"]> => {
     const item = session.taken.get(id)
     return item ? [[id, item]] : []
@@ -159,7 +159,7 @@ function inboxFields(session: PlainSession, book: Book): Partial<CommitLine> {
 }
 
 /** A book for files that are still empty. */
-export function emptyBook(session: PlainSession, family: string): Book {
+export function emptyBook(session: PlainSession, family: string): AppendState {
   return {
     family,
     foreignEnd: 0,
@@ -179,24 +179,24 @@ export function emptyBook(session: PlainSession, family: string): Book {
 /** Both files of a session from the beginning, with everything that the session reaches. The book must be empty. */
 export function encodeWhole(
   session: PlainSession,
-  book: Book,
+  appendState: AppendState,
   options: { store: string; folder: string; parentSession?: string; version: number; nowMs: number },
 ): Encoded {
   const header = headerLine(session.info, options)
-  const main = [header, ...mainLines(session, book, options)]
-  settle(session, book)
-  return { main: formatLines(main), state: formatLines([snapshotLine(session, { ...options, ...book })]) }
+  const main = [header, ...mainLines(session, appendState, options)]
+  settle(session, appendState)
+  return { main: formatLines(main), state: formatLines([snapshotLine(session, { ...options, ...appendState })]) }
 }
 
 /** The state file of a session from the beginning. */
-export function encodeState(session: PlainSession, book: Book, options: { store: string }): string {
-  return formatLines([snapshotLine(session, { ...options, ...book })])
+export function encodeState(session: PlainSession, appendState: AppendState, options: { store: string }): string {
+  return formatLines([snapshotLine(session, { ...options, ...appendState })])
 }
 
 /** Notes that everything of the session is in its files. */
-export function settle(session: PlainSession, book: Book): void {
-  book.info = session.info
-  book.left = session.left.length
-  book.moves = session.moves.length
-  book.inbox = new Set(session.inbox.map((item) => item.id))
+export function settle(session: PlainSession, appendState: AppendState): void {
+  appendState.info = session.info
+  appendState.left = session.left.length
+  appendState.moves = session.moves.length
+  appendState.inbox = new Set(session.inbox.map((item) => item.id))
 }

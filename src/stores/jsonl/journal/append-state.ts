@@ -5,7 +5,7 @@ import type { Line } from "../format/lines.ts"
 import type { Adoption } from "../format/state-line.ts"
 
 /** What whoever appends to a session's files must know of what is in them. */
-export interface Book {
+export interface AppendState {
   family: string
   /** Lines before this place are none of ours. */
   foreignEnd: number
@@ -27,7 +27,7 @@ export interface Book {
   inbox: Set<string>
 }
 
-export function bookOf(
+export function appendStateOf(
   session: PlainSession,
   known: {
     family: string
@@ -38,7 +38,7 @@ export function bookOf(
     main: Line[]
     unended: boolean
   },
-): Book {
+): AppendState {
   const ids = new Set<string>()
   for (const line of known.main.slice(1)) {
     const id = entryID(line)

@@ -25,7 +25,7 @@ const draftBytesMin = 64 * 1024
 export class BatchDraft {
   readonly #core: Core
   readonly #appends = new Map<string, Append>()
-  readonly #sessions = new Map<string, { entry: Entry; summary: boolean } | null>()
+  readonly #sessions = new Map<string, { replicaPart: Entry; summary: boolean } | null>()
   readonly #undo: (() => void)[] = []
   readonly #before = new Map<Entry, Partial<Entry>>()
   readonly #deletes: string[] = []
@@ -50,21 +50,21 @@ export class BatchDraft {
   }
 
   /** Puts lines at the end of one of a session's files. */
-  append(entry: Entry, kind: "main" | "state", text: string): void {
+  append(replicaPart: Entry, kind: "main" | "state", text: string): void {
     if (text === "") return
-    this.#mark(entry, { summary: false })
-    const file = kind === "main" ? this.#core.mainFile(entry) : this.#core.stateFile(entry)
+    this.#mark(replicaPart, { summary: false })
+    const file = kind === "main" ? this.#core.mainFile(replicaPart) : this.#core.stateFile(replicaPart)
     let lines = text
-    if (kind === "main" && entry.book?.unended) {
-      entry.book.unended = false
+    if (kind === "main" && replicaPart.appendState?.unended) {
+      replicaPart.appendState.unended = false
       lines = `\n${text}`
     }
     const whole = this.wholes.get(file)
     const known = this.#appends.get(file)
     if (whole !== undefined) this.wholes.set(file, whole + lines)
     else if (known) known.text += lines
-    else this.#appends.set(file, { file, at: entry[kind], text: lines })
-    entry[kind] += Buffer.byteLength(lines)
+    else this.#appends.set(file, { file, at: replicaPart[kind], text: lines })
+    replicaPart[kind] += Buffer.byteLength(lines)
   }
 
   /** Something to be done when everything is taken back. */
@@ -73,8 +73,8 @@ export class BatchDraft {
   }
 
   /** True if the batch changes the session: then its files are not what memory says. */
-  has(entry: Entry): boolean {
-    return this.#sessions.has(entry.id)
+  has(replicaPart: Entry): boolean {
+    return this.#sessions.has(replicaPart.id)
   }
 
   /** Takes in a change of the plain state: all that it touched becomes lines. */
@@ -100,116 +100,116 @@ export class BatchDraft {
   }
 
   /** Takes in what another program wrote into a session's main file: only the state file has to say so. */
-  adopt(applied: Applied, entry: Entry, adopt: Omit<Adoption, "version"> | undefined): void {
+  adopt(applied: Applied, replicaPart: Entry, adopt: Omit<Adoption, "version"> | undefined): void {
     const { version } = applied
-    const touched = applied.touched.get(entry.id)!
+    const touched = applied.touched.get(replicaPart.id)!
     this.onUndo(() => applied.rollback())
     if (touched.created) {
-      const book = entry.book!
-      if (adopt) book.adopted.push({ ...adopt, version })
-      settle(touched.session, book)
-      this.#count(entry, touched.session)
-      this.#mark(entry, { summary: true })
-      this.append(entry, "state", encodeState(touched.session, book, { store: this.#core.state.storeID }))
+      const appendState = replicaPart.appendState!
+      if (adopt) appendState.adopted.push({ ...adopt, version })
+      settle(touched.session, appendState)
+      this.#count(replicaPart, touched.session)
+      this.#mark(replicaPart, { summary: true })
+      this.append(replicaPart, "state", encodeState(touched.session, appendState, { store: this.#core.state.storeID }))
     } else this.#change(touched, { version, adopted: true, ...(adopt ? { adopt } : {}) })
-    this.touched.add(entry.id)
+    this.touched.add(replicaPart.id)
   }
 
   /** Notes how much of a session's files is accounted for. */
-  account(entry: Entry): void {
-    this.#mark(entry, { summary: false })
+  account(replicaPart: Entry): void {
+    this.#mark(replicaPart, { summary: false })
   }
 
   #create({ session }: Touched, version: number): void {
     const core = this.#core
     const { id, agent, forkedFrom } = session.info
     const source = forkedFrom && core.entries.get(forkedFrom.sessionID)
-    const entry = core.addEntry({ id, folder: folderOf(agent), name: id })
+    const replicaPart = core.addEntry({ id, folder: folderOf(agent), name: id })
     this.onUndo(() => core.entries.delete(id))
-    entry.family = source?.family ?? id
-    entry.book = emptyBook(session, entry.family)
-    const text = encodeWhole(session, entry.book, {
+    replicaPart.family = source?.family ?? id
+    replicaPart.appendState = emptyBook(session, replicaPart.family)
+    const text = encodeWhole(session, replicaPart.appendState, {
       store: core.state.storeID,
-      folder: entry.folder,
+      folder: replicaPart.folder,
       ...(source ? { parentSession: core.files.path(core.mainFile(source)) } : {}),
       version,
       nowMs: core.clock.now(),
     })
-    this.#count(entry, session)
-    this.#mark(entry, { summary: true })
-    for (const kind of ["main", "state"] as const) this.#begin(entry, kind, text)
+    this.#count(replicaPart, session)
+    this.#mark(replicaPart, { summary: true })
+    for (const kind of ["main", "state"] as const) this.#begin(replicaPart, kind, text)
   }
 
-  #begin(entry: Entry, kind: "main" | "state", text: Encoded): void {
-    const file = kind === "main" ? this.#core.mainFile(entry) : this.#core.stateFile(entry)
-    if (text[kind].length < draftBytesMin) this.append(entry, kind, text[kind])
+  #begin(replicaPart: Entry, kind: "main" | "state", text: Encoded): void {
+    const file = kind === "main" ? this.#core.mainFile(replicaPart) : this.#core.stateFile(replicaPart)
+    if (text[kind].length < draftBytesMin) this.append(replicaPart, kind, text[kind])
     else {
       this.wholes.set(file, text[kind])
-      entry[kind] = Buffer.byteLength(text[kind])
+      replicaPart[kind] = Buffer.byteLength(text[kind])
     }
   }
 
   #change(touched: Touched, options: Omit<EncodeOptions, "nowMs">): void {
     const { session } = touched
-    const entry = this.#entryOf(session)
-    const text = encodeTouched(touched, entry.book!, { ...options, nowMs: this.#core.clock.now() })
-    this.#mark(entry, { summary: touched.info || touched.moved || touched.published })
-    this.append(entry, "main", text.main)
-    this.append(entry, "state", text.state)
-    this.#recount(entry, touched)
+    const replicaPart = this.#entryOf(session)
+    const text = encodeTouched(touched, replicaPart.appendState!, { ...options, nowMs: this.#core.clock.now() })
+    this.#mark(replicaPart, { summary: touched.info || touched.moved || touched.published })
+    this.append(replicaPart, "main", text.main)
+    this.append(replicaPart, "state", text.state)
+    this.#recount(replicaPart, touched)
   }
 
   /** Content was replaced in place: both files are written again. */
   #rewrite({ session, redacted }: Touched): void {
     const core = this.#core
-    const entry = this.#entryOf(session)
+    const replicaPart = this.#entryOf(session)
     const whole = redacted!.positions.length === session.messages.length
-    const { main, state } = rewriteFiles(core, entry, { session, whole })
-    this.#mark(entry, { summary: true })
-    this.#replace(entry, "main", main)
-    this.#replace(entry, "state", state)
-    this.#count(entry, session)
+    const { main, state } = rewriteFiles(core, replicaPart, { session, whole })
+    this.#mark(replicaPart, { summary: true })
+    this.#replace(replicaPart, "main", main)
+    this.#replace(replicaPart, "state", state)
+    this.#count(replicaPart, session)
     this.purge = true
   }
 
   /** Sessions whose state files have become long. */
   longStates(bytesMin: number): string[] {
     return [...this.#sessions].flatMap(([id, marked]) =>
-      marked && marked.entry.state >= bytesMin ? [id] : [],
+      marked && marked.replicaPart.state >= bytesMin ? [id] : [],
     )
   }
 
   /** Writes a session's state file from the beginning, if that makes it much shorter. */
-  shortenState(entry: Entry): void {
-    const session = this.#core.state.sessions.get(entry.id)
-    if (!session || !entry.book) return
-    const text = encodeState(session, entry.book, { store: this.#core.state.storeID })
-    if (Buffer.byteLength(text) * 2 > entry.state) return
-    this.#mark(entry, { summary: false })
-    this.#replace(entry, "state", text)
+  shortenState(replicaPart: Entry): void {
+    const session = this.#core.state.sessions.get(replicaPart.id)
+    if (!session || !replicaPart.appendState) return
+    const text = encodeState(session, replicaPart.appendState, { store: this.#core.state.storeID })
+    if (Buffer.byteLength(text) * 2 > replicaPart.state) return
+    this.#mark(replicaPart, { summary: false })
+    this.#replace(replicaPart, "state", text)
   }
 
-  #replace(entry: Entry, kind: "main" | "state", text: string): void {
-    const file = kind === "main" ? this.#core.mainFile(entry) : this.#core.stateFile(entry)
+  #replace(replicaPart: Entry, kind: "main" | "state", text: string): void {
+    const file = kind === "main" ? this.#core.mainFile(replicaPart) : this.#core.stateFile(replicaPart)
     this.#appends.delete(file)
     this.wholes.set(file, text)
-    entry[kind] = Buffer.byteLength(text)
+    replicaPart[kind] = Buffer.byteLength(text)
   }
 
   #remove(id: string): void {
     const core = this.#core
-    const entry = core.entries.get(id)
+    const replicaPart = core.entries.get(id)
     const tombstone = core.state.tombstones.get(id)
     if (tombstone) {
       this.#tombstones.push(tombstone)
       this.touched.add(id)
     }
     this.#sessions.set(id, null)
-    if (!entry) return
+    if (!replicaPart) return
     core.entries.delete(id)
-    core.staleIndexes.add(entry.folder)
-    this.onUndo(() => core.entries.set(id, entry))
-    for (const file of [core.mainFile(entry), core.stateFile(entry)]) {
+    core.staleIndexes.add(replicaPart.folder)
+    this.onUndo(() => core.entries.set(id, replicaPart))
+    for (const file of [core.mainFile(replicaPart), core.stateFile(replicaPart)]) {
       this.#appends.delete(file)
       this.wholes.delete(file)
       this.#deletes.push(file)
@@ -226,7 +226,7 @@ export class BatchDraft {
     const core = this.#core
     const sessions: Batch["sessions"] = {}
     for (const [id, marked] of this.#sessions) {
-      sessions[id] = marked && this.#sessionChange(marked.entry, marked.summary)
+      sessions[id] = marked && this.#sessionChange(marked.replicaPart, marked.summary)
     }
     const appends = [...this.#appends.values()]
     if (this.#tombstones.length > 0 && !this.wholes.has(removedName)) {
@@ -256,15 +256,15 @@ export class BatchDraft {
     for (const step of this.#undo.reverse()) step()
     this.#undo.length = 0
     // The books are ahead of the files now; reading those again is simpler than keeping two books.
-    for (const [entry, fields] of this.#before) {
-      Object.assign(entry, fields)
-      if (this.#core.entries.get(entry.id) === entry) this.#core.unload(entry)
+    for (const [replicaPart, fields] of this.#before) {
+      Object.assign(replicaPart, fields)
+      if (this.#core.entries.get(replicaPart.id) === replicaPart) this.#core.unload(replicaPart)
     }
   }
 
-  #sessionChange(entry: Entry, summary: boolean): SessionChange {
-    const { folder, name, main, state } = entry
-    const { seq, newest } = this.#core.state.sessions.get(entry.id)!
+  #sessionChange(replicaPart: Entry, summary: boolean): SessionChange {
+    const { folder, name, main, state } = replicaPart
+    const { seq, newest } = this.#core.state.sessions.get(replicaPart.id)!
     return {
       folder,
       name,
@@ -272,52 +272,52 @@ export class BatchDraft {
       newest,
       main,
       state,
-      ...(summary ? { summary: this.#core.summary(entry) } : {}),
+      ...(summary ? { summary: this.#core.summary(replicaPart) } : {}),
     }
   }
 
-  #mark(entry: Entry, { summary }: { summary: boolean }): void {
+  #mark(replicaPart: Entry, { summary }: { summary: boolean }): void {
     const core = this.#core
-    const known = this.#sessions.get(entry.id)
+    const known = this.#sessions.get(replicaPart.id)
     if (known) known.summary ||= summary
     else {
-      const { main, state, tokens, blobs, questions, family } = entry
-      this.#sessions.set(entry.id, { entry, summary })
-      this.#before.set(entry, { main, state, tokens, blobs, questions, family })
+      const { main, state, tokens, blobs, questions, family } = replicaPart
+      this.#sessions.set(replicaPart.id, { replicaPart, summary })
+      this.#before.set(replicaPart, { main, state, tokens, blobs, questions, family })
     }
-    core.stale(entry)
+    core.stale(replicaPart)
   }
 
   #entryOf(session: PlainSession): Entry {
-    const entry = this.#core.entries.get(session.info.id)
-    if (entry?.book) return entry
+    const replicaPart = this.#core.entries.get(session.info.id)
+    if (replicaPart?.appendState) return replicaPart
     throw new StemmaError("internal", `Session ${session.info.id} was changed before it was read. Try again.`)
   }
 
-  #count(entry: Entry, session: PlainSession): void {
-    entry.tokens = estimateSession(session)
-    entry.blobs = sessionBlobs(session)
-    entry.questions = questionsOf(session)
+  #count(replicaPart: Entry, session: PlainSession): void {
+    replicaPart.tokens = estimateSession(session)
+    replicaPart.blobs = sessionBlobs(session)
+    replicaPart.questions = questionsOf(session)
   }
 
-  #recount(entry: Entry, touched: Touched): void {
+  #recount(replicaPart: Entry, touched: Touched): void {
     const { session } = touched
     const rows = touched.parts.size > 0 || touched.messages.size > 0 || touched.inbox || touched.moved
-    if (rows && (entry.blobs.size > 0 || namesBlobs(touched))) {
+    if (rows && (replicaPart.blobs.size > 0 || namesBlobs(touched))) {
       const blobs = sessionBlobs(session)
-      const same = blobs.size === entry.blobs.size && blobs.isSubsetOf(entry.blobs)
-      entry.blobs = blobs
-      if (!same) this.#mark(entry, { summary: true })
+      const same = blobs.size === replicaPart.blobs.size && blobs.isSubsetOf(replicaPart.blobs)
+      replicaPart.blobs = blobs
+      if (!same) this.#mark(replicaPart, { summary: true })
     }
     if (touched.permissions.size > 0) {
-      const before = entry.questions
-      entry.questions = questionsOf(session)
-      if (entry.questions !== before) this.#mark(entry, { summary: true })
+      const before = replicaPart.questions
+      replicaPart.questions = questionsOf(session)
+      if (replicaPart.questions !== before) this.#mark(replicaPart, { summary: true })
     }
     const sealed = [...touched.sealed].map((position) => session.messages[position])
     const simple = sealed.every((message) => message?.parts.every((part) => part.body.type !== "compaction"))
-    if (touched.moved || !simple) entry.tokens = estimateSession(session)
-    else for (const message of sealed) if (message) entry.tokens += messageTokens(message)
+    if (touched.moved || !simple) replicaPart.tokens = estimateSession(session)
+    else for (const message of sealed) if (message) replicaPart.tokens += messageTokens(message)
   }
 }
 

@@ -102,13 +102,13 @@ async function doAppend(core: Core, { file, at, text }: Append): Promise<boolean
 }
 
 /** Tells other processes how long a session's files are after lines of another program came in between. */
-export function noteLength(core: Core, entry: Entry): void {
-  const { folder, name, main, state } = entry
-  const { seq, newest } = core.state.sessions.get(entry.id)!
+export function noteLength(core: Core, replicaPart: Entry): void {
+  const { folder, name, main, state } = replicaPart
+  const { seq, newest } = core.state.sessions.get(replicaPart.id)!
   core.journal.append({
     n: core.journal.n + 1,
     version: core.state.version,
-    sessions: { [entry.id]: { folder, name, main, state, seq, newest } },
+    sessions: { [replicaPart.id]: { folder, name, main, state, seq, newest } },
     appends: [],
   })
 }

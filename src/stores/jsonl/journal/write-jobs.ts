@@ -20,7 +20,7 @@ import { removeBlobs, unnamedBlobs } from "../disk/blobs.ts"
 import { formatLines } from "../format/lines.ts"
 import type { LeaseLine } from "../format/state-line.ts"
 import { type BatchDraft, isInTheWay } from "./batch-draft.ts"
-import type { Work } from "./writer.ts"
+import type { WriteJob } from "./writer.ts"
 
 /** The operations that can make lines of a main file. */
 const mainOps: ReadonlySet<Op["op"]> = new Set([
@@ -35,7 +35,7 @@ function claimant(core: Core): Claimant {
   return { holder: core.holder, nowMs: core.clock.now() }
 }
 
-export function commitWork(core: Core, commit: Commit): Work<Committed> {
+export function commitJob(core: Core, commit: Commit): WriteJob<Committed> {
   return {
     sessions: () => namedSessions(commit),
     writes: commit.ops.some((op) => runOps.has(op.op)),
@@ -71,7 +71,7 @@ function namedSessions(commit: Commit): Set<string> {
   return ids
 }
 
-export function admitWork(core: Core, item: InboxItem): Work<Admitted> {
+export function admitJob(core: Core, item: InboxItem): WriteJob<Admitted> {
   return {
     sessions: () => [item.sessionID],
     run(draft) {
@@ -83,20 +83,20 @@ export function admitWork(core: Core, item: InboxItem): Work<Admitted> {
   }
 }
 
-export function claimWork(core: Core, sessionID: string): Work<Lease> {
+export function claimJob(core: Core, sessionID: string): WriteJob<Lease> {
   return leaseWork(core, sessionID, () => claimLease(core.state, sessionID, claimant(core)))
 }
 
-export function renewWork(core: Core, lease: Lease): Work<Lease> {
+export function renewJob(core: Core, lease: Lease): WriteJob<Lease> {
   return leaseWork(core, lease.sessionID, () => renewLease(core.state, lease, claimant(core)))
 }
 
-export function releaseWork(core: Core, lease: Lease): Work<void> {
+export function releaseJob(core: Core, lease: Lease): WriteJob<void> {
   return leaseWork(core, lease.sessionID, () => releaseLease(core.state, lease))
 }
 
 /** Changes who holds a session. It is no commit: nothing that is versioned changes. */
-function leaseWork<T>(core: Core, sessionID: string, change: () => T): Work<T> {
+function leaseWork<T>(core: Core, sessionID: string, change: () => T): WriteJob<T> {
   return {
     sessions: () => [sessionID],
     writes: true,
@@ -116,7 +116,7 @@ function leaseLine({ fence, lease }: PlainSession): LeaseLine {
   return { type: "lease", fence, ...lease }
 }
 
-export function removeWork(core: Core, sessionID: string): Work<Removal> {
+export function removeJob(core: Core, sessionID: string): WriteJob<Removal> {
   return {
     alone: true,
     // A session that cannot be read can still be removed.
@@ -135,10 +135,10 @@ export function removeWork(core: Core, sessionID: string): Work<Removal> {
   }
 }
 
-export function redactWork(
+export function redactJob(
   core: Core,
   target: { sessionID: string; messageID?: string; partID?: string },
-): Work<Redaction> {
+): WriteJob<Redaction> {
   return {
     alone: true,
     // The main files are written anew: what others appended has to be taken in before.
@@ -160,10 +160,10 @@ function relatives(core: Core, sessionID: string): string[] {
   const session = core.state.sessions.get(sessionID)
   const below = session ? withDescendants(core.state, session).map(({ info }) => info.id) : [sessionID]
   const families = new Set(below.map((id) => core.entries.get(id)?.family))
-  return [...core.entries.values()].filter((entry) => families.has(entry.family)).map((entry) => entry.id)
+  return [...core.entries.values()].filter((replicaPart) => families.has(replicaPart.family)).map((replicaPart) => replicaPart.id)
 }
 
 /** A call that only looks, under the lock, at what others did to the files. */
-export function lookWork(ids: string[], prepare?: (draft: BatchDraft) => Promise<void>): Work<void> {
+export function lookJob(ids: string[], prepare?: (draft: BatchDraft) => Promise<void>): WriteJob<void> {
   return { sessions: () => ids, run: () => undefined, ...(prepare ? { prepare } : {}) }
 }

@@ -9,7 +9,7 @@ import { reread } from "../catalog/open.ts"
 import { Core } from "../core.ts"
 import { Files } from "../disk/files.ts"
 import { StoreLock } from "../disk/lock.ts"
-import { lookWork } from "./write-jobs.ts"
+import { lookJob } from "./write-jobs.ts"
 import { Writer } from "./writer.ts"
 
 let directory = ""
@@ -38,9 +38,9 @@ describe("a writer", () => {
   it("does work that is handed in at the very moment when it ends", async () => {
     const writer = await openWriter()
     for (let ticks = 0; ticks < 8; ticks++) {
-      const second = writer.submit(lookWork([])).then(async () => {
+      const second = writer.submit(lookJob([])).then(async () => {
         for (let tick = 0; tick < ticks; tick++) await undefined
-        await writer.submit(lookWork([]))
+        await writer.submit(lookJob([]))
         return "done"
       })
       const late = sleep(2000, `never done, ${ticks} ticks later`, { ref: false })
@@ -51,11 +51,11 @@ describe("a writer", () => {
 
   it("answers work that fails, and goes on with the next", async () => {
     const writer = await openWriter()
-    const failing = lookWork([], () => Promise.reject(new Error("no")))
-    const both = [writer.submit(failing), writer.submit(lookWork([]))]
+    const failing = lookJob([], () => Promise.reject(new Error("no")))
+    const both = [writer.submit(failing), writer.submit(lookJob([]))]
     expect((await Promise.allSettled(both)).map(({ status }) => status)).toEqual(["rejected", "fulfilled"])
     await expect(writer.submit(failing)).rejects.toThrow("no")
-    await writer.submit(lookWork([]))
+    await writer.submit(lookJob([]))
     await writer.close()
   })
 })

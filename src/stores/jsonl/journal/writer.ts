@@ -23,7 +23,7 @@ const indexDelayMs = 1000
 const indexShare = 50
 
 /** One call that changes something. */
-export interface Work<T> {
+export interface WriteJob<T> {
   /** The sessions whose messages it needs, asked under the lock. */
   sessions(): Iterable<string>
   /** True if it writes messages: then what another program left unfinished cannot wait. */
@@ -41,7 +41,7 @@ export interface Work<T> {
 }
 
 interface Queued {
-  work: Work<unknown>
+  job: WriteJob<unknown>
   resolve(value: unknown): void
   reject(error: unknown): void
 }
@@ -64,9 +64,9 @@ export class Writer {
     this.#lock = lock
   }
 
-  submit<T>(work: Work<T>): Promise<T> {
+  submit<T>(job: WriteJob<T>): Promise<T> {
     return new Promise<T>((resolve, reject) => {
-      this.#queue.push({ work, resolve: resolve as (value: unknown) => void, reject })
+      this.#queue.push({ job, resolve: resolve as (value: unknown) => void, reject })
       this.#running ??= this.#run()
     })
   }
@@ -83,7 +83,7 @@ export class Writer {
     clearTimeout(this.#indexTimer)
   }
 
-  #upkeep(action: () => Promise<void>): Work<void> {
+  #upkeep(action: () => Promise<void>): WriteJob<void> {
     return { alone: true, sessions: () => [], prepare: action, run: () => undefined }
   }
 
@@ -92,7 +92,7 @@ export class Writer {
     await turnOver()
     try {
       while (this.#queue.length > 0) {
-        const lone = this.#queue.findIndex(({ work }) => work.alone)
+        const lone = this.#queue.findIndex(({ job }) => job.alone)
         const batch = this.#queue.splice(0, lone === 0 ? 1 : lone < 0 ? this.#queue.length : lone)
         const settled = await this.#flush(batch)
         for (const settle of settled) settle()
@@ -143,7 +143,7 @@ export class Writer {
     const ready: Queued[] = []
     for (const queued of works) {
       try {
-        await this.#prepare(queued.work, draft)
+        await this.#prepare(queued.job, draft)
         ready.push(queued)
       } catch (error) {
         answers.push(() => queued.reject(error))
@@ -152,7 +152,7 @@ export class Writer {
     const done: { queued: Queued; value: unknown }[] = []
     for (const queued of ready) {
       try {
-        done.push({ queued, value: queued.work.run(draft) })
+        done.push({ queued, value: queued.job.run(draft) })
       } catch (error) {
         answers.push(() => queued.reject(error))
       }
@@ -190,19 +190,19 @@ export class Writer {
     ]
   }
 
-  async #prepare(work: Work<unknown>, draft: BatchDraft): Promise<void> {
+  async #prepare(job: WriteJob<unknown>, draft: BatchDraft): Promise<void> {
     const core = this.#core
-    await work.prepare?.(draft)
-    for (const id of work.sessions()) {
-      const entry = core.entries.get(id)
-      if (!entry) continue
+    await job.prepare?.(draft)
+    for (const id of job.sessions()) {
+      const replicaPart = core.entries.get(id)
+      if (!replicaPart) continue
       try {
-        if (entry.problem) throw entry.problem
-        if (work.appends) await endForeignLine(core, core.mainFile(entry), entry.main)
-        if (!draft.has(entry)) await settleSession(core, entry, { draft, now: work.writes ?? false })
-        await load(core, entry)
+        if (replicaPart.problem) throw replicaPart.problem
+        if (job.appends) await endForeignLine(core, core.mainFile(replicaPart), replicaPart.main)
+        if (!draft.has(replicaPart)) await settleSession(core, replicaPart, { draft, now: job.writes ?? false })
+        await load(core, replicaPart)
       } catch (error) {
-        if (!work.lenient) throw error
+        if (!job.lenient) throw error
       }
     }
   }
@@ -261,10 +261,10 @@ export class Writer {
   #shift(shifted: { file: string; shift: number }[]): void {
     const core = this.#core
     for (const { file, shift } of shifted) {
-      const entry = [...core.entries.values()].find((candidate) => core.mainFile(candidate) === file)
-      if (!entry) continue
-      entry.main += shift
-      noteLength(core, entry)
+      const replicaPart = [...core.entries.values()].find((candidate) => core.mainFile(candidate) === file)
+      if (!replicaPart) continue
+      replicaPart.main += shift
+      noteLength(core, replicaPart)
     }
   }
 
@@ -301,15 +301,15 @@ export class Writer {
     if (this.#shortening.has(id)) return
     this.#shortening.add(id)
     const core = this.#core
-    const work: Work<void> = {
+    const job: WriteJob<void> = {
       sessions: () => [id],
       run(draft) {
-        const entry = core.entries.get(id)
+        const replicaPart = core.entries.get(id)
         const session = core.state.sessions.get(id)
-        if (entry && session && !openMessage(session)) draft.shortenState(entry)
+        if (replicaPart && session && !openMessage(session)) draft.shortenState(replicaPart)
       },
     }
-    this.submit(work)
+    this.submit(job)
       .catch((error: Error) => core.warn(error.message))
       .finally(() => this.#shortening.delete(id))
       .catch(() => undefined)

@@ -24,7 +24,7 @@ import { inOrder } from "./find.ts"
 type Place = [rank: number, score: number, serial: number]
 
 interface Found {
-  place: Place
+  location: Place
   hit: () => SearchHit
 }
 
@@ -37,10 +37,10 @@ export function searchSessions(state: PlainState, query: SearchQuery): SearchPag
   const after = query.cursor === undefined ? undefined : (decodePage(kind, query.cursor) as Place)
 
   const found = [...foundTitles(state, query, terms), ...foundParts(state, query, terms)]
-  const rest = after ? found.filter(({ place }) => comparePlaces(place, after) > 0) : found
+  const rest = after ? found.filter(({ location }) => comparePlaces(location, after) > 0) : found
   const page = rest.slice(0, limit)
   const hits = page.map(({ hit }) => hit())
-  return rest.length > limit ? { hits, next: encodePage(kind, page.at(-1)!.place) } : { hits }
+  return rest.length > limit ? { hits, next: encodePage(kind, page.at(-1)!.location) } : { hits }
 }
 
 function comparePlaces(a: Place, b: Place): number {
@@ -55,7 +55,7 @@ function foundTitles(state: PlainState, query: SearchQuery, terms: SearchTerms):
     const match = isSelected(session, query) ? matchText(terms, title) : undefined
     if (!match) continue
     const hit = (): SearchHit => ({ kind: "title", sessionID: id, forks: 0, ...snippet(title, match.marks) })
-    found.push({ place: [1, 0, session.serial], hit })
+    found.push({ location: [1, 0, session.serial], hit })
   }
   return found
 }
@@ -81,10 +81,10 @@ function foundParts(state: PlainState, query: SearchQuery, terms: SearchTerms): 
     const { role } = candidate.message.body
     const score = byRelevance ? scoreMatch(terms, match, { ...searched, role }) : 0
     const hit = () => partHit(candidate, { ...searched, match, selected, forks: sharing.length - 1 })
-    found.push({ place: [0, score, candidate.part.serial], hit })
+    found.push({ location: [0, score, candidate.part.serial], hit })
     if (byRelevance && found.length === rankedPartsMax) break
   }
-  return byRelevance ? found.sort((a, b) => comparePlaces(a.place, b.place)) : found
+  return byRelevance ? found.sort((a, b) => comparePlaces(a.location, b.location)) : found
 }
 
 function partHit(

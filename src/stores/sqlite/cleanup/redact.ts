@@ -35,18 +35,18 @@ export function redactContent(
 ): RedactionMade {
   const session = sessionHead(reader, target.sessionID)
   const places = targetPlaces(reader, session.key, target)
-  for (const place of places) requireSealed(reader, place, target)
+  for (const location of places) requireSealed(reader, location, target)
   if (target.messageID === undefined) requireQuiet(reader, session.key, target.sessionID, options)
   const lowest = new Map<number, number>([[session.key, Number.MAX_SAFE_INTEGER]])
   const blobs = new Set<string>()
   const titles = new Set<string>()
   let parts = 0
-  for (const place of places) {
-    for (const key of sharers(reader.db, place.segment, place.position)) {
-      lowest.set(key, Math.min(lowest.get(key) ?? Number.MAX_SAFE_INTEGER, place.position))
+  for (const location of places) {
+    for (const key of sharers(reader.db, location.segment, location.position)) {
+      lowest.set(key, Math.min(lowest.get(key) ?? Number.MAX_SAFE_INTEGER, location.position))
     }
-    parts += redactPlace(reader, place, { partID: target.partID, blobs, titles })
-    dropNotes(reader, place)
+    parts += redactPlace(reader, location, { partID: target.partID, blobs, titles })
+    dropNotes(reader, location)
   }
   if (target.messageID === undefined) redactFields(reader, session.key, options.version)
   const keys = [...lowest.keys()].sort((a, b) => a - b)
@@ -130,11 +130,11 @@ function reachedPlaces(reader: Reader, session: number): Place[] {
   return places
 }
 
-function requireSealed(reader: Reader, place: Place, target: RedactionTarget): void {
+function requireSealed(reader: Reader, location: Place, target: RedactionTarget): void {
   const row = reader.db.get(
     "SELECT sealed FROM messages WHERE segment = ? AND position = ?",
-    place.segment,
-    place.position,
+    location.segment,
+    location.position,
   )
   if (row?.[0] === 1) return
   throw redactWhileOpen(target.sessionID)
@@ -161,11 +161,11 @@ function requireQuiet(
 
 function redactPlace(
   reader: Reader,
-  place: Place,
+  location: Place,
   options: { partID: string | undefined; blobs: Set<string>; titles: Set<string> },
 ): number {
   const { db, names } = reader
-  const { segment, position } = place
+  const { segment, position } = location
   const only = options.partID === undefined ? undefined : encodeID(options.partID)
   const where = `Message ${position}`
   const waiting = db.get("SELECT 1 FROM unindexed WHERE segment = ? AND position = ?", segment, position)
@@ -180,7 +180,7 @@ function redactPlace(
     for (const title of titlesFrom(body)) options.titles.add(title)
     const blank = redactPart(body)
     db.run("UPDATE parts SET kind = ?, data = ? WHERE key = ?", partKind(blank), encodePart(blank), key)
-    if (kind >= longKind) dropPieces(reader, place, index)
+    if (kind >= longKind) dropPieces(reader, location, index)
     if (waiting === undefined) reindexPart(db, key, { before: body, after: blank })
     redactedParts += 1
   }
@@ -218,17 +218,17 @@ function dropPieces(reader: Reader, { segment, position }: Place, index: number)
 }
 
 /** Notes on the message may stand in any segment that is based on its own. */
-function dropNotes(reader: Reader, place: Place): void {
+function dropNotes(reader: Reader, location: Place): void {
   const { db } = reader
   for (const [segment] of db.all(
     `WITH RECURSIVE based (key, above) AS (
        SELECT ?, ? UNION ALL
        SELECT g.key, -1 FROM segments g JOIN based ON g.parent = based.key WHERE g.base > based.above)
      SELECT key FROM based`,
-    place.segment,
-    place.position,
+    location.segment,
+    location.position,
   )) {
-    db.run("DELETE FROM notes WHERE segment = ? AND position = ?", segment as number, place.position)
+    db.run("DELETE FROM notes WHERE segment = ? AND position = ?", segment as number, location.position)
   }
 }
 

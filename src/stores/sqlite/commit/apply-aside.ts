@@ -2,9 +2,9 @@ import type { OpOf } from "../../commit.ts"
 import { itemTaken, noItem, noteOnOpen } from "../../refusals.ts"
 import { locateMessage } from "../read/locate.ts"
 import { encodeID } from "../rows/id-codec.ts"
-import { touch, type Write } from "./commit-write.ts"
+import { touch, type CommitWrite } from "./commit-write.ts"
 
-export function putNote(write: Write, op: OpOf<"note.put">): void {
+export function putNote(write: CommitWrite, op: OpOf<"note.put">): void {
   const tail = touch(write, op.sessionID)
   const { position } = locateMessage(write, tail, op.messageID)
   if (tail.open?.position === position) {
@@ -32,7 +32,7 @@ export function putNote(write: Write, op: OpOf<"note.put">): void {
   )
 }
 
-export function putTodos(write: Write, op: OpOf<"todos.put">): void {
+export function putTodos(write: CommitWrite, op: OpOf<"todos.put">): void {
   const tail = touch(write, op.sessionID)
   write.db.run(
     `INSERT INTO todos (session, version, data) VALUES (?, ?, ?)
@@ -43,7 +43,7 @@ export function putTodos(write: Write, op: OpOf<"todos.put">): void {
   )
 }
 
-export function putPermission(write: Write, op: OpOf<"permission.put">): void {
+export function putPermission(write: CommitWrite, op: OpOf<"permission.put">): void {
   const tail = touch(write, op.request.sessionID)
   const { sessionID: _, ...request } = op.request
   write.db.run(
@@ -57,7 +57,7 @@ export function putPermission(write: Write, op: OpOf<"permission.put">): void {
   )
 }
 
-export function takeItem(write: Write, op: OpOf<"inbox.take">): void {
+export function takeItem(write: CommitWrite, op: OpOf<"inbox.take">): void {
   const tail = touch(write, op.sessionID)
   const row = write.db.get(
     "SELECT key, data IS NULL FROM inbox WHERE session = ? AND id = ?",

@@ -5,12 +5,12 @@ import { findMessage } from "../read/locate.ts"
 import { encodeMessage } from "../rows/codec.ts"
 import { encodeID } from "../rows/id-codec.ts"
 import { foldPieces, insertPart, openMessage, settleRefs } from "./apply-part.ts"
-import { touch, type Write } from "./commit-write.ts"
-import { completedTime, nextPieceOf, type OpenMessage, type Tail } from "./open-tail.ts"
+import { touch, type CommitWrite } from "./commit-write.ts"
+import { completedTime, nextPieceOf, type OpenMessage, type OpenTail } from "./open-tail.ts"
 
 function insertMessage(
-  write: Write,
-  tail: Tail,
+  write: CommitWrite,
+  tail: OpenTail,
   message: MessageBody,
   state: { sealed: boolean; firstPiece: number | null },
 ): void {
@@ -29,7 +29,7 @@ function insertMessage(
   )
 }
 
-export function appendMessage(write: Write, op: OpOf<"message.append">): void {
+export function appendMessage(write: CommitWrite, op: OpOf<"message.append">): void {
   const tail = touch(write, op.sessionID)
   if (tail.marked) {
     throw marked(tail.id)
@@ -45,8 +45,8 @@ export function appendMessage(write: Write, op: OpOf<"message.append">): void {
 
 /** Appends at the end of the tail; the checks are the caller's. */
 export function appendTo(
-  write: Write,
-  tail: Tail,
+  write: CommitWrite,
+  tail: OpenTail,
   entry: { message: MessageBody; parts?: PartBody[]; sealed?: boolean },
 ): void {
   const sealed = entry.sealed === true
@@ -86,7 +86,7 @@ export function appendTo(
   )
 }
 
-function queueForIndex(write: Write, segment: number, position: number): void {
+function queueForIndex(write: CommitWrite, segment: number, position: number): void {
   write.db.run("INSERT OR IGNORE INTO unindexed (segment, position) VALUES (?, ?)", segment, position)
   write.sealed = true
 }
@@ -96,7 +96,7 @@ function refuseUnsettled(messageID: string, part: PartBody): void {
   throw unsettled(messageID, part.id)
 }
 
-export function putMessage(write: Write, op: OpOf<"message.put">): void {
+export function putMessage(write: CommitWrite, op: OpOf<"message.put">): void {
   const tail = touch(write, op.sessionID)
   const open = openMessage(write, tail, op.message.id)
   checkRole(open, op.message)
@@ -110,8 +110,8 @@ function checkRole(open: OpenMessage, message: MessageBody): void {
 }
 
 function updateMessage(
-  write: Write,
-  tail: Tail,
+  write: CommitWrite,
+  tail: OpenTail,
   entry: { position: number; message: MessageBody; sealed: boolean },
 ): void {
   const stored = encodeMessage(entry.message)
@@ -126,7 +126,7 @@ function updateMessage(
   )
 }
 
-export function sealMessage(write: Write, op: OpOf<"message.seal">): void {
+export function sealMessage(write: CommitWrite, op: OpOf<"message.seal">): void {
   const tail = touch(write, op.sessionID)
   const open = openMessage(write, tail, op.messageID)
   if (op.message) checkRole(open, op.message)

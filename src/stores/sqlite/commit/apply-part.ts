@@ -16,14 +16,14 @@ import {
 import { findMessage } from "../read/locate.ts"
 import { decodePart, encodePart, longKind, partKind } from "../rows/codec.ts"
 import { encodeID } from "../rows/id-codec.ts"
-import { touch, type Write } from "./commit-write.ts"
-import { type OpenMessage, type OpenPart, openPart, placesOf, type Tail } from "./open-tail.ts"
+import { touch, type CommitWrite } from "./commit-write.ts"
+import { type OpenMessage, type OpenPart, openPart, placesOf, type OpenTail } from "./open-tail.ts"
 
 /** Text longer than this stays in its pieces when it is sealed: writing it again would double what goes to disk. */
 const foldUnitsMax = 16 * 1024
 
 /** The open message of that id, or why there is none. */
-export function openMessage(write: Write, tail: Tail, messageID: string): OpenMessage {
+export function openMessage(write: CommitWrite, tail: OpenTail, messageID: string): OpenMessage {
   if (tail.open?.id === messageID) return tail.open
   if (findMessage(write, tail, messageID) === undefined) {
     throw noMessage(tail.id, messageID)
@@ -32,8 +32,8 @@ export function openMessage(write: Write, tail: Tail, messageID: string): OpenMe
 }
 
 export function insertPart(
-  write: Write,
-  tail: Tail,
+  write: CommitWrite,
+  tail: OpenTail,
   place: { position: number; place: number; part: PartBody },
 ): OpenPart {
   const { part } = place
@@ -51,7 +51,7 @@ export function insertPart(
   return openPart(key, part, 0)
 }
 
-function insertRefs(write: Write, segment: number, position: number, part: PartBody): void {
+function insertRefs(write: CommitWrite, segment: number, position: number, part: PartBody): void {
   if (part.type === "text") return
   for (const hash of blobRefs(part)) {
     write.db.run(
@@ -63,7 +63,7 @@ function insertRefs(write: Write, segment: number, position: number, part: PartB
   }
 }
 
-export function putPart(write: Write, op: OpOf<"part.put">): void {
+export function putPart(write: CommitWrite, op: OpOf<"part.put">): void {
   const tail = touch(write, op.sessionID)
   const open = openMessage(write, tail, op.messageID)
   const place = open.places.get(op.part.id)
@@ -106,11 +106,11 @@ export function putPart(write: Write, op: OpOf<"part.put">): void {
 }
 
 /** The growing text that stands in the part's own row. */
-function rowText(write: Write, part: OpenPart): string {
+function rowText(write: CommitWrite, part: OpenPart): string {
   return grownText(rowPart(write, part))
 }
 
-function rowPart(write: Write, part: OpenPart): PartBody {
+function rowPart(write: CommitWrite, part: OpenPart): PartBody {
   const row = write.db.get("SELECT id, kind, data FROM parts WHERE key = ?", part.key)!
   return decodePart(row[0], row[1] as number, row[2], `Part ${part.id}`)
 }
@@ -129,7 +129,7 @@ function checkPut(before: OpenPart, op: OpOf<"part.put">): void {
   }
 }
 
-export function truncateParts(write: Write, op: OpOf<"part.truncate">): void {
+export function truncateParts(write: CommitWrite, op: OpOf<"part.truncate">): void {
   const tail = touch(write, op.sessionID)
   const open = openMessage(write, tail, op.messageID)
   if (op.keep < open.parts.length) {
@@ -157,7 +157,7 @@ export function truncateParts(write: Write, op: OpOf<"part.truncate">): void {
   )
 }
 
-export function addPiece(write: Write, op: OpOf<"piece.add">): void {
+export function addPiece(write: CommitWrite, op: OpOf<"piece.add">): void {
   const tail = touch(write, op.sessionID)
   const open = openMessage(write, tail, op.messageID)
   const place = open.places.get(op.partID)
@@ -194,7 +194,7 @@ function fieldOf(part: OpenPart): string {
  * Growing text goes into the rows of its parts, once; long text stays in its pieces. A replica that has the last piece
  * has the text, so the part gets no newer version than that.
  */
-export function foldPieces(write: Write, open: OpenMessage): boolean {
+export function foldPieces(write: CommitWrite, open: OpenMessage): boolean {
   let keepsPieces = false
   for (const [place, part] of open.parts.entries()) {
     if (part.pieces === 0) continue
@@ -223,7 +223,7 @@ export function foldPieces(write: Write, open: OpenMessage): boolean {
 }
 
 /** A part that was replaced or removed may have named blobs that the sealed message does not. */
-export function settleRefs(write: Write, segment: number, open: OpenMessage): void {
+export function settleRefs(write: CommitWrite, segment: number, open: OpenMessage): void {
   const refs = write.db.all(
     "SELECT hash FROM blob_refs WHERE segment = ? AND position = ?",
     segment,

@@ -28,8 +28,8 @@ import {
   writeSessionData,
 } from "../rows/session-rows.ts"
 import { appendTo } from "./apply-message.ts"
-import { published, touch, type Write } from "./commit-write.ts"
-import type { Tail } from "./open-tail.ts"
+import { published, touch, type CommitWrite } from "./commit-write.ts"
+import type { OpenTail } from "./open-tail.ts"
 
 interface Making {
   session: NewSession
@@ -40,11 +40,11 @@ interface Making {
   base?: Head
 }
 
-export function createSession(write: Write, op: OpOf<"session.create">): void {
+export function createSession(write: CommitWrite, op: OpOf<"session.create">): void {
   makeSession(write, { session: op.session, segment: op.segment, importing: op.importing === true, epoch: 0 })
 }
 
-function makeSession(write: Write, making: Making): Tail {
+function makeSession(write: CommitWrite, making: Making): OpenTail {
   const { db, names, segments } = write
   const { session } = making
   refuseTaken(write, session.id, making.segment)
@@ -71,7 +71,7 @@ function makeSession(write: Write, making: Making): Tail {
   if (making.epoch > 0)
     db.run("INSERT INTO epochs (session, version, keep) VALUES (?, ?, 0)", key, write.version)
   if (!making.importing) queueTitle(write, key)
-  const tail: Tail = {
+  const tail: OpenTail = {
     key,
     id: session.id,
     seq: 0,
@@ -92,12 +92,12 @@ function makeSession(write: Write, making: Making): Tail {
   return tail
 }
 
-function queueTitle(write: Write, key: number): void {
+function queueTitle(write: CommitWrite, key: number): void {
   write.db.run("INSERT OR IGNORE INTO untitled (session) VALUES (?)", key)
   write.sealed = true
 }
 
-function refuseTaken(write: Write, sessionID: string, segmentID: string): void {
+function refuseTaken(write: CommitWrite, sessionID: string, segmentID: string): void {
   const id = encodeID(sessionID)
   const taken = write.db.get(
     "SELECT 1 FROM sessions WHERE id = ? UNION ALL SELECT 1 FROM removed WHERE id = ?",
@@ -113,7 +113,7 @@ function refuseTaken(write: Write, sessionID: string, segmentID: string): void {
 }
 
 function refuseTakenKey(
-  write: Write,
+  write: CommitWrite,
   agent: string | undefined,
   key: string | undefined,
   own?: number,
@@ -129,13 +129,13 @@ function refuseTakenKey(
   throw keyTaken(key, decodeID("session", row[1]))
 }
 
-function refuseTakenShare(write: Write, share: Session["share"] | null, own?: number): void {
+function refuseTakenShare(write: CommitWrite, share: Session["share"] | null, own?: number): void {
   const hash = shareKey(share)
   const row = hash && write.db.get("SELECT key, id FROM sessions WHERE share = ?", hash)
   if (row && row[0] !== own) throw shareTaken(decodeID("session", row[1]))
 }
 
-export function publishSession(write: Write, op: OpOf<"session.publish">): void {
+export function publishSession(write: CommitWrite, op: OpOf<"session.publish">): void {
   const tail = touch(write, op.sessionID)
   if (!tail.importing) throw notImporting(tail.id)
   tail.importing = false
@@ -150,7 +150,7 @@ export function publishSession(write: Write, op: OpOf<"session.publish">): void 
   queueTitle(write, tail.key)
 }
 
-export function patchSession(write: Write, op: OpOf<"session.patch">): void {
+export function patchSession(write: CommitWrite, op: OpOf<"session.patch">): void {
   const tail = touch(write, op.sessionID)
   const { db, names } = write
   const set = op.set ?? {}
@@ -169,7 +169,7 @@ export function patchSession(write: Write, op: OpOf<"session.patch">): void {
   if (set.revert !== undefined) tail.marked = set.revert !== null
 }
 
-function checkMark(write: Write, tail: Tail, mark: NonNullable<SessionData["revert"]>): void {
+function checkMark(write: CommitWrite, tail: OpenTail, mark: NonNullable<SessionData["revert"]>): void {
   const { segment, position } = locateMessage(write, tail, mark.messageID)
   if (mark.partID === undefined) return
   const part = write.db.get(
@@ -181,7 +181,7 @@ function checkMark(write: Write, tail: Tail, mark: NonNullable<SessionData["reve
   if (!part) throw noPart(mark.messageID, mark.partID)
 }
 
-function checkKeyAfter(write: Write, tail: Tail, set: { agent?: string | null; key?: string | null }): void {
+function checkKeyAfter(write: CommitWrite, tail: OpenTail, set: { agent?: string | null; key?: string | null }): void {
   const row = write.db.get("SELECT agent, name FROM sessions WHERE key = ?", tail.key)!
   const presentAgent = row[0] === null ? undefined : write.names.text(row[0] as number)
   const agent = set.agent === undefined ? presentAgent : (set.agent ?? undefined)
@@ -190,8 +190,8 @@ function checkKeyAfter(write: Write, tail: Tail, set: { agent?: string | null; k
 }
 
 function addUsage(
-  write: Write,
-  tail: Tail,
+  write: CommitWrite,
+  tail: OpenTail,
   add: NonNullable<OpOf<"session.patch">["add"]>,
 ): [string, Value][] {
   const row = write.db.get("SELECT cost, tokens FROM sessions WHERE key = ?", tail.key)!
@@ -204,7 +204,7 @@ function addUsage(
   return columns
 }
 
-export function forkSession(write: Write, op: OpOf<"session.fork">): void {
+export function forkSession(write: CommitWrite, op: OpOf<"session.fork">): void {
   const { db, names } = write
   const source = published(write.tails.get(op.sourceID))
   const data = readSessionData(db, source.key)
@@ -244,13 +244,13 @@ function given<T extends object>(fields: T): Partial<T> {
 }
 
 /** What may be shared of a session: sealed messages that its revert mark does not hide. */
-function visibleHead(write: Write, source: Tail, data: SessionData): Head & { whole: number } {
+function visibleHead(write: CommitWrite, source: OpenTail, data: SessionData): Head & { whole: number } {
   let count = source.open ? source.count - 1 : source.count
   if (data.revert) count = Math.min(count, locateMessage(write, source, data.revert.messageID).position)
   return { segment: source.segment, count, whole: source.count }
 }
 
-function leftHead(write: Write, source: Tail, data: SessionData, left: string): Head & { whole: number } {
+function leftHead(write: CommitWrite, source: OpenTail, data: SessionData, left: string): Head & { whole: number } {
   const tail = data.left?.find((entry) => entry.segment === left)
   const key = write.db.get("SELECT key FROM segments WHERE id = ?", encodeID(left))?.[0] as number | undefined
   if (!tail || key === undefined) {
@@ -259,7 +259,7 @@ function leftHead(write: Write, source: Tail, data: SessionData, left: string): 
   return { segment: key, count: tail.count, whole: tail.count }
 }
 
-export function moveHistory(write: Write, op: OpOf<"history.move">): void {
+export function moveHistory(write: CommitWrite, op: OpOf<"history.move">): void {
   const { db, segments } = write
   const tail = touch(write, op.sessionID)
   if (tail.open) {
@@ -306,7 +306,7 @@ export function moveHistory(write: Write, op: OpOf<"history.move">): void {
 }
 
 /** The lowest position whose notes were written after what is kept: replicas must read it again. */
-function lowestDroppedNote(write: Write, head: Head, keep: number): number {
+function lowestDroppedNote(write: CommitWrite, head: Head, keep: number): number {
   let lowest = keep
   for (const { segment, atMax, versionMax } of write.segments.notesBack(head, keep)) {
     const row = write.db.get(
@@ -322,7 +322,7 @@ function lowestDroppedNote(write: Write, head: Head, keep: number): number {
   return lowest
 }
 
-function appendSealed(write: Write, tail: Tail, entry: NonNullable<OpOf<"history.move">["tail"]>): void {
+function appendSealed(write: CommitWrite, tail: OpenTail, entry: NonNullable<OpOf<"history.move">["tail"]>): void {
   if (findMessage(write, tail, entry.message.id)) {
     throw messageTaken(tail.id, entry.message.id)
   }

@@ -4,7 +4,7 @@ import { putNote, putPermission, putTodos, takeItem } from "./apply-aside.ts"
 import { appendMessage, putMessage, sealMessage } from "./apply-message.ts"
 import { addPiece, putPart, truncateParts } from "./apply-part.ts"
 import { createSession, forkSession, moveHistory, patchSession, publishSession } from "./apply-session.ts"
-import type { Applier, Write } from "./commit-write.ts"
+import type { Applier, CommitWrite } from "./commit-write.ts"
 import type { Versions } from "./writer.ts"
 
 export interface Applied {
@@ -15,7 +15,7 @@ export interface Applied {
 
 /** Applies a commit inside the running write transaction. Throws before or after any write: the caller rolls back. */
 export function applyCommit(applier: Applier, commit: Commit, versions: Versions): Applied {
-  const write: Write = {
+  const write: CommitWrite = {
     db: applier.db,
     names: applier.names,
     segments: applier.segments,
@@ -43,7 +43,7 @@ export function applyCommit(applier: Applier, commit: Commit, versions: Versions
   return { version: write.version, seq, sealed: write.sealed }
 }
 
-function checkSeq(write: Write, expected: Record<string, number>): void {
+function checkSeq(write: CommitWrite, expected: Record<string, number>): void {
   for (const [sessionID, seq] of Object.entries(expected)) {
     const tail = write.tails.get(sessionID)
     if (tail.seq === seq) continue
@@ -51,7 +51,7 @@ function checkSeq(write: Write, expected: Record<string, number>): void {
   }
 }
 
-function checkFences(write: Write, fences: Record<string, number>): void {
+function checkFences(write: CommitWrite, fences: Record<string, number>): void {
   for (const sessionID of Object.keys(fences)) {
     const fence = fences[sessionID]!
     const tail = write.tails.get(sessionID)
@@ -61,14 +61,14 @@ function checkFences(write: Write, fences: Record<string, number>): void {
 }
 
 /** Promise 2: only the holder of the lease writes a run. */
-function checkRun(write: Write, op: Op & { sessionID: string }, fences: Commit["fences"]): void {
+function checkRun(write: CommitWrite, op: Op & { sessionID: string }, fences: Commit["fences"]): void {
   const id = op.sessionID
   if (fences?.[id] !== undefined || write.made?.has(id)) return
   if (write.tails.get(id).importing) return
   throw fenceMissing(id, op.op)
 }
 
-type Handlers = { [Name in Op["op"]]: (write: Write, op: OpOf<Name>) => void }
+type Handlers = { [Name in Op["op"]]: (write: CommitWrite, op: OpOf<Name>) => void }
 
 const handlers: Handlers = {
   "session.create": createSession,
@@ -88,6 +88,6 @@ const handlers: Handlers = {
   "inbox.take": takeItem,
 }
 
-function applyOp<Name extends Op["op"]>(write: Write, op: OpOf<Name>): void {
+function applyOp<Name extends Op["op"]>(write: CommitWrite, op: OpOf<Name>): void {
   handlers[op.op as Name](write, op)
 }

@@ -3,22 +3,22 @@ import { noSession } from "../../refusals.ts"
 import type { Database } from "../connection/database.ts"
 import type { Segments } from "../read/segments.ts"
 import type { Names } from "../rows/names.ts"
-import type { Tail, Tails } from "./open-tail.ts"
+import type { OpenTail, OpenTails } from "./open-tail.ts"
 
 export interface Applier {
   db: Database
   names: Names
   segments: Segments
-  tails: Tails
+  tails: OpenTails
   clock: Clock
 }
 
 /** What the operations of one commit work with. */
-export interface Write extends Omit<Applier, "clock"> {
+export interface CommitWrite extends Omit<Applier, "clock"> {
   nowMs: number
   version: number
   /** The sessions that this commit touched. */
-  touched: Tail[]
+  touched: OpenTail[]
   /** Those that it made. */
   made: Set<string> | undefined
   /** True once something was written that the text index should hear of. */
@@ -26,14 +26,14 @@ export interface Write extends Omit<Applier, "clock"> {
 }
 
 /** The tail of a session that this commit changes. */
-export function touch(write: Write, sessionID: string): Tail {
+export function touch(write: CommitWrite, sessionID: string): OpenTail {
   const tail = write.tails.get(sessionID)
   if (!write.touched.includes(tail)) write.touched.push(tail)
   return tail
 }
 
 /** Refuses what is still being imported, unless this commit is part of the import. */
-export function published(tail: Tail): Tail {
+export function published(tail: OpenTail): OpenTail {
   if (tail.importing) throw noSession(tail.id)
   return tail
 }

@@ -34,7 +34,7 @@ export interface OpenMessage {
 }
 
 /** What a commit must know of a session; kept between commits as long as nobody else committed (`seq`). */
-export interface Tail {
+export interface OpenTail {
   key: number
   id: string
   seq: number
@@ -85,9 +85,9 @@ export function nextPieceOf(db: Database, segment: number): number {
 }
 
 /** Tails by session id. A tail is trusted after `seq` was compared inside the running transaction. */
-export class Tails {
+export class OpenTails {
   readonly #db: Database
-  readonly #tails = new Map<string, Tail>()
+  readonly #tails = new Map<string, OpenTail>()
   #transaction = 0
   /** The store's newest version as the running transaction found it, if a tail was looked at. */
   newest: number | undefined
@@ -110,7 +110,7 @@ export class Tails {
     this.#tails.clear()
   }
 
-  add(tail: Tail): void {
+  add(tail: OpenTail): void {
     if (this.#tails.size > 4096) {
       for (const [id, known] of this.#tails) if (known.checked !== this.#transaction) this.#tails.delete(id)
     }
@@ -119,7 +119,7 @@ export class Tails {
   }
 
   /** The tail as of now, or `not_found`. Only inside a transaction. */
-  get(id: string): Tail {
+  get(id: string): OpenTail {
     const known = this.#tails.get(id)
     if (known !== undefined && known.checked === this.#transaction) return known
     if (known !== undefined) {
@@ -140,7 +140,7 @@ export class Tails {
     return tail
   }
 
-  #load(id: string): Tail {
+  #load(id: string): OpenTail {
     const row = this.#db.get(
       `SELECT s.key, t.seq, t.fence, t.expires, s.importing, s.segment, s.count, s.updated, s.open,
               s.marked

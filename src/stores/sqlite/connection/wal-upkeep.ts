@@ -14,7 +14,7 @@ const frameBytes = pageBytes + 24
 const idleMs = 2000
 
 /** Decides when the worker indexes text and empties the log. Its timers never keep the process alive. */
-export class Upkeep {
+export class WalUpkeep {
   readonly #worker: WorkerClient
   readonly #db: Database
   /** Not the same in every process, so that they do not all notice at once. */

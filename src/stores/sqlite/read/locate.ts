@@ -27,7 +27,7 @@ export function locateMessage(
   head: Head & { id: string },
   messageID: string,
 ): Place {
-  const place = findMessage(at, head, messageID)
-  if (place) return place
+  const location = findMessage(at, head, messageID)
+  if (location) return location
   throw noMessage(head.id, messageID)
 }

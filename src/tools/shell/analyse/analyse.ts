@@ -17,7 +17,7 @@ import { readerNames } from "../tables/readers.ts"
 import { variableKind } from "../tables/variables.ts"
 import { interpreterNames, wrapperNames } from "../tables/wrappers.ts"
 import { writerNames } from "../tables/writers.ts"
-import { formsOf, isSpecial, judge } from "./command-check.ts"
+import { formsOf, isSpecial, checkCommand } from "./command-check.ts"
 import { type FileUse, namedFiles, type Verdict, verdict } from "./verdict.ts"
 
 /** What a text would do if bash ran it. */
@@ -262,7 +262,7 @@ class Analysis {
     if (bodies.length > 0) {
       const called = bodies.map((body) => this.deeper(() => this.statement(body, at)))
       // The function may be gone by now, or never have been there: then the name is a program's.
-      this.want(words, judge(words, input), { at, assignments })
+      this.want(words, checkCommand(words, input), { at, assignments })
       return called.reduce<After>(
         (sum, end) => ({ done: union(sum.done, end?.done), failed: union(sum.failed, end?.failed) }),
         stays,
@@ -279,7 +279,7 @@ class Analysis {
       })
       return { done: undefined, failed: undefined }
     }
-    const judged = judge(words, input)
+    const judged = checkCommand(words, input)
     this.want(words, judged, { at, assignments })
     let after: After = stays
     for (const inner of judged.commands) {

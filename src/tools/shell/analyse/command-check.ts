@@ -9,7 +9,7 @@ import { judgeWriter } from "../tables/writers.ts"
 import { namedFiles, type Verdict, verdict } from "./verdict.ts"
 
 /** What a program or builtin does. `input` is the text that it is given to read. */
-export function judge(words: readonly Word[], input: Word | undefined): Verdict {
+export function checkCommand(words: readonly Word[], input: Word | undefined): Verdict {
   const [first, ...rest] = words
   const written = first!.value!
   const name = baseName(written)

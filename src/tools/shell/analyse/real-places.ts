@@ -28,7 +28,7 @@ export interface FilePlaces {
 const belowMax = 1_000
 
 /** Where a file that a command names really is, from each directory in which the command may run. */
-export async function placesOf(file: FileWant, options: PlacesOptions): Promise<FilePlaces> {
+export async function realPlacesOf(file: FileWant, options: PlacesOptions): Promise<FilePlaces> {
   const { word } = file
   const { workspace } = options.context
   if (word === undefined || word.pipe) return { places: [], unknown: false, wholes: [] }
@@ -48,10 +48,10 @@ export async function placesOf(file: FileWant, options: PlacesOptions): Promise<
 
 /** Undefined for a path of which nobody can say where it leads, such as one in a directory that may not be read. */
 async function find(path: string, workspace: Workspace): Promise<FoundPlace | undefined> {
-  const place = await workspace.resolve(path).catch(() => undefined)
-  if (!place) return undefined
-  const stats = await stat(place.path).catch(() => undefined)
-  return { ...place, isDirectory: stats?.isDirectory() ?? false }
+  const location = await workspace.resolve(path).catch(() => undefined)
+  if (!location) return undefined
+  const stats = await stat(location.path).catch(() => undefined)
+  return { ...location, isDirectory: stats?.isDirectory() ?? false }
 }
 
 async function pathsOf(

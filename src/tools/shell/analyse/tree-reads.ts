@@ -106,16 +106,16 @@ export class TreeReads {
   /** What a symlink leads to is read too if the command follows it. */
   private async link(path: string, { entry, queue }: { entry: Dirent; queue: string[] }): Promise<void> {
     if (!this.follows) return
-    const place = await this.context.workspace.resolve(path).catch(() => undefined)
-    if (!place?.exists) return
-    const stats = await stat(place.path).catch(() => undefined)
-    const found = { ...place, isDirectory: stats?.isDirectory() ?? false }
+    const location = await this.context.workspace.resolve(path).catch(() => undefined)
+    if (!location?.exists) return
+    const stats = await stat(location.path).catch(() => undefined)
+    const found = { ...location, isDirectory: stats?.isDirectory() ?? false }
     if (found.isDirectory) {
-      if (place.external) this.asked.push(found)
-      else queue.push(place.path)
+      if (location.external) this.asked.push(found)
+      else queue.push(location.path)
     } else if (this.matches(entry.name)) {
-      if (place.external || place.forbidden) this.asked.push(found)
-      else this.judge(place.name, found)
+      if (location.external || location.forbidden) this.asked.push(found)
+      else this.judge(location.name, found)
     }
   }
 

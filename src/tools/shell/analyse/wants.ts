@@ -4,7 +4,7 @@ import type { Wanted, WantsContext } from "../../tool.ts"
 import { loadParse } from "../parse/parse.ts"
 import { analyse, type CommandWant, type FileWant, type ShellWants } from "./analyse.ts"
 import { programOfRepository } from "./git-repository.ts"
-import { type FilePlaces, type FoundPlace, placesOf } from "./real-places.ts"
+import { type FilePlaces, type FoundPlace, realPlacesOf } from "./real-places.ts"
 import { deniedEdits } from "./tree-reads.ts"
 
 export interface ShellCall {
@@ -32,7 +32,7 @@ async function repositoryProgram(
   { context, home }: Pick<Files, "context" | "home">,
 ): Promise<string | undefined> {
   for (const file of files.filter((one) => one.access === "repository")) {
-    const { places, unknown } = await placesOf(file, { context, home })
+    const { places, unknown } = await realPlacesOf(file, { context, home })
     if (unknown) return "nobody knows in which repository"
     for (const place of places) {
       const found = await programOfRepository(place.path)
@@ -116,7 +116,7 @@ async function fileWants(files: readonly FileWant[], { call, context, home }: Fi
       gathered.add(file.access, "*")
       for (const name of await deniedEdits(context)) gathered.add(file.access, name)
     }
-    const { places, unknown, wholes } = await placesOf(file, { context, home })
+    const { places, unknown, wholes } = await realPlacesOf(file, { context, home })
     if (unknown) gathered.unknown(file, text)
     for (const place of places) gathered.place(file, place)
     for (const whole of wholes) gathered.whole(whole)
