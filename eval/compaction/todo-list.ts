@@ -24,13 +24,16 @@ export class TodoList {
 
   /** Closes the passing entries that are still open. */
   closePassing(status: "completed" | "cancelled"): void {
-    for (const replicaPart of this.#entries) if (replicaPart.isPassing && isOpen(replicaPart)) replicaPart.status = status
+    for (const replicaPart of this.#entries)
+      if (replicaPart.isPassing && isOpen(replicaPart)) replicaPart.status = status
   }
 
   /** The call that writes the list, and the entries which it shows as over for the first time. */
   write(tool: Listed["tool"], at: number): { part: NewPart; closed: ClosedTodo[] } {
     const entries = this.#entries
-    const closed = entries.filter((replicaPart) => !isOpen(replicaPart)).map(({ content }) => ({ content, at }))
+    const closed = entries
+      .filter((replicaPart) => !isOpen(replicaPart))
+      .map(({ content }) => ({ content, at }))
     this.#entries = entries.filter(isOpen)
     return { part: toolPart(callOf(tool, entries)), closed }
   }

@@ -69,7 +69,8 @@ export class Connection {
   /** Throws a StemmaError unless the server answers that all is well, and the signal's reason if that comes first. */
   async send(sending: Sending): Promise<Response> {
     const { silenceMs } = sending
-    const watch = silenceMs === undefined ? undefined : new ResponseTimeout({ silenceMs, signal: sending.signal })
+    const watch =
+      silenceMs === undefined ? undefined : new ResponseTimeout({ silenceMs, signal: sending.signal })
     const signal = watch?.signal ?? sending.signal
     watch?.start()
     try {

@@ -1,6 +1,6 @@
 import { type ModelRef, type Price, StemmaError } from "../protocol/index.ts"
 import { fromLanguageModel } from "./adapter/adapter.ts"
-import { createRedact, headerSecrets } from "./adapter/redact-secrets.ts"
+import { createMask, headerSecrets } from "./adapter/mask-secrets.ts"
 import type { Model } from "./model.ts"
 import { type CatalogModel, listedModels, modelFacts } from "./provider/catalog.ts"
 import { connect } from "./provider/connect.ts"
@@ -139,7 +139,7 @@ export function createModels(options: ModelsOptions): Models {
       ref,
       ...(config?.options && { options: config.options }),
       ...(config?.variants && { variants: config.variants }),
-      redact: createRedact(secrets()),
+      mask: createMask(secrets()),
       keyName: provider.keySource,
       takesReasoning: provider.takesReasoning,
     })

@@ -4,7 +4,7 @@ import { join } from "node:path"
 import { type ConfigSource, openConfig } from "../config/load.ts"
 import type { LoadedConfig } from "../config/loaded.ts"
 import { type Grants, openGrants } from "../config/permission/grants.ts"
-import { redactor, streamRedactor, toolEnvironment } from "../config/secrets/environment.ts"
+import { secretMask, streamMask, toolEnvironment } from "../config/secrets/environment.ts"
 import type { Model } from "../models/model.ts"
 import { createModels, type Models } from "../models/registry.ts"
 import { builtInTools } from "../tools/index.ts"
@@ -40,9 +40,9 @@ export interface Setup {
   /** What processes of tools get. */
   environment: Record<string, string>
   /** Takes secrets out of a text. */
-  redact: (text: string) => string
+  mask: (text: string) => string
   /** The same for a text that comes bit by bit; a new one for each text. */
-  redactStream: () => (text: string) => string
+  maskStream: () => (text: string) => string
 }
 
 /** One directory that sessions work in. */
@@ -97,8 +97,8 @@ export class Project {
       secretsSoFar: [...this.#secrets],
       tools: this.#tools(loaded),
       environment: toolEnvironment(env, { names, values: secrets }),
-      redact: redactor(secrets),
-      redactStream: streamRedactor(secrets),
+      mask: secretMask(secrets),
+      maskStream: streamMask(secrets),
     }
     return this.#setup
   }

@@ -274,7 +274,7 @@ test("a stream that does not mind the signal is left all the same", async () => 
     ref: { providerID: "p", modelID: "m" },
     limit: { context: 0, output: 0 },
     namespace: "p",
-    redact: (text) => text,
+    mask: (text) => text,
   })
   const controller = new AbortController()
   const call = failure(model, { signal: controller.signal })

@@ -43,7 +43,7 @@ async function captured(npm: (typeof packages)[number], options: { whole?: boole
     ...(!options.whole && { bodies: sent! }),
     ref: { providerID: "p", modelID: "m1" },
     limit: { context: 0, output: 0 },
-    redact: (text) => text,
+    mask: (text) => text,
   })
   return { model, bodies }
 }
@@ -114,7 +114,7 @@ test("a package that writes messages otherwise is given them whole from the next
     } as never,
     ref: { providerID: "p", modelID: "m1" },
     limit: { context: 0, output: 0 },
-    redact: (text) => text,
+    mask: (text) => text,
   })
   await send(model, conversation)
   expect(sent).toEqual([])

@@ -3,6 +3,7 @@ import { expectTypeOf, test } from "vitest"
 import type { z } from "zod"
 import type { PromptBody, ShellBody } from "../../src/server/opencode/handlers/prompt-bodies.ts"
 import type { sessionRoutes } from "../../src/server/opencode/routes/session-routes.ts"
+import type * as Place from "../../src/server/opencode/wire/wire-directory.ts"
 import type { WireEvent } from "../../src/server/opencode/wire/wire-event.ts"
 import type {
   WireItem,
@@ -10,7 +11,6 @@ import type {
   WirePart,
   WireReply,
 } from "../../src/server/opencode/wire/wire-message.ts"
-import type * as Place from "../../src/server/opencode/wire/wire-place.ts"
 import type * as Wire from "../../src/server/opencode/wire/wire-session.ts"
 
 type Given<R extends { 200: unknown }> = R[200]

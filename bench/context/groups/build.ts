@@ -1,6 +1,6 @@
 import type { HistoryItem } from "../../../src/protocol/index.ts"
 import { HistoryMemo, type MemoContextOptions } from "../../../src/run/context/history-memo.ts"
-import { nextSize } from "../../../src/run/context/next-size.ts"
+import { nextSize } from "../../../src/run/context/next-call-tokens.ts"
 import type { Bench } from "../../bench.ts"
 import type { Target } from "../../figure.ts"
 import { interleave, type Timing } from "../../measure.ts"

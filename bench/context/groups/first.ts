@@ -1,5 +1,5 @@
 import { setTimeout } from "node:timers/promises"
-import { tailTokensOf } from "../../../src/run/context/window.ts"
+import { tailTokensOf } from "../../../src/run/context/context-window.ts"
 import { extendLedger, ledgerText, planTail, recap } from "../../../src/session/index.ts"
 import type { Bench } from "../../bench.ts"
 import { watchLoop } from "../../measure.ts"

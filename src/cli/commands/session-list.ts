@@ -4,7 +4,7 @@ import type { Session } from "../../protocol/index.ts"
 import type { Store } from "../../stores/store.ts"
 import { command, helpOf, type OptionValues, parseCommand, wholeNumber } from "../arguments.ts"
 import type { Command } from "../program.ts"
-import { readStore } from "../reading.ts"
+import { readStore } from "../read-store.ts"
 import { Output, shownJson, shownLine } from "../terminal/terminal.ts"
 
 export const listSpec = command({

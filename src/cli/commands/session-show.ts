@@ -3,7 +3,7 @@ import { transcript } from "../../session/index.ts"
 import type { Store } from "../../stores/store.ts"
 import { command, helpOf, parseCommand, wholeNumber } from "../arguments.ts"
 import type { Command } from "../program.ts"
-import { readStore } from "../reading.ts"
+import { readStore } from "../read-store.ts"
 import { Output, shownJson, shownLine, shownText } from "../terminal/terminal.ts"
 import { minute } from "./session-list.ts"
 

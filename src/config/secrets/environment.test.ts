@@ -1,6 +1,6 @@
 import { execFileSync } from "node:child_process"
 import { describe, expect, test } from "vitest"
-import { redactor, toolEnvironment } from "./environment.ts"
+import { secretMask, toolEnvironment } from "./environment.ts"
 
 describe("toolEnvironment", () => {
   const env = {
@@ -32,23 +32,23 @@ describe("toolEnvironment", () => {
   })
 })
 
-describe("redactor", () => {
+describe("secretMask", () => {
   test("replaces secrets, the longer one first, and leaves short values alone", () => {
-    const redact = redactor(["secret", "secret-long", "abc"])
-    expect(redact("abc secret-long secret secrets")).toBe("abc [secret] [secret] [secret]s")
+    const mask = secretMask(["secret", "secret-long", "abc"])
+    expect(mask("abc secret-long secret secrets")).toBe("abc [secret] [secret] [secret]s")
   })
 
   test("finds them in JSON and in a URL", () => {
-    const redact = redactor(['pa"ss/word+1'])
-    expect(redact(JSON.stringify({ key: 'pa"ss/word+1' }))).toBe('{"key":"[secret]"}')
-    expect(redact(`https://x/?k=${encodeURIComponent('pa"ss/word+1')}`)).toBe("https://x/?k=[secret]")
+    const mask = secretMask(['pa"ss/word+1'])
+    expect(mask(JSON.stringify({ key: 'pa"ss/word+1' }))).toBe('{"key":"[secret]"}')
+    expect(mask(`https://x/?k=${encodeURIComponent('pa"ss/word+1')}`)).toBe("https://x/?k=[secret]")
   })
 
   test("takes a secret as it stands, not as a pattern", () => {
-    expect(redactor(["a.*$()+b"])("a.*$()+b axxxb")).toBe("[secret] axxxb")
+    expect(secretMask(["a.*$()+b"])("a.*$()+b axxxb")).toBe("[secret] axxxb")
   })
 
   test("without secrets gives the text back", () => {
-    expect(redactor([])("text")).toBe("text")
+    expect(secretMask([])("text")).toBe("text")
   })
 })

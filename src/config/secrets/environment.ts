@@ -23,7 +23,7 @@ export function toolEnvironment(
 }
 
 /** Takes these values out of a text, also as they look inside JSON or a URL. A value cut in two is not found. */
-export function redactor(secrets: readonly string[]): (text: string) => string {
+export function secretMask(secrets: readonly string[]): (text: string) => string {
   const values = new Set(worthHiding(secrets).flatMap(appearances))
   if (values.size === 0) return (text) => text
   // The longest first: a secret may begin with another one.
@@ -33,11 +33,11 @@ export function redactor(secrets: readonly string[]): (text: string) => string {
 }
 
 /** Takes secrets out of every text in a JSON value, keys included. */
-export function redactDeep<T>(value: T, redact: (text: string) => string): T {
-  if (typeof value === "string") return redact(value) as T
-  if (Array.isArray(value)) return value.map((one) => redactDeep(one, redact)) as T
+export function maskDeep<T>(value: T, mask: (text: string) => string): T {
+  if (typeof value === "string") return mask(value) as T
+  if (Array.isArray(value)) return value.map((one) => maskDeep(one, mask)) as T
   if (typeof value !== "object" || value === null) return value
-  const entries = Object.entries(value).map(([key, one]) => [redact(key), redactDeep(one, redact)])
+  const entries = Object.entries(value).map(([key, one]) => [mask(key), maskDeep(one, mask)])
   return Object.fromEntries(entries) as T
 }
 
@@ -45,14 +45,14 @@ export function redactDeep<T>(value: T, redact: (text: string) => string): T {
  * The same for a text that comes bit by bit: what may be the beginning of a secret is held back until more comes. What is
  * held back at the end is not given.
  */
-export function streamRedactor(secrets: readonly string[]): () => (text: string) => string {
+export function streamMask(secrets: readonly string[]): () => (text: string) => string {
   const values = [...new Set(worthHiding(secrets).flatMap(appearances))]
-  const redact = redactor(secrets)
+  const mask = secretMask(secrets)
   if (values.length === 0) return () => (text) => text
   return () => {
     let held = ""
     return (text) => {
-      const clean = redact(held + text)
+      const clean = mask(held + text)
       const at = clean.length - beginningAtEnd(clean, values)
       held = clean.slice(at)
       return clean.slice(0, at)

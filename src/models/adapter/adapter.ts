@@ -7,10 +7,10 @@ import type { Variants } from "../provider/provider-options.ts"
 import type { Api } from "../provider/providers.ts"
 import { callOptions, tokensOf } from "./call-options.ts"
 import { ownToolNames } from "./fit-names.ts"
+import type { Mask } from "./mask-secrets.ts"
 import { createPromptConverter, type PromptConverter } from "./prompt.ts"
-import type { Redact } from "./redact-secrets.ts"
 import type { SentBodies } from "./sent-bodies.ts"
-import { Turnstile } from "./turnstile.ts"
+import { Turnstile } from "./start-limiter.ts"
 
 export interface AdapterOptions {
   model: LanguageModelV4
@@ -23,7 +23,7 @@ export interface AdapterOptions {
   /** The config's options of the model. */
   options?: JsonObject
   variants?: Variants
-  redact: Redact
+  mask: Mask
   /** Where the key comes from, for a sentence. */
   keyName?: string
   /** False where the server refuses a request with earlier reasoning in it. */
@@ -201,11 +201,11 @@ class AnswerIterator implements AsyncIterator<ModelEvent, undefined> {
   }
 
   #failed(error: unknown): ModelError {
-    const { ref, redact, keyName } = this.#options
+    const { ref, mask, keyName } = this.#options
     const responseHeaders = this.#responseHeaders
     this.#release()
     this.#disconnect()
-    return this.#broken ?? classifyError(error, { ref, redact, keyName, responseHeaders })
+    return this.#broken ?? classifyError(error, { ref, mask, keyName, responseHeaders })
   }
 
   #eventOf(part: LanguageModelV4StreamPart): ModelEvent | undefined {

@@ -1,10 +1,10 @@
 import { describe, expect, test } from "vitest"
-import { createRedact } from "../adapter/redact-secrets.ts"
+import { createMask } from "../adapter/mask-secrets.ts"
 import { classifyError } from "./classify-error.ts"
 
 const call = {
   ref: { providerID: "p", modelID: "m" },
-  redact: createRedact(["sk-secret-123456"]),
+  mask: createMask(["sk-secret-123456"]),
   keyName: "P_API_KEY",
 }
 

@@ -1,12 +1,12 @@
 import type { ModelRef } from "../../protocol/index.ts"
-import type { Redact } from "../adapter/redact-secrets.ts"
+import type { Mask } from "../adapter/mask-secrets.ts"
 import { ModelError, type ModelErrorKind, type ModelErrorOptions } from "../model-error.ts"
 import { retryAfterMs } from "./retry-after.ts"
 
 /** Whose call failed. */
 export interface FailedCall {
   ref: ModelRef
-  redact: Redact
+  mask: Mask
   /** Where the key comes from, for the sentence: `OPENAI_API_KEY`. */
   keyName?: string
   /** Of the response whose stream failed. */
@@ -128,12 +128,12 @@ function statusError(facts: Facts & { status: number }, call: FailedCall): Model
   const kind = kindOf(facts)
   const headers = { ...call.responseHeaders, ...facts.headers }
   const wait = retryAfterMs({ headers, body: facts.data, nowMs: Date.now() })
-  const kept = usefulHeaders(headers, call.redact)
+  const kept = usefulHeaders(headers, call.mask)
   const options: ModelErrorOptions = {
     statusCode: facts.status,
     ...(wait !== undefined && { retryAfterMs: wait }),
     ...(Object.keys(kept).length > 0 && { responseHeaders: kept }),
-    ...(facts.body !== "" && { responseBody: call.redact(facts.body).slice(0, bodyCharactersMax) }),
+    ...(facts.body !== "" && { responseBody: call.mask(facts.body).slice(0, bodyCharactersMax) }),
     ...(kind === "rate" && isOutOfMoney(facts) && { isRetryable: false }),
   }
   return new ModelError(kind, sentence(call, `${statusPhrase(kind, facts, call)}: ${facts.message}`), options)
@@ -216,10 +216,10 @@ function networkFailure(error: unknown): string | undefined {
   return undefined
 }
 
-function usefulHeaders(headers: Record<string, string>, redact: Redact): Record<string, string> {
+function usefulHeaders(headers: Record<string, string>, mask: Mask): Record<string, string> {
   const kept: Record<string, string> = {}
   for (const [name, value] of Object.entries(headers)) {
-    if (usefulHeader.test(name.toLowerCase())) kept[name.toLowerCase()] = redact(String(value)).slice(0, 200)
+    if (usefulHeader.test(name.toLowerCase())) kept[name.toLowerCase()] = mask(String(value)).slice(0, 200)
   }
   return kept
 }
@@ -230,7 +230,7 @@ function nameOf({ ref }: FailedCall): string {
 
 /** One line, without secrets, of a bearable length, with a full stop. */
 function sentence(call: FailedCall, text: string): string {
-  const line = call.redact(text.slice(0, readCharactersMax)).replace(/\s+/g, " ").trim()
+  const line = call.mask(text.slice(0, readCharactersMax)).replace(/\s+/g, " ").trim()
   const cut = line.length > detailCharactersMax ? `${line.slice(0, detailCharactersMax)}…` : line
   return /[.!?…]$/.test(cut) ? cut : `${cut}.`
 }

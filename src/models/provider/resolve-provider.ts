@@ -1,5 +1,5 @@
 import { StemmaError } from "../../protocol/index.ts"
-import { headerSecrets } from "../adapter/redact-secrets.ts"
+import { headerSecrets } from "../adapter/mask-secrets.ts"
 import { ollamaAddress } from "./ollama.ts"
 import {
   type BuiltInProvider,

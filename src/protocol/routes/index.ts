@@ -1,12 +1,12 @@
-export * from "./place.ts"
+export * from "./directory.ts"
 export * from "./route.ts"
 export * from "./session.ts"
-export * from "./session-changing.ts"
-export * from "./session-reading.ts"
-export * from "./session-talking.ts"
+export * from "./session-prompts.ts"
+export * from "./session-reads.ts"
+export * from "./session-updates.ts"
 export * from "./sessions.ts"
 
-import { directoryRoutes, serverRoutes } from "./place.ts"
+import { directoryRoutes, serverRoutes } from "./directory.ts"
 import { sessionRoutes } from "./session.ts"
 import { sessionsRoutes } from "./sessions.ts"
 

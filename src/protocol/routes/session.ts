@@ -1,6 +1,6 @@
-import { changingRoutes } from "./session-changing.ts"
-import { readingRoutes } from "./session-reading.ts"
-import { talkingRoutes } from "./session-talking.ts"
+import { talkingRoutes } from "./session-prompts.ts"
+import { readingRoutes } from "./session-reads.ts"
+import { changingRoutes } from "./session-updates.ts"
 
 /** One session. */
 export const sessionRoutes = { ...readingRoutes, ...talkingRoutes, ...changingRoutes }

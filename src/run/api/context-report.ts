@@ -14,9 +14,14 @@ import {
   visibleItems,
 } from "../../session/index.ts"
 import type { Store } from "../../stores/store.ts"
+import { windowOf } from "../context/context-window.ts"
 import { firstPosition } from "../context/history-memo.ts"
-import { type Counted, correctionOf, estimateSystemTokens, estimateToolTokens } from "../context/next-size.ts"
-import { windowOf } from "../context/window.ts"
+import {
+  type Counted,
+  correctionOf,
+  estimateSystemTokens,
+  estimateToolTokens,
+} from "../context/next-call-tokens.ts"
 import type { Engine } from "../engine.ts"
 import { loadPermissionCheck } from "../permission/permission-check.ts"
 import { modelFor } from "../prompt/prompt.ts"
@@ -75,7 +80,15 @@ export async function contextReport(engine: Engine, session: Session): Promise<C
   const model = await setup.models.get(name)
   const grants = await project.grants.list(grantScope(place))
   const { store, projects } = engine
-  const permissionCheck = await loadPermissionCheck({ store, projects, setup, session, agent, tools: undefined, grants })
+  const permissionCheck = await loadPermissionCheck({
+    store,
+    projects,
+    setup,
+    session,
+    agent,
+    tools: undefined,
+    grants,
+  })
   const { offered } = await offeredTools({ setup, agent, permissionCheck })
   const nowMs = engine.clock.now()
   const user: UserBody = { id: "", role: "user", time: { created: nowMs }, agent: agent.name, model: ref }

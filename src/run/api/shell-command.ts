@@ -14,7 +14,7 @@ import type { Tool, Wanted } from "../../tools/tool.ts"
 import { revertOps } from "../loop/revert.ts"
 import type { Run } from "../loop/run.ts"
 import { summaryOps } from "../loop/summary.ts"
-import { type PermissionCheck, loadPermissionCheck } from "../permission/permission-check.ts"
+import { loadPermissionCheck, type PermissionCheck } from "../permission/permission-check.ts"
 import type { Setup } from "../project.ts"
 import { modelFor } from "../prompt/prompt.ts"
 import { errorText } from "../step/error-text.ts"
@@ -108,7 +108,10 @@ async function plan(run: Run, input: ShellInput): Promise<Planned> {
 }
 
 /** Gives the rules by which it is not. */
-async function refuseForbidden(run: Run, { setup, agent, tool, text, judge }: Planned): Promise<PermissionCheck> {
+async function refuseForbidden(
+  run: Run,
+  { setup, agent, tool, text, judge }: Planned,
+): Promise<PermissionCheck> {
   const parsed = callInput(new Map([[tool.name, tool]]), { tool: tool.name, text })
   if (!parsed.ok) throw new StemmaError("invalid", parsed.error)
   const now = await judge()
@@ -132,7 +135,7 @@ async function refuseForbidden(run: Run, { setup, agent, tool, text, judge }: Pl
     signal,
     run.engine.timing.toolGraceMs,
   ).catch((error: unknown) => {
-    const why = setup.redact(errorText(error))
+    const why = setup.mask(errorText(error))
     throw new StemmaError(signal.aborted ? "unavailable" : "invalid", `The command was not run. ${why}`)
   })
   for (const wanted of wishes) {

@@ -26,8 +26,8 @@ import {
   isCompaction,
   setCompacting,
 } from "./compaction-message.ts"
+import { tailTokensOf, type Window, windowOf, withRoom } from "./context-window.ts"
 import { type Spent, summarise } from "./summarise.ts"
-import { tailTokensOf, type Window, windowOf, withRoom } from "./window.ts"
 import { writeLedger } from "./write-ledger.ts"
 
 export interface CompactOptions extends CompactionPlace {
@@ -197,10 +197,10 @@ async function tryCuts(
     done = cut
     const hidden = items.slice(0, cut)
     const tokensHidden = hiddenBefore + tokensOf(hidden)
-    const { redact } = await run.setup()
+    const { mask } = await run.setup()
     const facts = await writeLedger(compaction?.facts, hidden, {
       budgetTokens: ledgerBudget(historyTokens, options.window),
-      redact,
+      mask,
       signal: run.signal,
     })
     const ledger = ledgerText(facts)
@@ -254,7 +254,7 @@ async function writeSummary(
   run: Run,
   options: CutOptions & { before: string | undefined; items: readonly HistoryItems[number][]; spent: Spent },
 ): Promise<{ text: string; model: ModelRef } | { error: MessageError }> {
-  const { loaded, models, redact } = await run.setup()
+  const { loaded, models, mask } = await run.setup()
   const agent = loaded.agents.get("compaction")
   const tokensMax = summaryBudget(options.window)
   const { spent, before } = options
@@ -267,7 +267,7 @@ async function writeSummary(
   } catch (error) {
     run.signal.throwIfAborted()
     if (!options.auto) {
-      const message = `The summary failed: ${redact(errorText(error))}`
+      const message = `The summary failed: ${mask(errorText(error))}`
       return { error: { name: "UnknownError", data: { message } } }
     }
     const text = [...(before === undefined ? [] : [withoutNotice(before)]), noSummary].join("\n\n")

@@ -14,7 +14,7 @@ import {
 } from "../../session/index.ts"
 import type { Store } from "../../stores/store.ts"
 import { findMessage } from "../schedule/waiters.ts"
-import type { Counted } from "./next-size.ts"
+import type { Counted } from "./next-call-tokens.ts"
 
 const pageLimit = 1000
 

@@ -13,9 +13,9 @@ import { systemPrompt } from "../step/system-prompt.ts"
 import { offeredTools } from "../step/tools/toolbox.ts"
 import { type Compacted, type CompactOptions, compact, isWorthHiding } from "./compact.ts"
 import { promptBefore } from "./compaction-message.ts"
+import { windowOf, withRoom } from "./context-window.ts"
 import type { MemoContextOptions } from "./history-memo.ts"
-import { estimateSystemTokens, estimateToolTokens, isSmall, nextSize } from "./next-size.ts"
-import { windowOf, withRoom } from "./window.ts"
+import { estimateSystemTokens, estimateToolTokens, isSmall, nextSize } from "./next-call-tokens.ts"
 
 /** Who will ask the model, and with which model. */
 interface Asking {
@@ -134,7 +134,15 @@ async function knowTools(run: Run, { setup, agent, user }: Asking): Promise<void
   const { store, projects } = run.engine
   const { session } = run
   const grants = await listGrants(run)
-  const permissionCheck = await loadPermissionCheck({ store, projects, setup, session, agent, tools: user.tools, grants })
+  const permissionCheck = await loadPermissionCheck({
+    store,
+    projects,
+    setup,
+    session,
+    agent,
+    tools: user.tools,
+    grants,
+  })
   run.offered = (await offeredTools({ setup, agent, permissionCheck })).offered
 }
 

@@ -16,7 +16,7 @@ import type { Run } from "../loop/run.ts"
 import { answerText } from "../step/model/idle-timeout.ts"
 import { retryDelayMs, waitMs } from "../step/model/retry.ts"
 import type { ModelCallTelemetry } from "../telemetry/call-telemetry.ts"
-import { windowOf } from "./window.ts"
+import { windowOf } from "./context-window.ts"
 
 export interface SummaryRequest {
   agent: Agent
@@ -156,10 +156,10 @@ async function ask(run: Run, { request, before, piece, spent }: PieceOptions): P
     signal: run.signal,
     idleTimeoutMs: setup.loaded.config.idleTimeoutMs,
   }
-  const call = run.telemetry.modelCall({ agent: agent.name, model, request: modelRequest, redact: setup.redact })
+  const call = run.telemetry.modelCall({ agent: agent.name, model, request: modelRequest, mask: setup.mask })
   const heard = await hear(run, { request, modelRequest, asked, spent, call })
   // Before and after: what is invisible may have kept a secret from being known for one.
-  const text = plainHeadings(setup.redact(visibleText(cleanText(setup.redact(heard))))).trim()
+  const text = plainHeadings(setup.mask(visibleText(cleanText(setup.mask(heard))))).trim()
   if (text === "") {
     const { providerID, modelID } = model.ref
     throw new ModelError("malformed", `The summary of ${providerID}/${modelID} was empty.`, {

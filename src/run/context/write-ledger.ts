@@ -1,5 +1,5 @@
 import { setImmediate } from "node:timers/promises"
-import { redactDeep } from "../../config/secrets/environment.ts"
+import { maskDeep } from "../../config/secrets/environment.ts"
 import type { HistoryItem, LedgerFacts } from "../../protocol/index.ts"
 import { growingLedger, newestPrompt } from "../../session/index.ts"
 
@@ -10,18 +10,18 @@ const sliceMs = 10
 export async function writeLedger(
   before: LedgerFacts | undefined,
   items: readonly HistoryItem[],
-  options: { budgetTokens: number; redact: (text: string) => string; signal: AbortSignal },
+  options: { budgetTokens: number; mask: (text: string) => string; signal: AbortSignal },
 ): Promise<LedgerFacts> {
   const ledger = growingLedger(before)
   const newest = newestPrompt(items)
   let sliceEnd = performance.now() + sliceMs
   for (const [index, item] of items.entries()) {
-    ledger.add(redactDeep(item, options.redact), { isNewest: index === newest })
+    ledger.add(maskDeep(item, options.mask), { isNewest: index === newest })
     if (performance.now() < sliceEnd) continue
     await setImmediate()
     options.signal.throwIfAborted()
     sliceEnd = performance.now() + sliceMs
   }
   // Once more, since what is invisible may have kept a secret from being known for one.
-  return redactDeep(ledger.chosen(options), options.redact)
+  return maskDeep(ledger.chosen(options), options.mask)
 }

@@ -37,7 +37,7 @@ export async function writeTitle(
     agent: agent.name,
     model,
     request,
-    redact: setup.redact,
+    mask: setup.mask,
     outside: { parent: options.parent },
   })
   let said = ""
@@ -49,7 +49,7 @@ export async function writeTitle(
   } finally {
     call.end()
   }
-  const title = firstLine(setup.redact(said))
+  const title = firstLine(setup.mask(said))
   if (title !== "") await replaceTitle(run, titleFromText(text), title)
 }
 

@@ -4,7 +4,7 @@ import { type Reference, referencesIn } from "../../session/index.ts"
 import type { Wanted } from "../../tools/tool.ts"
 import type { Run } from "../loop/run.ts"
 import { PermissionRefused } from "../permission/approvals.ts"
-import { type PermissionCheck, loadPermissionCheck } from "../permission/permission-check.ts"
+import { loadPermissionCheck, type PermissionCheck } from "../permission/permission-check.ts"
 import type { Setup } from "../project.ts"
 import { errorText } from "../step/error-text.ts"
 import type { Prompt } from "../step/step.ts"
@@ -144,7 +144,7 @@ async function partsOf(reference: Reference, resolving: Resolving): Promise<Part
   } catch (error) {
     if (run.writer.signal.aborted) throw error
     if (run.signal.aborted) return []
-    const why = setup.redact(whyNot(error))
+    const why = setup.mask(whyNot(error))
     return [noteOf(run, reference, `${reference.text} was left out. ${why}`)]
   }
 }

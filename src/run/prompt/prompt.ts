@@ -132,7 +132,12 @@ async function withFiles(
 ): Promise<PartBody[]> {
   const { store } = from.engine
   const grants = await from.project.grants.list(grantScope(from.setup.loaded.project))
-  const permissionCheck = await loadPermissionCheck({ ...from, projects: from.engine.projects, store, grants })
+  const permissionCheck = await loadPermissionCheck({
+    ...from,
+    projects: from.engine.projects,
+    store,
+    grants,
+  })
   const access = {
     workspace: from.project.workspace,
     decide: (wanted: Wanted) => permissionCheck.decide(wanted).action,

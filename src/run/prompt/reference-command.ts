@@ -58,7 +58,7 @@ export async function commandOutput(command: string, resolving: Resolving): Prom
       store,
       sessionID: run.sessionID,
       signal: run.signal,
-      redact: setup.redact,
+      mask: setup.mask,
       shown: () => ({}),
     }),
     async delegate() {
@@ -68,7 +68,7 @@ export async function commandOutput(command: string, resolving: Resolving): Prom
   run.signal.throwIfAborted()
   const { toolGraceMs } = run.engine.timing
   const { output } = await withGrace((async () => tool.execute(value, context))(), run.signal, toolGraceMs)
-  const whole = cleanText(setup.redact(output))
+  const whole = cleanText(setup.mask(output))
   const limited = limitOutput(whole)
   if (!limited.cut) return { output: limited.output }
   const hash = await store.blobs.put(Buffer.from(whole))

@@ -34,7 +34,7 @@ export async function referencedFile(
   if (shown === undefined && !looksLikeText(bytes.subarray(0, 8_192))) {
     throw new Error("It is neither text nor an image.")
   }
-  const kept = shown === undefined ? withoutSecrets(bytes, setup.redact) : bytes
+  const kept = shown === undefined ? withoutSecrets(bytes, setup.mask) : bytes
   run.reads.note(location.path, stateOf(stats))
   const { text, start, end } = reference
   return {
@@ -53,9 +53,9 @@ function spelledPath(name: string, directory: string): string {
 }
 
 /** A text as the read tool would give it; the very same bytes if there is nothing to hide. */
-function withoutSecrets(bytes: Uint8Array, redact: (text: string) => string): Uint8Array {
+function withoutSecrets(bytes: Uint8Array, mask: (text: string) => string): Uint8Array {
   const text = Buffer.from(bytes.buffer, bytes.byteOffset, bytes.byteLength).toString()
-  const safe = redact(text)
+  const safe = mask(text)
   return safe === text ? bytes : Buffer.from(safe)
 }
 
@@ -64,7 +64,8 @@ async function readWhole(location: Place): Promise<{ bytes: Uint8Array; stats: S
   const opened = await openFile(location)
   if (!opened) return undefined
   try {
-    if (opened.stats.size > fileBytesMax) throw new Error(`${shownName(location.name)} is larger than 20 MiB.`)
+    if (opened.stats.size > fileBytesMax)
+      throw new Error(`${shownName(location.name)} is larger than 20 MiB.`)
     return { bytes: await opened.handle.readFile(), stats: opened.stats }
   } finally {
     await opened.handle.close()

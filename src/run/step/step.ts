@@ -172,11 +172,11 @@ export async function sealFailed(
   }
   const reason = run.signal.aborted ? run.signal.reason : error
   const { finish, text } = endOf(reason)
-  const redact = await run.setup().then(
-    (setup) => setup.redact,
+  const mask = await run.setup().then(
+    (setup) => setup.mask,
     () => (value: string) => value,
   )
-  const message = messageErrorOf(reason, open, redact)
+  const message = messageErrorOf(reason, open, mask)
   const ops: Op[] = open.flushOps()
   const now = run.engine.clock.now()
   for (const part of [...open.parts]) ops.push(...closePartOps(open, part, { text, nowMs: now }))
@@ -234,10 +234,10 @@ function endOf(reason: unknown): { finish: string; text: string } {
   return { finish: "error", text: "interrupted: the model's call failed before this call could run" }
 }
 
-function messageErrorOf(reason: unknown, open: OpenMessage, redact: (text: string) => string): MessageError {
+function messageErrorOf(reason: unknown, open: OpenMessage, mask: (text: string) => string): MessageError {
   const { providerID, modelID } = open.message
   if (reason instanceof ModelError) return reason.toMessageError({ providerID, modelID })
-  const message = redact(errorText(reason))
+  const message = mask(errorText(reason))
   if (reason instanceof Aborted) return { name: "MessageAbortedError", data: { message } }
   if (reason instanceof Closing) return { name: "InterruptedError", data: { message } }
   if (reason instanceof BudgetRefused) return { name: "BudgetError", data: { message } }

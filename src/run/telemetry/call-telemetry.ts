@@ -16,7 +16,7 @@ interface Watched {
   span: TracedSpan | undefined
   /** Whether what is said may stand in the span. */
   showsContent: boolean
-  redact: (text: string) => string
+  mask: (text: string) => string
 }
 
 export interface ModelAnswer {
@@ -61,19 +61,19 @@ export class ModelCallTelemetry {
   }
 
   done({ tokens, cost, finish, parts }: ModelAnswer): void {
-    const { metrics, span, showsContent, redact } = this.#watched
+    const { metrics, span, showsContent, mask } = this.#watched
     metrics.spent(this.#ref, { tokens, cost })
     this.#onSpent(tokens)
     if (!span) return
     span.set({ ...usageAttributes(tokens), ...finishAttributes(finish) })
-    if (showsContent && parts) span.set(outputContent({ parts: parts(), finish }, redact))
+    if (showsContent && parts) span.set(outputContent({ parts: parts(), finish }, mask))
   }
 
   fail(error: unknown): void {
-    const { span, redact } = this.#watched
+    const { span, mask } = this.#watched
     if (!span) return
     const type = errorTypeOf(error)
-    span.fail({ type, message: failures[type] ?? statusText(error, redact) })
+    span.fail({ type, message: failures[type] ?? statusText(error, mask) })
   }
 
   end(): void {
@@ -108,12 +108,12 @@ export class ToolCallTelemetry {
 
   /** A call that is not settled goes on elsewhere, or was lost with its run: it does not count. */
   end(state: ToolState): void {
-    const { metrics, span, showsContent, redact } = this.#watched
+    const { metrics, span, showsContent, mask } = this.#watched
     this.#onEnd()
     const isCompleted = state.status === "completed"
     if (isSettled(state)) metrics.callEnded(this.#tool, isCompleted ? "completed" : "error")
     if (!span) return
-    if (showsContent) span.set(callContent(state, redact))
+    if (showsContent) span.set(callContent(state, mask))
     if (!isCompleted)
       span.fail({ type: this.#failure, message: failures[this.#failure] ?? "The tool failed." })
     span.end()

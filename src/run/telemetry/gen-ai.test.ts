@@ -44,10 +44,10 @@ test("of a long history the newest messages are shown, and long texts are cut", 
 
 test("a secret goes before a text is cut, so that no half of it is left", () => {
   const secret = "0123456789abcdef"
-  const redact = (text: string) => text.replaceAll(secret, "[secret]")
+  const mask = (text: string) => text.replaceAll(secret, "[secret]")
   const text = `${"x".repeat(16 * 1024 - 5)}${secret}`
   const parts = [{ id: "prt_1", type: "text" as const, text }]
-  const said = String(outputContent({ parts, finish: "stop" }, redact)["gen_ai.output.messages"])
+  const said = String(outputContent({ parts, finish: "stop" }, mask)["gen_ai.output.messages"])
   expect(said).not.toContain("01234")
 })
 
@@ -73,8 +73,8 @@ test("no kind of text is shown as it is", () => {
       content: [{ type: "tool-result", callID: "c1", tool: "read", isError: false, output: text }],
     },
   ]
-  const redact = (given: string) => given.replaceAll(text, "[secret]")
-  const shown = JSON.stringify(inputContent({ system: [text], messages }, redact))
+  const mask = (given: string) => given.replaceAll(text, "[secret]")
+  const shown = JSON.stringify(inputContent({ system: [text], messages }, mask))
   expect(shown).not.toContain(text)
   expect(shown.split("[secret]")).toHaveLength(7)
 })

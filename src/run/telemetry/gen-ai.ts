@@ -1,5 +1,5 @@
 import type { Attributes } from "@opentelemetry/api"
-import { redactDeep } from "../../config/secrets/environment.ts"
+import { maskDeep } from "../../config/secrets/environment.ts"
 import type { ModelRequest } from "../../models/model.ts"
 import { ModelError } from "../../models/model-error.ts"
 import {
@@ -72,9 +72,9 @@ export function errorTypeOf(error: unknown): string {
 const statusUnitsMax = 500
 
 /** What a model's failure says: its sentence is made for people. Other errors may have anything in their text. */
-export function statusText(error: unknown, redact: (text: string) => string): string {
+export function statusText(error: unknown, mask: (text: string) => string): string {
   if (!(error instanceof ModelError) && !StemmaError.is(error)) return "The call failed."
-  return cutText(redact(errorText(error)), statusUnitsMax)
+  return cutText(mask(errorText(error)), statusUnitsMax)
 }
 
 /** What is longer is cut, and older messages are left out: whoever keeps spans keeps small ones. */
@@ -90,26 +90,26 @@ interface SpanMessage {
 /** What a model is asked, without secrets. */
 export function inputContent(
   { system, messages }: Pick<ModelRequest, "system" | "messages">,
-  redact: (text: string) => string,
+  mask: (text: string) => string,
 ): Attributes {
-  const instructions = system.map((text) => ({ type: "text", content: shortened(redact(text)) }))
+  const instructions = system.map((text) => ({ type: "text", content: shortened(mask(text)) }))
   return {
     ...(instructions.length > 0 && { "gen_ai.system_instructions": JSON.stringify(instructions) }),
-    "gen_ai.input.messages": newest(messages, redact),
+    "gen_ai.input.messages": newest(messages, mask),
   }
 }
 
 /** What a model has said, without secrets. */
 export function outputContent(
   said: { parts: readonly PartBody[]; finish: string },
-  redact: (text: string) => string,
+  mask: (text: string) => string,
 ): Attributes {
   const parts = said.parts.flatMap((part): object[] => {
     if (part.type === "text" || part.type === "reasoning")
-      return [{ type: part.type, content: shortened(redact(part.text)) }]
+      return [{ type: part.type, content: shortened(mask(part.text)) }]
     if (part.type !== "tool") return []
     const text = part.state.status === "pending" ? part.state.raw : JSON.stringify(part.state.input)
-    return [{ type: "tool_call", id: part.callID, name: part.tool, arguments: shortened(redact(text)) }]
+    return [{ type: "tool_call", id: part.callID, name: part.tool, arguments: shortened(mask(text)) }]
   })
   const message: SpanMessage = {
     role: "assistant",
@@ -120,22 +120,22 @@ export function outputContent(
 }
 
 /** What a tool was given and gave, without secrets. */
-export function callContent(state: ToolState, redact: (text: string) => string): Attributes {
+export function callContent(state: ToolState, mask: (text: string) => string): Attributes {
   const result =
     state.status === "completed" ? state.output : state.status === "error" ? state.error : undefined
   return {
-    "gen_ai.tool.call.arguments": shortened(JSON.stringify(redactDeep(state.input, redact))),
-    ...(result !== undefined && { "gen_ai.tool.call.result": shortened(redact(result)) }),
+    "gen_ai.tool.call.arguments": shortened(JSON.stringify(maskDeep(state.input, mask))),
+    ...(result !== undefined && { "gen_ai.tool.call.result": shortened(mask(result)) }),
   }
 }
 
-function newest(messages: readonly ContextMessage[], redact: (text: string) => string): string {
+function newest(messages: readonly ContextMessage[], mask: (text: string) => string): string {
   const shown: string[] = []
   let units = 0
   for (const message of messages.toReversed()) {
     const text = JSON.stringify({
       role: message.role,
-      parts: fewer(message.content.map((part) => partOf(part, redact))),
+      parts: fewer(message.content.map((part) => partOf(part, mask))),
     })
     units += text.length
     if (units > attributeUnitsMax && shown.length > 0) break
@@ -156,23 +156,23 @@ function fewer(parts: readonly object[]): object[] {
     : [...parts.slice(0, end), { type: "text", content: "(The rest was left out.)" }]
 }
 
-function partOf(part: ContextMessage["content"][number], redact: (text: string) => string): object {
+function partOf(part: ContextMessage["content"][number], mask: (text: string) => string): object {
   switch (part.type) {
     case "text":
     case "reasoning":
-      return { type: part.type, content: shortened(redact(part.text)) }
+      return { type: part.type, content: shortened(mask(part.text)) }
     case "file":
-      return { type: "uri", mime_type: part.mime, ...(part.filename && { name: redact(part.filename) }) }
+      return { type: "uri", mime_type: part.mime, ...(part.filename && { name: mask(part.filename) }) }
     case "tool-call": {
-      const given = shortened(JSON.stringify(redactDeep(part.input, redact)))
+      const given = shortened(JSON.stringify(maskDeep(part.input, mask)))
       return { type: "tool_call", id: part.callID, name: part.tool, arguments: given }
     }
     case "tool-result":
-      return { type: "tool_call_response", id: part.callID, result: shortened(redact(part.output)) }
+      return { type: "tool_call_response", id: part.callID, result: shortened(mask(part.output)) }
   }
 }
 
-/** Only what has been through the redactor: half a secret is not known for one. */
+/** Only what has been through the mask: half a secret is not known for one. */
 function shortened(text: string): string {
   return cutText(text, textUnitsMax)
 }

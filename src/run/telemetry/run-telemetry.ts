@@ -30,7 +30,7 @@ export interface ModelCallOptions {
   agent: string
   model: Model
   request: ModelRequest
-  redact: (text: string) => string
+  mask: (text: string) => string
   /** For a call outside the turn: what it belongs to. */
   outside?: { parent: TraceContext | undefined }
 }
@@ -41,7 +41,7 @@ export interface ToolCallOptions {
   tool: string
   /** False for a name that the model made up. */
   isKnown: boolean
-  redact: (text: string) => string
+  mask: (text: string) => string
 }
 
 /** What is counted and traced of one session's run. Nothing here fails, or waits but for the tracing API to be loaded. */
@@ -142,7 +142,7 @@ export class RunTelemetry {
 
   modelCall(options: ModelCallOptions): ModelCallTelemetry {
     const { metrics, tracing } = this.#engine
-    const { agent, model, request, redact, outside } = options
+    const { agent, model, request, mask, outside } = options
     const span = tracing.start(`chat ${model.ref.modelID}`, {
       kind: "client",
       attributes: {
@@ -153,15 +153,15 @@ export class RunTelemetry {
       parent: outside ? outside.parent : this.context,
     })
     const { showsContent } = tracing
-    if (span && showsContent) span.set(inputContent(request, redact))
+    if (span && showsContent) span.set(inputContent(request, mask))
     const turn = outside ? undefined : this.#turn
     const onSpent = (tokens: Tokens) => {
       if (turn) turn.tokens = addTokens(turn.tokens, tokens)
     }
-    return new ModelCallTelemetry({ metrics, span, showsContent, redact, ref: model.ref, onSpent })
+    return new ModelCallTelemetry({ metrics, span, showsContent, mask, ref: model.ref, onSpent })
   }
 
-  toolCall({ partID, callID, tool, isKnown, redact }: ToolCallOptions): ToolCallTelemetry {
+  toolCall({ partID, callID, tool, isKnown, mask }: ToolCallOptions): ToolCallTelemetry {
     const { metrics, tracing } = this.#engine
     const name = isKnown ? tool : otherName
     const span = tracing.start(`execute_tool ${name}`, {
@@ -177,7 +177,7 @@ export class RunTelemetry {
     if (span) this.#calls.set(partID, span)
     const { showsContent } = tracing
     const onEnd = () => this.#calls.delete(partID)
-    return new ToolCallTelemetry({ metrics, span, showsContent, redact, tool: name, onEnd })
+    return new ToolCallTelemetry({ metrics, span, showsContent, mask, tool: name, onEnd })
   }
 
   /** A call that is going on sends a prompt to another session: what answers it belongs to the call. */

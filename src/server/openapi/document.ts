@@ -37,7 +37,8 @@ export function createDocument(tables: readonly DocumentedTable[]): OpenApiDocum
   const paths: Record<string, PathItem> = {}
   for (const location of places) addOperation(paths, { path: location.route.path, location, book })
   for (const location of places) {
-    for (const path of location.table.aliases?.(location.route.path) ?? []) addAlias(paths, { path, location })
+    for (const path of location.table.aliases?.(location.route.path) ?? [])
+      addAlias(paths, { path, location })
   }
   const responses = responsesOf(tables, book)
   return {
@@ -102,7 +103,10 @@ function addOperation(
 }
 
 /** A further path of a route. Where another table has that path too, it is that table's. */
-function addAlias(paths: Record<string, PathItem>, { path, location }: { path: string; location: Place }): void {
+function addAlias(
+  paths: Record<string, PathItem>,
+  { path, location }: { path: string; location: Place },
+): void {
   const template = templateOf(path)
   const taken = Object.keys(paths).find((one) => one !== template && shapeOf(one) === shapeOf(template))
   if (taken === undefined) paths[template] = { $ref: `#/paths/${pointer(templateOf(location.route.path))}` }

@@ -4,7 +4,7 @@ import type { Stemma } from "../../run/stemma.ts"
 import { keyOf, SharedReader, type SharedStretch } from "./feed/read-shared.ts"
 import { placeOf, SharedFeed } from "./feed/shared-feed.ts"
 import { SharedSource } from "./feed/shared-source.ts"
-import { ShareRedactors } from "./redact/share-redactor.ts"
+import { ShareMasks } from "./mask/share-mask.ts"
 
 /** More than an address can be guessed by. */
 const secretBytes = 24
@@ -35,7 +35,7 @@ export class Shares {
   constructor(options: SharesOptions) {
     const { stemma, token } = options
     this.#options = options
-    this.#reader = new SharedReader(stemma.store, new ShareRedactors(stemma, token))
+    this.#reader = new SharedReader(stemma.store, new ShareMasks(stemma, token))
     this.#stopListening = stemma.sessions.onCreated((session) => this.#shareNew(session))
   }
 

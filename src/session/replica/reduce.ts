@@ -13,8 +13,8 @@ import {
   dropMessage,
   putPart,
   type ReplicaMessage,
-  settle,
   replicaMessage,
+  settle,
 } from "./replica-message.ts"
 import { addDelta, addPiece, emptyReplicaPart, endLive, isWhole, newestOf } from "./replica-part.ts"
 import { isNews, isOutdated } from "./row-news.ts"
@@ -246,7 +246,8 @@ export function reduceDelta(
 /** Forgets live text that no row has confirmed: the session is idle, so nobody says it. True if that changed anything. */
 export function endDeltas(view: SessionView): boolean {
   const slot = view.internal.slots.get(viewCount(view) - 1)
-  const live = slot?.entries.filter((replicaPart) => replicaPart !== undefined && replicaPart.live !== "") ?? []
+  const live =
+    slot?.entries.filter((replicaPart) => replicaPart !== undefined && replicaPart.live !== "") ?? []
   if (!slot || live.length === 0) return false
   for (const replicaPart of live) endLive(replicaPart!)
   slot.item = undefined

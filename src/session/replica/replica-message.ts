@@ -1,5 +1,5 @@
 import type { HistoryItem, Message, Part } from "../../protocol/index.ts"
-import { type ReplicaPart, emptyReplicaPart, isWhole, partValue, setPart } from "./replica-part.ts"
+import { emptyReplicaPart, isWhole, partValue, type ReplicaPart, setPart } from "./replica-part.ts"
 import type { SessionView } from "./view.ts"
 
 /** One message of the history, as far as it is known. */
@@ -68,7 +68,11 @@ export function settle(view: SessionView, slot: ReplicaMessage): void {
 }
 
 /** Replaces an entry and keeps count of the whole ones. */
-export function changePart(slot: ReplicaMessage, index: number, change: (known: ReplicaPart | undefined) => ReplicaPart): void {
+export function changePart(
+  slot: ReplicaMessage,
+  index: number,
+  change: (known: ReplicaPart | undefined) => ReplicaPart,
+): void {
   const known = slot.entries[index]
   const before = isWhole(known)
   while (slot.entries.length < index) slot.entries.push(undefined)

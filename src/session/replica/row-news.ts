@@ -32,7 +32,10 @@ export function isOutdated(slot: ReplicaMessage, row: RowOf<"history">): boolean
   return slot.position >= row.keep && slot.pagedEpoch < row.epoch && slot.newest < row.version
 }
 
-function isNewsOfSlot(slot: ReplicaMessage | undefined, row: RowOf<"message" | "part" | "piece" | "note">): boolean {
+function isNewsOfSlot(
+  slot: ReplicaMessage | undefined,
+  row: RowOf<"message" | "part" | "piece" | "note">,
+): boolean {
   if (slot === undefined) return true
   if (slot.messageID !== messageIDOf(row)) return row.version > slot.newest
   if (row.type === "message") return row.version > slot.messageVersion

@@ -1,5 +1,5 @@
 import type { HistoryItem, InboxItem, PermissionRequest, Row, Session, Todo } from "../../protocol/index.ts"
-import { type ReplicaMessage, messageItem } from "./replica-message.ts"
+import { messageItem, type ReplicaMessage } from "./replica-message.ts"
 
 export type RowOf<T extends Row["type"]> = Extract<Row, { type: T }>
 

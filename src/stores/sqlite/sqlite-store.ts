@@ -46,8 +46,8 @@ import { readPermissions } from "./read/read-permissions.ts"
 import { readParents, readSession, readSessions, readTree } from "./read/read-sessions.ts"
 import { Segments } from "./read/segments.ts"
 import { parseStored } from "./rows/codec.ts"
+import { Names } from "./rows/dictionary.ts"
 import { decodeID } from "./rows/id-codec.ts"
-import { Names } from "./rows/names.ts"
 
 export interface StoreParts {
   open: OpenOptions

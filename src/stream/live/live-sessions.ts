@@ -2,7 +2,7 @@ import type { Scope, Store } from "../../stores/store.ts"
 import type { Subscriber } from "../subscriber/subscriber.ts"
 import type { Waker } from "../subscriber/waker.ts"
 import { LiveSession } from "./live-session.ts"
-import { isInScope, SessionLocations } from "./session-scopes.ts"
+import { isInScope, SessionLocations } from "./session-locations.ts"
 
 /** A session without an open message is forgotten after this long. */
 const quietMs = 10_000

@@ -1,6 +1,6 @@
 import { type Clock, type Row, StemmaError, type StemmaEvent } from "../../protocol/index.ts"
 import type { Store, Watched } from "../../stores/store.ts"
-import { readExtras } from "../feed/extras.ts"
+import { readExtras } from "../feed/extra-reads.ts"
 import { KnownSessions } from "../feed/known-sessions.ts"
 import type { Delta, Frame } from "../frame.ts"
 import { toStemmaError } from "../stream-error.ts"

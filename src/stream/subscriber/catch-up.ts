@@ -1,6 +1,6 @@
 import type { Row } from "../../protocol/index.ts"
 import type { Store } from "../../stores/store.ts"
-import { readExtras } from "../feed/extras.ts"
+import { readExtras } from "../feed/extra-reads.ts"
 import { SessionFeed } from "../feed/feed.ts"
 import type { Frame } from "../frame.ts"
 import type { Subscriber } from "./subscriber.ts"

@@ -24,7 +24,9 @@ export async function openKnown(location: Place, context: WantsContext): Promise
   try {
     const known = context.reads.known(location.path)
     if (known === undefined)
-      throw new Error(`${shownName(location.name)} exists and was not read yet. Read it first, then call again.`)
+      throw new Error(
+        `${shownName(location.name)} exists and was not read yet. Read it first, then call again.`,
+      )
     if (!isSame(known, stateOf(opened.stats))) {
       throw new Error(
         `${shownName(location.name)} has changed since it was read. Read it again, then call again.`,

@@ -93,7 +93,10 @@ class Pace {
   }
 }
 
-function foundFile(location: Place, { below, context }: { below: string; context: SearchContext }): FoundFile {
+function foundFile(
+  location: Place,
+  { below, context }: { below: string; context: SearchContext },
+): FoundFile {
   const path = `${location.path === "/" ? "" : location.path}/${below}`
   return { path, relative: below, name: nameOf(path, context) }
 }

@@ -90,7 +90,14 @@ interface WalkOptions {
 
 /** Level by level, so that what is near the top is there before what is deep. */
 async function walk(location: Place, options: WalkOptions): Promise<Tree> {
-  const root: Entry = { name: "", kind: "directory", path: location.path, below: "", opened: true, children: [] }
+  const root: Entry = {
+    name: "",
+    kind: "directory",
+    path: location.path,
+    below: "",
+    opened: true,
+    children: [],
+  }
   const tree: Tree = { root, count: 0, leftOut: 0, looked: 0, more: false }
   const open = [root]
   for (let next = open.shift(); next !== undefined; next = open.shift()) {
@@ -139,7 +146,8 @@ async function showable(entries: readonly Entry[], context: ListContext): Promis
   const shown: Entry[] = []
   for (const replicaPart of entries) {
     const looked = shown.length < entriesMax
-    if (!looked || replicaPart.kind === "link" || (await isShowable(replicaPart.path, context))) shown.push(replicaPart)
+    if (!looked || replicaPart.kind === "link" || (await isShowable(replicaPart.path, context)))
+      shown.push(replicaPart)
   }
   return shown
 }

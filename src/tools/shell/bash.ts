@@ -89,7 +89,8 @@ async function startIn(
 ): Promise<{ directory: string; wanted: Wanted[] }> {
   if (workdir === undefined) return { directory: context.workspace.directory, wanted: [] }
   const location = await context.workspace.resolve(workdir)
-  if (location.forbidden) throw new Error(`${location.name} is never shown to a model. Use another directory.`)
+  if (location.forbidden)
+    throw new Error(`${location.name} is never shown to a model. Use another directory.`)
   if (!location.exists)
     throw new Error(`There is no directory ${location.name}. Make it first, or use another one.`)
   if (!location.external) return { directory: location.path, wanted: [] }

@@ -1,7 +1,7 @@
 import type { Model, ModelEvent, ModelRequest } from "../../../src/models/model.ts"
 import { type PlayedAnswer, playAnswer } from "../../../src/models/play-answer.ts"
 import type { Tokens } from "../../../src/protocol/index.ts"
-import { estimateSystemTokens, estimateToolTokens } from "../../../src/run/context/next-size.ts"
+import { estimateSystemTokens, estimateToolTokens } from "../../../src/run/context/next-call-tokens.ts"
 import { estimateContextTokens, estimateTokens } from "../../../src/session/index.ts"
 
 export interface Limit {

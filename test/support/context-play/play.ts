@@ -1,6 +1,6 @@
 import { expect } from "vitest"
 import type { ConfigInput, SessionHandle, Stemma } from "../../../src/index.ts"
-import { outputTokensMax } from "../../../src/run/context/window.ts"
+import { outputTokensMax } from "../../../src/run/context/context-window.ts"
 import { contextProblems } from "../context-problems.ts"
 import type { Draw } from "../draw.ts"
 import { assertValid, type RunScene, runScene } from "../run-scene.ts"

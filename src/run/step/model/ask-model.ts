@@ -4,9 +4,14 @@ import { ModelError } from "../../../models/model-error.ts"
 import { noTokens, type PartBody, type Tokens } from "../../../protocol/index.ts"
 import { type ContextMessage, costOf } from "../../../session/index.ts"
 import type { Op } from "../../../stores/commit.ts"
+import { outputTokensMax, windowOf } from "../../context/context-window.ts"
 import { shownOptions } from "../../context/make-room.ts"
-import { correctionOf, counted, estimateSystemTokens, estimateToolTokens } from "../../context/next-size.ts"
-import { outputTokensMax, windowOf } from "../../context/window.ts"
+import {
+  correctionOf,
+  counted,
+  estimateSystemTokens,
+  estimateToolTokens,
+} from "../../context/next-call-tokens.ts"
 import { readAllowed } from "../../prompt/prompt-files.ts"
 import type { ModelCallTelemetry } from "../../telemetry/call-telemetry.ts"
 import type { Step } from "../step-plan.ts"
@@ -131,7 +136,7 @@ async function fileBytes(plan: Step, url: string): Promise<Uint8Array> {
 
 async function oneTry(plan: Step, request: ModelRequest): Promise<Asked> {
   const { run, agent, model, setup } = plan
-  const call = run.telemetry.modelCall({ agent: agent.name, model, request, redact: setup.redact })
+  const call = run.telemetry.modelCall({ agent: agent.name, model, request, mask: setup.mask })
   try {
     return await call.within(() => hear(plan, { request, call }))
   } catch (error) {

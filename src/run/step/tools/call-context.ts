@@ -1,4 +1,4 @@
-import { redactDeep } from "../../../config/secrets/environment.ts"
+import { maskDeep } from "../../../config/secrets/environment.ts"
 import { type PartBody, parseOrInvalid, Todo } from "../../../protocol/index.ts"
 import { cleanDeep } from "../../../session/index.ts"
 import type { ToolContext, Wanted, WantsContext } from "../../../tools/tool.ts"
@@ -30,7 +30,7 @@ export function callContext(
     state: { status: "running", input, ...progress, time: { start: startedAt } },
   })
   const show = throttle(() => open.putGrowing(running()), progressEveryMs)
-  const redact = step.setup.redactStream()
+  const mask = step.setup.maskStream()
   let printed = 0
   let isOver = false
   const check = () => {
@@ -53,7 +53,7 @@ export function callContext(
     print(text) {
       if (isOver || printed >= printedUnitsMax) return
       printed += text.length
-      open.grow(call.partID, "output", redact(text))
+      open.grow(call.partID, "output", mask(text))
     },
     environment: step.setup.environment,
     todos: {
@@ -69,7 +69,7 @@ export function callContext(
       store,
       sessionID: run.sessionID,
       signal: run.signal,
-      redact: step.setup.redact,
+      mask: step.setup.mask,
       shown: () => shownPlaces(run.memo, shownOptions(run, step.setup)),
     }),
     async delegate(task) {
@@ -98,7 +98,7 @@ export function callContext(
 
 /** What a tool says of itself, as it may be shown: clean and without secrets. */
 export function shown<T>(step: Step, value: T): T {
-  return cleanDeep(redactDeep(plainData(value, "What the tool gave"), step.setup.redact))
+  return cleanDeep(maskDeep(plainData(value, "What the tool gave"), step.setup.mask))
 }
 
 function throttle(work: () => void, everyMs: number): { call(): void; stop(): void } {

@@ -1,4 +1,4 @@
-import { redactDeep } from "../../../config/secrets/environment.ts"
+import { maskDeep } from "../../../config/secrets/environment.ts"
 import type { HistoryItem, Session } from "../../../protocol/index.ts"
 import { type RevertMark, trimStart, visibleItems } from "../../../session/index.ts"
 import type { Store } from "../../../stores/store.ts"
@@ -20,11 +20,11 @@ export function sessionHistory(options: {
   sessionID: string
   signal: AbortSignal
   /** Takes secrets out: from whole texts, since half a secret is not known for one. */
-  redact: (text: string) => string
+  mask: (text: string) => string
   /** Where what the model is shown of the session begins. */
   shown: () => ShownPlaces
 }): SessionHistory {
-  const { store, sessionID, signal, redact } = options
+  const { store, sessionID, signal, mask } = options
   const find = async (id: string = sessionID): Promise<VisibleHistory> => {
     if (id !== sessionID) return visibleHistory(options, await sessionBelow(store, id, sessionID))
     return { ...(await visibleHistory(options, await store.session(id))), turnFrom: options.shown().turnFrom }
@@ -41,13 +41,13 @@ export function sessionHistory(options: {
       const isWide = query.sessionID === undefined && query.from === undefined && query.to === undefined
       const { sessions, more } = isWide ? await sessionsBelow(store, sessionID) : { sessions: [], more: 0 }
       for (const session of sessions) {
-        histories.push({ ...(await visibleHistory(options, session)), below: belowOf(session, redact) })
+        histories.push({ ...(await visibleHistory(options, session)), below: belowOf(session, mask) })
       }
       return { ...(await searchHistories({ ...query, store, signal, histories })), unsearched: more }
     },
     async children(limit) {
       const { items } = await store.sessions({ parentID: sessionID, limit })
-      return items.map((session) => belowOf(session, redact))
+      return items.map((session) => belowOf(session, mask))
     },
   }
 }
@@ -79,7 +79,7 @@ export interface VisibleHistory {
 }
 
 async function visibleHistory(
-  { store, redact }: { store: Store; redact: (text: string) => string },
+  { store, mask }: { store: Store; mask: (text: string) => string },
   session: Session,
 ): Promise<VisibleHistory> {
   const last = (await store.history(session.id, { take: "end", limit: 1 })).items[0]
@@ -88,7 +88,7 @@ async function visibleHistory(
   const marked = mark && (await findMessage(store, session.id, mark.messageID))
   const see = (item: HistoryItem) => {
     const [visible] = visibleItems([item], mark, { ...(marked && { position: marked.position }) })
-    return visible?.sealed ? redactDeep(withoutAsides(visible), redact) : undefined
+    return visible?.sealed ? maskDeep(withoutAsides(visible), mask) : undefined
   }
   const markEnd = marked ? marked.position + (see(marked) ? 1 : 0) : sealedEnd
   return { sessionID: session.id, end: Math.min(sealedEnd, markEnd), see }
@@ -116,8 +116,8 @@ async function readRange(
   return items.flatMap((item) => see(item) ?? [])
 }
 
-function belowOf({ id, title }: Session, redact: (text: string) => string): BelowSession {
-  return { id, title: redact(title) }
+function belowOf({ id, title }: Session, mask: (text: string) => string): BelowSession {
+  return { id, title: mask(title) }
 }
 
 /** Whether it does not exist or is none of this session's business makes no difference to whoever asks. */

@@ -47,7 +47,7 @@ async function watchCall(
 ): Promise<{ endsRun: boolean }> {
   const { run, open, setup } = step
   const isKnown = step.tools.has(tool)
-  const telemetry = run.telemetry.toolCall({ partID, callID, tool, isKnown, redact: setup.redact })
+  const telemetry = run.telemetry.toolCall({ partID, callID, tool, isKnown, mask: setup.mask })
   try {
     return await telemetry.within(() => work(telemetry))
   } catch (error) {
@@ -102,7 +102,7 @@ async function runCall(step: Step, { call, telemetry }: Watched): Promise<{ ends
   const startedAt = run.engine.clock.now()
   const fail = async (message: string, input: JsonObject, metadata?: JsonObject) => {
     const end = Math.max(startedAt, run.engine.clock.now())
-    const error = limitOutput(cleanText(step.setup.redact(message))).output
+    const error = limitOutput(cleanText(step.setup.mask(message))).output
     const state: ToolState = {
       status: "error",
       input,
@@ -169,7 +169,8 @@ async function execute(step: Step, execution: Execution): Promise<ToolResult> {
   const where = { name: tool.name, messageID: open.message.id, callID: call.callID }
   // The model may have thought for long: what was forbidden meanwhile is forbidden to this call.
   const permissionCheck = await step.judge()
-  if (!mayUse(tool.name, permissionCheck)) throw new PermissionRefused(`Not allowed: ${tool.name} is switched off now.`)
+  if (!mayUse(tool.name, permissionCheck))
+    throw new PermissionRefused(`Not allowed: ${tool.name} is switched off now.`)
   const isUnattended = step.user.unattended
   const ask = (wanted: Wanted, known?: PermissionCheck) =>
     run.approvals.ask({
@@ -220,7 +221,7 @@ async function settle(
   if (result.attachments !== undefined && !Array.isArray(result.attachments)) {
     throw new Error("The tool gave attachments that are no list.")
   }
-  const whole = cleanText(step.setup.redact(result.output))
+  const whole = cleanText(step.setup.mask(result.output))
   const limited = limitOutput(whole)
   const hash = limited.cut ? await run.engine.store.blobs.put(Buffer.from(whole)) : undefined
   const attachments = await Promise.all((result.attachments ?? []).map((one) => stored(step, one)))

@@ -8,7 +8,7 @@ import {
 } from "../../../tools/search/found-files.ts"
 import { ripgrep } from "../../../tools/search/ripgrep.ts"
 import { unavailable } from "../wire/errors.ts"
-import type { WireMatch } from "../wire/wire-place.ts"
+import type { WireMatch } from "../wire/wire-directory.ts"
 import { searchedRoot } from "./read-rules.ts"
 
 const matchesMax = 100
@@ -18,7 +18,7 @@ const outputBytesMax = 8 * 1024 * 1024
 /** Lines that match, in files that may be read without asking. Paths are relative to the directory. */
 export async function findText(
   pattern: string,
-  { context, redact }: { context: SearchContext; redact: (text: string) => string },
+  { context, mask }: { context: SearchContext; mask: (text: string) => string },
 ): Promise<WireMatch[]> {
   const location = await searchedRoot(context)
   const skipped = skippedDirectories.map((name) => `--glob=!${name}`)
@@ -49,7 +49,7 @@ export async function findText(
     const path = match.path.text.replace(/^\.\//, "")
     const isShown = shown.get(path) ?? (await mayShow(`${location.path}/${path}`, context))
     shown.set(path, isShown)
-    if (isShown) found.push(redacted({ ...match, path: { text: path } }, redact))
+    if (isShown) found.push(masked({ ...match, path: { text: path } }, mask))
   }
   return found
 }
@@ -75,8 +75,8 @@ function matchOf(line: string): WireMatch | undefined {
 }
 
 /** A line without secrets. Where one was taken out the places of the matches are not right any more and left out. */
-function redacted(match: WireMatch, redact: (text: string) => string): WireMatch {
-  const text = redact(match.lines.text)
+function masked(match: WireMatch, mask: (text: string) => string): WireMatch {
+  const text = mask(match.lines.text)
   if (text !== match.lines.text)
     return { ...match, lines: { text: text.slice(0, lineUnitsMax) }, submatches: [] }
   if (text.length <= lineUnitsMax) return match

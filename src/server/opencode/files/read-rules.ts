@@ -23,7 +23,11 @@ export async function shownPlace(project: Project, path: string): Promise<Place>
     // Why is not said: it would tell what there is outside.
     throw new StemmaError("invalid", "That path leads nowhere. Name one inside the project.")
   })
-  if (location.external || location.forbidden || (location.name !== "." && !mayRead(location.name, { decide }))) {
+  if (
+    location.external ||
+    location.forbidden ||
+    (location.name !== "." && !mayRead(location.name, { decide }))
+  ) {
     throw new StemmaError("denied", "That path is outside the project, or its rules do not let it be read.")
   }
   return location

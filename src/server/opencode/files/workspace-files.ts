@@ -5,7 +5,7 @@ import { looksLikeText, mediaType } from "../../../tools/file/media-type.ts"
 import { openFile, statOf } from "../../../tools/file/open-file.ts"
 import { isShowable, mayRead, nameOf, type SearchContext } from "../../../tools/search/found-files.ts"
 import type { Place } from "../../../workspace/workspace.ts"
-import type { WireFileContent, WireFileNode } from "../wire/wire-place.ts"
+import type { WireFileContent, WireFileNode } from "../wire/wire-directory.ts"
 import { ignoredIn } from "./ignore-rules.ts"
 import { shownPlace } from "./read-rules.ts"
 
@@ -16,7 +16,7 @@ const headBytes = 8 * 1024
 /** A file as an agent would be shown it, whole. */
 export async function readShown(project: Project, path: string): Promise<WireFileContent> {
   const location = await shownPlace(project, path)
-  const { redact } = await project.setup()
+  const { mask } = await project.setup()
   const opened = await openFile(location).catch((error: unknown) => {
     throw new StemmaError("invalid", (error as Error).message)
   })
@@ -28,7 +28,7 @@ export async function readShown(project: Project, path: string): Promise<WireFil
   const bytes = await readUpTo(handle, opened.stats.size)
   const type = mediaType(bytes)
   if (type === undefined && looksLikeText(bytes.subarray(0, headBytes))) {
-    return { type: "text", content: redact(bytes.toString()) }
+    return { type: "text", content: mask(bytes.toString()) }
   }
   return {
     type: "binary",

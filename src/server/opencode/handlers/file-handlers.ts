@@ -6,7 +6,7 @@ import { findNames } from "../files/find-names.ts"
 import { findText } from "../files/find-text.ts"
 import { readRules } from "../files/read-rules.ts"
 import { listDirectory, readShown } from "../files/workspace-files.ts"
-import type { fileRoutes } from "../routes/place-routes.ts"
+import type { fileRoutes } from "../routes/directory-routes.ts"
 import { projectOf } from "../routes/request-project.ts"
 
 const namesStandard = 100
@@ -18,8 +18,8 @@ export function fileHandlers(server: ServerContext): Handlers<typeof fileRoutes>
   return {
     async text({ query }, call) {
       const project = await projectOf(server, call, query)
-      const { redact } = await project.setup()
-      return findText(query.pattern, { context: await searchContext(project, call), redact })
+      const { mask } = await project.setup()
+      return findText(query.pattern, { context: await searchContext(project, call), mask })
     },
     async files({ query }, call) {
       const { dirs = true, type, limit = namesStandard } = query

@@ -1,7 +1,7 @@
 import type { PermissionReply } from "../../../protocol/index.ts"
 import type { ServerContext } from "../../http/call.ts"
 import type { Handlers } from "../../http/mount.ts"
-import type { permissionRoutes } from "../routes/place-routes.ts"
+import type { permissionRoutes } from "../routes/directory-routes.ts"
 import { namedDirectory, projectOf } from "../routes/request-project.ts"
 import { renamed } from "../wire/errors.ts"
 import { toWirePermission } from "../wire/to-wire-session.ts"

@@ -10,7 +10,7 @@ import { orBusy } from "../wire/errors.ts"
 import { toWireDiff, toWireSession, toWireTodo } from "../wire/to-wire-session.ts"
 import type { WireFileDiff, WireSession } from "../wire/wire-session.ts"
 import { findMessage, lastMessages, wireItems } from "./history.ts"
-import { type Talking, talkHandlers } from "./talk-handlers.ts"
+import { type Talking, talkHandlers } from "./prompt-handlers.ts"
 
 type SessionHandlers = Handlers<typeof sessionRoutes>
 

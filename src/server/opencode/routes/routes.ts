@@ -1,4 +1,4 @@
-import { eventRoutes, fileRoutes, permissionRoutes, placeRoutes } from "./place-routes.ts"
+import { eventRoutes, fileRoutes, permissionRoutes, placeRoutes } from "./directory-routes.ts"
 import { sessionRoutes } from "./session-routes.ts"
 
 /** Every route of the OpenCode client that is served, by what it is about and its name. */

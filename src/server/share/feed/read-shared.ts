@@ -3,16 +3,16 @@ import type { HistoryItem, Revert, Session } from "../../../protocol/index.ts"
 import { StemmaError } from "../../../protocol/index.ts"
 import { namesakesMax, promptTitle } from "../../../session/index.ts"
 import type { Store } from "../../../stores/store.ts"
-import type { ShareRedactor, ShareRedactors } from "../redact/share-redactor.ts"
+import type { ShareMask, ShareMasks } from "../mask/share-mask.ts"
 import type { SharedHeader, SharedMessage } from "../shapes.ts"
-import { type Include, includeOf } from "./shown.ts"
+import { type Include, includeOf } from "./shown-message.ts"
 import type { Namesake } from "./shown-title.ts"
 
 /** A session that is shared, as it was found. */
 export interface SharedSession {
   session: Session
   include: Include
-  redactor: ShareRedactor
+  mask: ShareMask
 }
 
 /** A stretch of what is shown. */
@@ -36,18 +36,18 @@ const triesMax = 10
 
 export class SharedReader {
   readonly #store: Store
-  readonly #redactors: ShareRedactors
+  readonly #masks: ShareMasks
 
-  constructor(store: Store, redactors: ShareRedactors) {
+  constructor(store: Store, masks: ShareMasks) {
     this.#store = store
-    this.#redactors = redactors
+    this.#masks = masks
   }
 
   /** The session that is shared under a secret and may be seen; undefined if there is none. */
   async find(secret: string): Promise<SharedSession | undefined> {
     const session = await this.#session(secret)
-    const redactor = session && (await this.#redactors.of(session))
-    return redactor && { session, include: includeOf(session), redactor }
+    const mask = session && (await this.#masks.of(session))
+    return mask && { session, include: includeOf(session), mask }
   }
 
   /** Whether a session is shared under a secret, though it may not be seen just now. */
@@ -152,7 +152,7 @@ function endUnder(mark: Revert, marked: HistoryItem | undefined): number {
 }
 
 async function stretchOf(
-  { session, include, redactor }: SharedSession,
+  { session, include, mask }: SharedSession,
   {
     secret,
     items,
@@ -171,15 +171,15 @@ async function stretchOf(
   let end = from
   for (const item of items) {
     if (!item.sealed) break
-    const shown = await redactor.message(cutAt(item, session.revert), {
+    const shown = await mask.message(cutAt(item, session.revert), {
       include,
       epoch: session.history.epoch,
     })
     if (shown) messages.push(shown)
     end = item.position + 1
   }
-  const header = redactor.header(session, { include, namesake })
-  const key = keyOf(secret, { session, include, redactor })
+  const header = mask.header(session, { include, namesake })
+  const key = keyOf(secret, { session, include, mask })
   return { header, include, key, messages, from, next: Math.min(next, end) }
 }
 
@@ -190,10 +190,10 @@ function cutAt(item: HistoryItem, mark: Revert | undefined): HistoryItem {
 }
 
 /** The same as long as what was shown stays to be seen. It tells nothing about the session. */
-export function keyOf(secret: string, { session, include, redactor }: SharedSession): string {
+export function keyOf(secret: string, { session, include, mask }: SharedSession): string {
   const { history, revert } = session
   const { reasoning, tools } = include
-  const state = [secret, history.epoch, revert?.messageID, revert?.partID, reasoning, tools, redactor.mark]
+  const state = [secret, history.epoch, revert?.messageID, revert?.partID, reasoning, tools, mask.mark]
   return createHash("sha256").update(JSON.stringify(state)).digest("base64url").slice(0, 16)
 }
 

@@ -1,4 +1,4 @@
-import type { SharedRedactor } from "../redact/redact-shared.ts"
+import type { SharedMask } from "../mask/mask-shared.ts"
 
 /** More of a name or a title is not shown. */
 export const nameUnitsMax = 200
@@ -15,8 +15,8 @@ export interface LongText {
  * Texts as they are shown one after the other. Long ones are cut, and looked through a little further than that. What lies
  * behind a cut is never shown, however much before it was taken out: a secret may end where nobody has looked.
  */
-export function shownTexts(texts: readonly LongText[], redact: SharedRedactor): string[] {
-  const clean = redact(texts.flatMap(headAndMargin))
+export function shownTexts(texts: readonly LongText[], mask: SharedMask): string[] {
+  const clean = mask(texts.flatMap(headAndMargin))
   return texts.map(({ text, unitsMax }, index) =>
     shortened(clean[2 * index]!, { unitsMax, isCut: text.length > unitsMax }),
   )

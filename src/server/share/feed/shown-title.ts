@@ -1,6 +1,6 @@
 import type { Session } from "../../../protocol/index.ts"
 import { defaultTitle, titleFromText } from "../../../session/index.ts"
-import type { SharedRedactor } from "../redact/redact-shared.ts"
+import type { SharedMask } from "../mask/mask-shared.ts"
 import { headAndMargin, nameUnitsMax, shownTexts } from "./shown-texts.ts"
 
 /** A title is made of no more than this. */
@@ -32,7 +32,7 @@ const continuations = [
  */
 export function shownTitle(
   { title, time }: Session,
-  { redact, namesake }: { redact: SharedRedactor; namesake: Namesake | undefined },
+  { mask, namesake }: { mask: SharedMask; namesake: Namesake | undefined },
 ): string {
   // The words of a title come from the prompt, whoever chose them.
   if (namesake?.isHidden) return defaultTitle({ child: false, nowMs: time.created })
@@ -40,18 +40,17 @@ export function shownTitle(
   const at = texts.findIndex((text) => titleFromText(text) === title)
   if (at >= 0) {
     const heads = texts.slice(0, namesakeTextsMax).map((text) => ({ text, unitsMax: titleSourceUnits }))
-    const clean = redact(heads.flatMap(headAndMargin))
+    const clean = mask(heads.flatMap(headAndMargin))
     if (at < namesakeTextsMax) return titleFromText(clean[2 * at]!)
   }
-  const shown = shownTexts([{ text: title, unitsMax: nameUnitsMax }], redact)[0]!
-  const isCut =
-    title.length >= cutTitleMin && continuations.some((more) => hidesMore(title, { more, redact }))
+  const shown = shownTexts([{ text: title, unitsMax: nameUnitsMax }], mask)[0]!
+  const isCut = title.length >= cutTitleMin && continuations.some((more) => hidesMore(title, { more, mask }))
   return isCut ? withoutLastWords(shown) : shown
 }
 
 /** Whether something of a text is a secret if it goes on like this. */
-function hidesMore(text: string, { more, redact }: { more: string; redact: SharedRedactor }): boolean {
-  return !redact([text + more])[0]!.startsWith(redact([text])[0]!)
+function hidesMore(text: string, { more, mask }: { more: string; mask: SharedMask }): boolean {
+  return !mask([text + more])[0]!.startsWith(mask([text])[0]!)
 }
 
 /** What a cut secret begins with may have blanks in it, but hardly more than one. */

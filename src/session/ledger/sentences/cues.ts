@@ -1,4 +1,4 @@
-import { signs } from "./signs.ts"
+import { signs } from "./word-patterns.ts"
 
 /**
  * Signs of what a sentence is for. None decides alone: a sentence without any is still what somebody said, and they only

@@ -1,4 +1,4 @@
-import { signs } from "./signs.ts"
+import { signs } from "./word-patterns.ts"
 
 /**
  * What work on a program is about. A plain sentence with such a word may be a rule or a decision that was put as a fact:

@@ -10,7 +10,7 @@ import type { Batch } from "../journal/journal.ts"
 import { takeBatch } from "./follow.ts"
 import { type LoadedSession, loadSession, loadState } from "./load.ts"
 import { asStemmaError, install } from "./loader.ts"
-import { noteLost } from "./lost.ts"
+import { noteLost } from "./missing-files.ts"
 
 /** What could not be settled by looking alone. */
 export interface Unsettled {
@@ -131,7 +131,11 @@ async function rebuild(core: Core, one: FoundFiles, options: { locked: boolean }
   }
 }
 
-async function readFiles(core: Core, replicaPart: Entry, options: { locked: boolean }): Promise<LoadedSession> {
+async function readFiles(
+  core: Core,
+  replicaPart: Entry,
+  options: { locked: boolean },
+): Promise<LoadedSession> {
   const mainFile = core.mainFile(replicaPart)
   const stateFile = core.stateFile(replicaPart)
   const main = await parseLines(await core.files.readLater(mainFile), { file: mainFile })

@@ -1,10 +1,10 @@
 import { checkState } from "../../plain/index.ts"
 import type { Core, Entry } from "../core.ts"
-import { restOf, unfinishedText } from "../disk/torn.ts"
+import { restOf, unfinishedText } from "../disk/torn-lines.ts"
 import { parseLines } from "../format/lines.ts"
 import { follow } from "./follow.ts"
 import { asStemmaError, load, readSession } from "./loader.ts"
-import { lostProblems } from "./lost.ts"
+import { lostProblems } from "./missing-files.ts"
 
 /** Reads every session and says what is wrong. */
 export async function findProblems(core: Core): Promise<string[]> {

@@ -58,7 +58,14 @@ export function loadSession(lines: SessionLines): LoadedSession {
     session.messages.push(open.message)
   }
   session.positions = new Map(session.messages.map((message, position) => [message.body.id, position]))
-  const appendState = appendStateOf(session, { ...lines, family, foreignEnd, adopted, leaves: present.leaves, written })
+  const appendState = appendStateOf(session, {
+    ...lines,
+    family,
+    foreignEnd,
+    adopted,
+    leaves: present.leaves,
+    written,
+  })
   return { session, appendState, ends: present.ends }
 }
 

@@ -137,7 +137,9 @@ export function dropIdle(core: Core): void {
   const now = performance.now()
   if (core.provisional || now - core.droppedAt < dropEveryMs) return
   core.droppedAt = now
-  const loaded = [...core.entries.values()].filter((replicaPart) => replicaPart.appendState && replicaPart.pins === 0)
+  const loaded = [...core.entries.values()].filter(
+    (replicaPart) => replicaPart.appendState && replicaPart.pins === 0,
+  )
   if (loaded.length <= loadedMax) return
   const latest = now - idleMs
   loaded.sort((a, b) => a.usedAt - b.usedAt)

@@ -13,7 +13,7 @@ import { checkpoint } from "../journal/checkpoint.ts"
 import { noteLength, redo } from "../journal/recover.ts"
 import { readCatalog } from "./catalog.ts"
 import { asStemmaError } from "./loader.ts"
-import { noteLost, stateBeside, stillLost } from "./lost.ts"
+import { noteLost, stateBeside, stillLost } from "./missing-files.ts"
 
 const storeName = "store.json"
 const storeFormat = 1
@@ -141,7 +141,11 @@ export async function lookAround(core: Core): Promise<boolean> {
       core.entries.delete(files.id)
       const { others } = readIndex(core, files.folder)
       core.unsettled.foreign.push({ files, listed: others.get(files.id) })
-    } else if (files.main.size > replicaPart.main && files.main.size !== replicaPart.seen && !replicaPart.problem) {
+    } else if (
+      files.main.size > replicaPart.main &&
+      files.main.size !== replicaPart.seen &&
+      !replicaPart.problem
+    ) {
       replicaPart.seen = files.main.size
       core.unsettled.grown.push(replicaPart)
     }

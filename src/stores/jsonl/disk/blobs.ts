@@ -98,7 +98,8 @@ export function unnamedBlobs(core: Core, hashes: Iterable<string>): string[] {
   const entries = [...core.entries.values()]
   return [...new Set(hashes)].filter(
     (hash) =>
-      !entries.some((replicaPart) => replicaPart.blobs.has(hash)) && core.files.stat(blobFile(hash)) !== undefined,
+      !entries.some((replicaPart) => replicaPart.blobs.has(hash)) &&
+      core.files.stat(blobFile(hash)) !== undefined,
   )
 }
 

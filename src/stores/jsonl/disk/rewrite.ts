@@ -90,7 +90,10 @@ export function rewriteFiles(
   return { main: formatLines(out), state: encodeState(session, appendState, { store }) }
 }
 
-function ownedLines(lines: Line[], { session, replicaPart }: { session: PlainSession; replicaPart: Entry }): Owned[] {
+function ownedLines(
+  lines: Line[],
+  { session, replicaPart }: { session: PlainSession; replicaPart: Entry },
+): Owned[] {
   const { adopted, foreignEnd } = replicaPart.appendState!
   const chain = chainOf(session)
   const owned: Owned[] = []

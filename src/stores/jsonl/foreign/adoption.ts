@@ -5,7 +5,7 @@ import { moveHistory } from "../../plain/operations/move.ts"
 import { addSession } from "../../plain/operations/session-ops.ts"
 import { install, readSession } from "../catalog/loader.ts"
 import { type Core, damaged, type Entry } from "../core.ts"
-import { unfinishedText } from "../disk/torn.ts"
+import { unfinishedText } from "../disk/torn-lines.ts"
 import { entryID } from "../format/decode.ts"
 import { emptyBook } from "../format/encode.ts"
 import { checkHeader } from "../format/header.ts"
@@ -138,7 +138,8 @@ function finish(
   const at: [number, number] = [session.left.length, plan.keep]
   const appendState = replicaPart.appendState!
   appendState.leaves.length = plan.keep
-  for (const { message, lines } of plan.messages) appendState.leaves.push(entryID(lines.at(-1)!) ?? message.id)
+  for (const { message, lines } of plan.messages)
+    appendState.leaves.push(entryID(lines.at(-1)!) ?? message.id)
   made.draft.adopt(applied, replicaPart, adopted.length > 0 ? { at, ranges: plan.ranges, serial } : undefined)
   appendState.written = session.messages.length
   replicaPart.main = plan.end

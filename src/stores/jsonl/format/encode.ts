@@ -185,11 +185,18 @@ export function encodeWhole(
   const header = headerLine(session.info, options)
   const main = [header, ...mainLines(session, appendState, options)]
   settle(session, appendState)
-  return { main: formatLines(main), state: formatLines([snapshotLine(session, { ...options, ...appendState })]) }
+  return {
+    main: formatLines(main),
+    state: formatLines([snapshotLine(session, { ...options, ...appendState })]),
+  }
 }
 
 /** The state file of a session from the beginning. */
-export function encodeState(session: PlainSession, appendState: AppendState, options: { store: string }): string {
+export function encodeState(
+  session: PlainSession,
+  appendState: AppendState,
+  options: { store: string },
+): string {
   return formatLines([snapshotLine(session, { ...options, ...appendState })])
 }
 

@@ -110,7 +110,11 @@ export class BatchDraft {
       settle(touched.session, appendState)
       this.#count(replicaPart, touched.session)
       this.#mark(replicaPart, { summary: true })
-      this.append(replicaPart, "state", encodeState(touched.session, appendState, { store: this.#core.state.storeID }))
+      this.append(
+        replicaPart,
+        "state",
+        encodeState(touched.session, appendState, { store: this.#core.state.storeID }),
+      )
     } else this.#change(touched, { version, adopted: true, ...(adopt ? { adopt } : {}) })
     this.touched.add(replicaPart.id)
   }
@@ -152,7 +156,10 @@ export class BatchDraft {
   #change(touched: Touched, options: Omit<EncodeOptions, "nowMs">): void {
     const { session } = touched
     const replicaPart = this.#entryOf(session)
-    const text = encodeTouched(touched, replicaPart.appendState!, { ...options, nowMs: this.#core.clock.now() })
+    const text = encodeTouched(touched, replicaPart.appendState!, {
+      ...options,
+      nowMs: this.#core.clock.now(),
+    })
     this.#mark(replicaPart, { summary: touched.info || touched.moved || touched.published })
     this.append(replicaPart, "main", text.main)
     this.append(replicaPart, "state", text.state)

@@ -1,6 +1,6 @@
 import { dirname } from "node:path"
 import type { Core, Entry } from "../core.ts"
-import { endLine, putAside } from "../disk/torn.ts"
+import { endLine, putAside } from "../disk/torn-lines.ts"
 import { isMainFile } from "../format/header.ts"
 import type { Append, Batch } from "./journal.ts"
 

@@ -160,7 +160,9 @@ function relatives(core: Core, sessionID: string): string[] {
   const session = core.state.sessions.get(sessionID)
   const below = session ? withDescendants(core.state, session).map(({ info }) => info.id) : [sessionID]
   const families = new Set(below.map((id) => core.entries.get(id)?.family))
-  return [...core.entries.values()].filter((replicaPart) => families.has(replicaPart.family)).map((replicaPart) => replicaPart.id)
+  return [...core.entries.values()]
+    .filter((replicaPart) => families.has(replicaPart.family))
+    .map((replicaPart) => replicaPart.id)
 }
 
 /** A call that only looks, under the lock, at what others did to the files. */

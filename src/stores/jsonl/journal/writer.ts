@@ -7,7 +7,7 @@ import { dropIdle, load } from "../catalog/loader.ts"
 import { reread } from "../catalog/open.ts"
 import type { Core } from "../core.ts"
 import type { StoreLock } from "../disk/lock.ts"
-import { endForeignLine } from "../disk/torn.ts"
+import { endForeignLine } from "../disk/torn-lines.ts"
 import { settleSession } from "../foreign/adoption.ts"
 import { BatchDraft } from "./batch-draft.ts"
 import { checkpoint, writeIndexes } from "./checkpoint.ts"
@@ -199,7 +199,8 @@ export class Writer {
       try {
         if (replicaPart.problem) throw replicaPart.problem
         if (job.appends) await endForeignLine(core, core.mainFile(replicaPart), replicaPart.main)
-        if (!draft.has(replicaPart)) await settleSession(core, replicaPart, { draft, now: job.writes ?? false })
+        if (!draft.has(replicaPart))
+          await settleSession(core, replicaPart, { draft, now: job.writes ?? false })
         await load(core, replicaPart)
       } catch (error) {
         if (!job.lenient) throw error

@@ -5,7 +5,7 @@ import { findMessage } from "../read/locate.ts"
 import { encodeMessage } from "../rows/codec.ts"
 import { encodeID } from "../rows/id-codec.ts"
 import { foldPieces, insertPart, openMessage, settleRefs } from "./apply-part.ts"
-import { touch, type CommitWrite } from "./commit-write.ts"
+import { type CommitWrite, touch } from "./commit-write.ts"
 import { completedTime, nextPieceOf, type OpenMessage, type OpenTail } from "./open-tail.ts"
 
 function insertMessage(

@@ -16,8 +16,8 @@ import {
 import { findMessage } from "../read/locate.ts"
 import { decodePart, encodePart, longKind, partKind } from "../rows/codec.ts"
 import { encodeID } from "../rows/id-codec.ts"
-import { touch, type CommitWrite } from "./commit-write.ts"
-import { type OpenMessage, type OpenPart, openPart, placesOf, type OpenTail } from "./open-tail.ts"
+import { type CommitWrite, touch } from "./commit-write.ts"
+import { type OpenMessage, type OpenPart, type OpenTail, openPart, placesOf } from "./open-tail.ts"
 
 /** Text longer than this stays in its pieces when it is sealed: writing it again would double what goes to disk. */
 const foldUnitsMax = 16 * 1024

@@ -28,7 +28,7 @@ import {
   writeSessionData,
 } from "../rows/session-rows.ts"
 import { appendTo } from "./apply-message.ts"
-import { published, touch, type CommitWrite } from "./commit-write.ts"
+import { type CommitWrite, published, touch } from "./commit-write.ts"
 import type { OpenTail } from "./open-tail.ts"
 
 interface Making {
@@ -181,7 +181,11 @@ function checkMark(write: CommitWrite, tail: OpenTail, mark: NonNullable<Session
   if (!part) throw noPart(mark.messageID, mark.partID)
 }
 
-function checkKeyAfter(write: CommitWrite, tail: OpenTail, set: { agent?: string | null; key?: string | null }): void {
+function checkKeyAfter(
+  write: CommitWrite,
+  tail: OpenTail,
+  set: { agent?: string | null; key?: string | null },
+): void {
   const row = write.db.get("SELECT agent, name FROM sessions WHERE key = ?", tail.key)!
   const presentAgent = row[0] === null ? undefined : write.names.text(row[0] as number)
   const agent = set.agent === undefined ? presentAgent : (set.agent ?? undefined)
@@ -250,7 +254,12 @@ function visibleHead(write: CommitWrite, source: OpenTail, data: SessionData): H
   return { segment: source.segment, count, whole: source.count }
 }
 
-function leftHead(write: CommitWrite, source: OpenTail, data: SessionData, left: string): Head & { whole: number } {
+function leftHead(
+  write: CommitWrite,
+  source: OpenTail,
+  data: SessionData,
+  left: string,
+): Head & { whole: number } {
   const tail = data.left?.find((entry) => entry.segment === left)
   const key = write.db.get("SELECT key FROM segments WHERE id = ?", encodeID(left))?.[0] as number | undefined
   if (!tail || key === undefined) {
@@ -322,7 +331,11 @@ function lowestDroppedNote(write: CommitWrite, head: Head, keep: number): number
   return lowest
 }
 
-function appendSealed(write: CommitWrite, tail: OpenTail, entry: NonNullable<OpOf<"history.move">["tail"]>): void {
+function appendSealed(
+  write: CommitWrite,
+  tail: OpenTail,
+  entry: NonNullable<OpOf<"history.move">["tail"]>,
+): void {
   if (findMessage(write, tail, entry.message.id)) {
     throw messageTaken(tail.id, entry.message.id)
   }

@@ -1,9 +1,9 @@
 import { type Commit, type Op, type OpOf, runOps } from "../../commit.ts"
 import { fenceMissing, leaseLost, seqMoved } from "../../refusals.ts"
-import { putNote, putPermission, putTodos, takeItem } from "./apply-aside.ts"
 import { appendMessage, putMessage, sealMessage } from "./apply-message.ts"
 import { addPiece, putPart, truncateParts } from "./apply-part.ts"
 import { createSession, forkSession, moveHistory, patchSession, publishSession } from "./apply-session.ts"
+import { putNote, putPermission, putTodos, takeItem } from "./apply-side-rows.ts"
 import type { Applier, CommitWrite } from "./commit-write.ts"
 import type { Versions } from "./writer.ts"
 

@@ -2,7 +2,7 @@ import type { Clock } from "../../../protocol/index.ts"
 import { noSession } from "../../refusals.ts"
 import type { Database } from "../connection/database.ts"
 import type { Segments } from "../read/segments.ts"
-import type { Names } from "../rows/names.ts"
+import type { Names } from "../rows/dictionary.ts"
 import type { OpenTail, OpenTails } from "./open-tail.ts"
 
 export interface Applier {

@@ -4,7 +4,7 @@ import { growingField, grownText, withGrownText } from "../../../session/replica
 import { lastPiece } from "../commit/open-tail.ts"
 import type { Database } from "../connection/database.ts"
 import { decodeMessage, decodePart, longKind, parseStored } from "../rows/codec.ts"
-import type { Names } from "../rows/names.ts"
+import type { Names } from "../rows/dictionary.ts"
 import type { Head, Segments } from "./segments.ts"
 
 export interface Reader {

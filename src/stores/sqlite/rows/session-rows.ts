@@ -3,8 +3,8 @@ import type { LeftTail, NewSession, Session, SessionPatch } from "../../../proto
 import { fromPico } from "../../../session/usage/cost.ts"
 import type { Database, Tuple, Value } from "../connection/database.ts"
 import { parseStored, unpackTokens } from "./codec.ts"
+import type { Names } from "./dictionary.ts"
 import { decodeID, encodeID } from "./id-codec.ts"
-import type { Names } from "./names.ts"
 
 /** The fields of a session that nothing filters by, as they are kept in `session_data`. */
 export interface SessionData {

@@ -17,7 +17,7 @@ import { readerNames } from "../tables/readers.ts"
 import { variableKind } from "../tables/variables.ts"
 import { interpreterNames, wrapperNames } from "../tables/wrappers.ts"
 import { writerNames } from "../tables/writers.ts"
-import { formsOf, isSpecial, checkCommand } from "./command-check.ts"
+import { checkCommand, formsOf, isSpecial } from "./command-check.ts"
 import { type FileUse, namedFiles, type Verdict, verdict } from "./verdict.ts"
 
 /** What a text would do if bash ran it. */

@@ -1,6 +1,6 @@
 import { describe, expect, test } from "vitest"
-import { judgeSaid } from "./rank-said.ts"
-import { rankTold } from "./rank-told.ts"
+import { rankTold } from "./rank-assistant.ts"
+import { judgeSaid } from "./rank-user.ts"
 
 const rank = (sentence: string) => judgeSaid(sentence).rank
 

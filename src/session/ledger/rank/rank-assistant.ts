@@ -1,8 +1,8 @@
 import { namesLook, tellsCommand, tellsOutcome } from "../calls/commands.ts"
 import { namesIn, pathsIn } from "../names.ts"
 import { isQuestion } from "../sentences/questions.ts"
-import { signs } from "../sentences/signs.ts"
 import { wordCount } from "../sentences/word-count.ts"
+import { signs } from "../sentences/word-patterns.ts"
 import { SentenceModel } from "./sentence-model.ts"
 import { assistantMattersWeights, leavesOpenWeights, tellsChangeWeights } from "./sentence-weights.ts"
 

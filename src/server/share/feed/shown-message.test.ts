@@ -1,8 +1,8 @@
 import { describe, expect, test } from "vitest"
 import { type HistoryItem, type Message, noTokens, type Part, type Session } from "../../../protocol/index.ts"
 import { titleFromText } from "../../../session/index.ts"
-import { createSharedRedactor } from "../redact/redact-shared.ts"
-import { type Include, includeOf, shownHeader, shownMessage } from "./shown.ts"
+import { createSharedMask } from "../mask/mask-shared.ts"
+import { type Include, includeOf, shownHeader, shownMessage } from "./shown-message.ts"
 
 const place = { sessionID: "ses_a", messageID: "msg_a" }
 const everything = { reasoning: true, tools: true }
@@ -20,8 +20,8 @@ function item(parts: object[], message: object = {}): HistoryItem {
 }
 
 function shown(of: HistoryItem, include: Include = { reasoning: false, tools: false }) {
-  const redact = createSharedRedactor({ values: ["secret-words"], paths: [] })
-  return shownMessage(of, { include, redact, sizeOf: async () => 12 })
+  const mask = createSharedMask({ values: ["secret-words"], paths: [] })
+  return shownMessage(of, { include, mask, sizeOf: async () => 12 })
 }
 
 const answer = {
@@ -165,8 +165,8 @@ describe("what may be seen of a session", () => {
   } as Session
 
   test("is its title, its times and what is shown of it", () => {
-    const redact = createSharedRedactor({ values: ["secret-words"], paths: [] })
-    expect(shownHeader(session, { include: includeOf(session), redact, namesake: undefined })).toEqual({
+    const mask = createSharedMask({ values: ["secret-words"], paths: [] })
+    expect(shownHeader(session, { include: includeOf(session), mask, namesake: undefined })).toEqual({
       title: "About [redacted]",
       time: { created: 1, updated: 2 },
       include: { reasoning: false, tools: true },
@@ -180,18 +180,18 @@ describe("what may be seen of a session", () => {
     ["swordfishswordfishswordfishswordfish is the value", "swordfish"],
     [`  \n ${token}`, "ghp_a1B2"],
   ])("a title that is the beginning of %j shows no beginning of a secret", (text, secret) => {
-    const redact = createSharedRedactor({ values: ["swordfishswordfishswordfishswordfish"], paths: [] })
+    const mask = createSharedMask({ values: ["swordfishswordfishswordfishswordfish"], paths: [] })
     const titled = { ...session, title: titleFromText(text) }
     expect(titled.title).toContain(secret)
     const namesake = { title: titled.title, texts: [text], isHidden: false }
-    const { title } = shownHeader(titled, { include: includeOf(session), redact, namesake })
+    const { title } = shownHeader(titled, { include: includeOf(session), mask, namesake })
     expect(title).toContain("[redacted]")
     expect(title).not.toContain(secret)
   })
 
   test("a title of nobody knows what shows no beginning of a secret either, and else stays", () => {
-    const redact = createSharedRedactor({ values: [], paths: [] })
-    const options = { include: includeOf(session), redact, namesake: undefined }
+    const mask = createSharedMask({ values: [], paths: [] })
+    const options = { include: includeOf(session), mask, namesake: undefined }
     const titleOf = (title: string) => shownHeader({ ...session, title }, options).title
     expect(titleOf("please use postgres://me:Tr0ub")).toBe("please [redacted]")
     expect(titleOf(`see ${token.slice(0, 26)}`)).toBe("[redacted]")
@@ -200,25 +200,23 @@ describe("what may be seen of a session", () => {
       "Why is my password: field empty",
       "Fix the flaky test in https://x.org",
       "把登录页面的密码：输入框改成两行显示，谢谢",
-      "Move src/server/share/redact/redact-shared.ts",
+      "Move src/server/share/mask/mask-shared.ts",
     ]) {
       expect(titleOf(title)).toBe(title)
     }
   })
 
   test("a secret over two parts of the prompt does not show in the title", () => {
-    const redact = createSharedRedactor({ values: [], paths: [] })
+    const mask = createSharedMask({ values: [], paths: [] })
     const texts = ["use postgres://me:Tr0ub", "4dor-9z@db.example.org/x please"]
     const titled = { ...session, title: titleFromText(texts[0]!) }
     const namesake = { title: titled.title, texts, isHidden: false }
-    expect(shownHeader(titled, { include: includeOf(session), redact, namesake }).title).not.toContain(
-      "Tr0ub",
-    )
+    expect(shownHeader(titled, { include: includeOf(session), mask, namesake }).title).not.toContain("Tr0ub")
   })
 
   test("a title of somebody's own stays, one of a prompt that is hidden does not", () => {
-    const redact = createSharedRedactor({ values: [], paths: [] })
-    const options = { include: includeOf(session), redact }
+    const mask = createSharedMask({ values: [], paths: [] })
+    const options = { include: includeOf(session), mask }
     const titleOf = (isHidden: boolean) =>
       shownHeader(
         { ...session, title: "Mine" },

@@ -1,7 +1,7 @@
 import { describe, expect, test } from "vitest"
 import type { Agent } from "../../config/agents/agent.ts"
 import { Config } from "../../config/files/schema.ts"
-import { tailTokensOf, windowOf } from "./window.ts"
+import { tailTokensOf, windowOf } from "./context-window.ts"
 
 function window(
   limit: { context: number; output: number },

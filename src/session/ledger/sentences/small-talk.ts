@@ -1,4 +1,4 @@
-import { signs } from "./signs.ts"
+import { signs } from "./word-patterns.ts"
 
 const talkWords = new Set(
   "thanks thank thx ty you so much very a lot great nice cool ok okay perfect awesome amazing excellent good well done job work sounds looks look go ahead continue carry on keep going yes yep yeah yup no nope sure please hi hello hey there morning afternoon evening day now that's that is it its this love like fine right alright all correct exactly agreed lgtm cheers wow whoa hmm hm mm ah oh ooh ha haha hahaha lol rofl lmao omg yay oops ouch ugh meh phew sorry typo wait one moment sec second minute brb afk back i'm i am you're here ready proceed next do the your for me my understood got makes sense fair enough point interesting and then let's let us see we can really just again too both to be with up be welcome glad happy bye later tomorrow tonight night weekend coffee lunch break catch worries problem problemo neat sweet brilliant legend genius star fire today hang hold where were".split(

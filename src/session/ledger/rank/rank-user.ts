@@ -1,5 +1,5 @@
 import { tellsCommand, tellsOutcome } from "../calls/commands.ts"
-import { rankBySigns } from "./rank-by-signs.ts"
+import { rankBySigns } from "./rank-by-words.ts"
 import { SentenceModel } from "./sentence-model.ts"
 import { userMattersWeights } from "./sentence-weights.ts"
 

@@ -1,6 +1,6 @@
 import fc from "fast-check"
 import { describe, expect, test } from "vitest"
-import { createSharedRedactor } from "./redact-shared.ts"
+import { createSharedMask } from "./mask-shared.ts"
 import { environmentSecrets } from "./secret-values.ts"
 
 /** Letters and digits that look random, without being anybody's: put together here, so that no scanner takes them for real. */
@@ -15,8 +15,8 @@ function noise(length: number, alphabet = "aB3dE5fGh7JkL9mNpQ2rStU4vWxYz6"): str
 
 const hex = (length: number) => noise(length, "0a1b2c3d4e5f6789")
 const upper = (length: number) => noise(length, "A2B3C4D5E6F7GHIJKLMNOPQRSTUVWXYZ")
-const redact = createSharedRedactor({ values: [], paths: [] })
-const one = (text: string) => redact([text])[0]!
+const mask = createSharedMask({ values: [], paths: [] })
+const one = (text: string) => mask([text])[0]!
 
 const jwt = `eyJ${noise(20)}.eyJ${noise(40)}.${noise(43)}`
 const pem = (kind: string, lines = 3) =>
@@ -438,7 +438,7 @@ describe("a secret in pieces", () => {
 
   test("is found wherever it is cut", () => {
     for (let at = 0; at <= key.length; at++) {
-      const shown = redact([`one ${key.slice(0, at)}`, `${key.slice(at)} two`])
+      const shown = mask([`one ${key.slice(0, at)}`, `${key.slice(at)} two`])
       expect(shown.join("|")).not.toContain(key.slice(-8))
       expect(shown.join("|")).not.toContain(key.slice(4, 12))
       expect(shown[0]).toMatch(/^one /)
@@ -447,17 +447,13 @@ describe("a secret in pieces", () => {
   })
 
   test("is found in three texts, and beside a text that hides where it begins", () => {
-    expect(redact([key.slice(0, 10), key.slice(10, 20), `${key.slice(20)}.`])).toEqual([
-      "[redacted]",
-      "",
-      ".",
-    ])
-    expect(redact(["word", `sk-${noise(48)}`, "word"])).toEqual(["word", "[redacted]", "word"])
+    expect(mask([key.slice(0, 10), key.slice(10, 20), `${key.slice(20)}.`])).toEqual(["[redacted]", "", "."])
+    expect(mask(["word", `sk-${noise(48)}`, "word"])).toEqual(["word", "[redacted]", "word"])
   })
 
   test("a private key across texts is taken out of all of them", () => {
     const text = pem("PRIVATE KEY", 6)
-    const shown = redact([text.slice(0, 100), text.slice(100, 200), text.slice(200)])
+    const shown = mask([text.slice(0, 100), text.slice(100, 200), text.slice(200)])
     expect(shown).toEqual(["[redacted]", "", ""])
   })
 })
@@ -472,7 +468,7 @@ describe("known values", () => {
     LANG: "en_GB.UTF-8",
     app_passwd: "lower-case-too",
   })
-  const known = createSharedRedactor({ values, paths: [] })
+  const known = createSharedMask({ values, paths: [] })
   const value = values[0]!
 
   test("are those of variables whose names say that they are secret", () => {
@@ -602,7 +598,7 @@ const encodings: [name: string, encode: Encode, decode: (text: string) => string
 
 describe("known values that are encoded", () => {
   const value = `pa/ss+&<w>"o'r\\d ~!%é中😀-0`
-  const known = createSharedRedactor({ values: [value], paths: [] })
+  const known = createSharedMask({ values: [value], paths: [] })
   const always = () => true
   const never = () => false
   const inTurn = () => {
@@ -707,7 +703,7 @@ describe("known values that are encoded", () => {
   })
 
   test("a short value with a digit is found as it is", () => {
-    expect(createSharedRedactor({ values: ["a1b", "abc"], paths: [] })(["abc a1b a%31b"])).toEqual([
+    expect(createSharedMask({ values: ["a1b", "abc"], paths: [] })(["abc a1b a%31b"])).toEqual([
       "abc [redacted] a%31b",
     ])
   })
@@ -732,7 +728,7 @@ describe("known values that are encoded", () => {
   })
 
   test("what overlaps itself is taken out whole", () => {
-    const tail = createSharedRedactor({ values: ["abcabc1abc"], paths: [] })
+    const tail = createSharedMask({ values: ["abcabc1abc"], paths: [] })
     expect(tail(["abcabc1abcabc1abc."])).toEqual(["[redacted]."])
   })
 
@@ -753,7 +749,7 @@ describe("known values that are encoded", () => {
         (secret, before, after, [, encode, decode], choices) => {
           const chosen = () => choices.next().value!
           const encoded = encode(before + secret + after, chosen)
-          const [shown] = createSharedRedactor({ values: [secret], paths: [] })([encoded])
+          const [shown] = createSharedMask({ values: [secret], paths: [] })([encoded])
           expect(shown).toContain("[redacted]")
           expect(decode(shown!)).not.toContain(secret)
         },
@@ -764,7 +760,7 @@ describe("known values that are encoded", () => {
 })
 
 describe("places of the machine", () => {
-  const placed = createSharedRedactor({
+  const placed = createSharedMask({
     values: [],
     paths: [
       { path: "/home/jan/work/app", text: "." },
@@ -796,7 +792,7 @@ describe("time grows with the length of a text only", () => {
   const million = 1_000_000
   const filled = (piece: string) => piece.repeat(Math.ceil(million / piece.length)).slice(0, million)
   const values = Array.from({ length: 40 }, (_, at) => `${noise(20)}${at}- &%\\${noise(12)}`)
-  const slow = createSharedRedactor({ values, paths: [{ path: "/home/jan/work", text: "." }] })
+  const slow = createSharedMask({ values, paths: [{ path: "/home/jan/work", text: "." }] })
   const hostile: [string, string][] = [
     ["a", "a"],
     ["capitals", "A_"],
@@ -960,15 +956,15 @@ describe("time grows with the length of a text only", () => {
 
   test.each(beginnings)("200,000 units behind %j are looked through quickly", (beginning) => {
     const before = process.cpuUsage()
-    for (const filling of fillings) redact([beginning + filled(filling).slice(0, million / 5)])
+    for (const filling of fillings) mask([beginning + filled(filling).slice(0, million / 5)])
     const { user, system } = process.cpuUsage(before)
     expect((user + system) / 1000).toBeLessThan(4000)
   })
 })
 
 test("a place at the end of a text is found, whatever the next text begins with", () => {
-  const redact = createSharedRedactor({ values: [], paths: [{ path: "/home/alice/proj", text: "." }] })
-  expect(redact(["I work in /home/alice/proj", "Next I read /home/alice/proj/a.ts"])).toEqual([
+  const mask = createSharedMask({ values: [], paths: [{ path: "/home/alice/proj", text: "." }] })
+  expect(mask(["I work in /home/alice/proj", "Next I read /home/alice/proj/a.ts"])).toEqual([
     "I work in .",
     "Next I read ./a.ts",
   ])

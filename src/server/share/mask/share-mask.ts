@@ -3,10 +3,10 @@ import { homedir } from "node:os"
 import { type HistoryItem, type Session, StemmaError } from "../../../protocol/index.ts"
 import type { Setup } from "../../../run/project.ts"
 import type { Stemma } from "../../../run/stemma.ts"
-import { type Include, shownHeader, shownMessage } from "../feed/shown.ts"
+import { type Include, shownHeader, shownMessage } from "../feed/shown-message.ts"
 import type { Namesake } from "../feed/shown-title.ts"
 import type { SharedHeader, SharedMessage } from "../shapes.ts"
-import { createSharedRedactor, type Hidden, type SharedRedactor } from "./redact-shared.ts"
+import { createSharedMask, type Hidden, type SharedMask } from "./mask-shared.ts"
 import { environmentSecrets } from "./secret-values.ts"
 import { Throttle } from "./throttle.ts"
 
@@ -14,19 +14,22 @@ import { Throttle } from "./throttle.ts"
 const keptUnitsMax = 4 * 1024 * 1024
 
 /** What stands between the sessions of a directory and everybody. */
-export class ShareRedactor {
+export class ShareMask {
   /** The same for curtains that hide the same. */
   readonly mark: string
   readonly #stemma: Stemma
-  readonly #redact: SharedRedactor
+  readonly #mask: SharedMask
   readonly #throttle: Throttle
   readonly #kept = new Map<string, { message: SharedMessage | undefined; units: number }>()
   #keptUnits = 0
 
-  constructor(stemma: Stemma, { redact, throttle, mark }: { redact: SharedRedactor; throttle: Throttle; mark: string }) {
+  constructor(
+    stemma: Stemma,
+    { mask, throttle, mark }: { mask: SharedMask; throttle: Throttle; mark: string },
+  ) {
     this.mark = mark
     this.#stemma = stemma
-    this.#redact = redact
+    this.#mask = mask
     this.#throttle = throttle
   }
 
@@ -34,7 +37,7 @@ export class ShareRedactor {
     session: Session,
     { include, namesake }: { include: Include; namesake: Namesake | undefined },
   ): SharedHeader {
-    return shownHeader(session, { include, namesake, redact: this.#redact })
+    return shownHeader(session, { include, namesake, mask: this.#mask })
   }
 
   /**
@@ -55,7 +58,7 @@ export class ShareRedactor {
       if (made) return made.message
       const shown = await shownMessage(item, {
         include,
-        redact: this.#redact,
+        mask: this.#mask,
         sizeOf: (hash) => this.#stemma.store.blobs.size(hash).catch(() => undefined),
       })
       this.#keep(key, shown)
@@ -76,11 +79,11 @@ export class ShareRedactor {
 }
 
 /** The curtains that are in use, each made once for a config as it is. */
-export class ShareRedactors {
+export class ShareMasks {
   readonly #stemma: Stemma
   readonly #token: string | undefined
   readonly #throttle = new Throttle()
-  readonly #made = new WeakMap<Setup, Map<string, ShareRedactor>>()
+  readonly #made = new WeakMap<Setup, Map<string, ShareMask>>()
   /** Marks are part of what everybody is given, and must not tell whether a guess at a secret is right. */
   readonly #markKey: Buffer | string
 
@@ -91,14 +94,14 @@ export class ShareRedactors {
   }
 
   /** Undefined if the config forbids sharing by now, or cannot be read: nobody knows then what is secret there. */
-  async of({ directory }: Session): Promise<ShareRedactor | undefined> {
+  async of({ directory }: Session): Promise<ShareMask | undefined> {
     const setup = await this.#setup(directory)
     if (setup === undefined || setup.loaded.config.share === "disabled") return undefined
-    const made = this.#made.get(setup) ?? new Map<string, ShareRedactor>()
+    const made = this.#made.get(setup) ?? new Map<string, ShareMask>()
     this.#made.set(setup, made)
-    const redactor = made.get(directory) ?? this.#create(setup, directory)
-    made.set(directory, redactor)
-    return redactor
+    const mask = made.get(directory) ?? this.#create(setup, directory)
+    made.set(directory, mask)
+    return mask
   }
 
   async #setup(directory: string): Promise<Setup | undefined> {
@@ -110,7 +113,7 @@ export class ShareRedactors {
     }
   }
 
-  #create({ loaded: { project }, secretsSoFar, environment }: Setup, directory: string): ShareRedactor {
+  #create({ loaded: { project }, secretsSoFar, environment }: Setup, directory: string): ShareMask {
     const homes = [homedir(), environment.HOME, process.env.HOME].filter((home) => home !== undefined)
     const hidden: Hidden = {
       values: [
@@ -125,6 +128,6 @@ export class ShareRedactors {
       ],
     }
     const mark = createHmac("sha256", this.#markKey).update(JSON.stringify(hidden)).digest("base64url")
-    return new ShareRedactor(this.#stemma, { redact: createSharedRedactor(hidden), throttle: this.#throttle, mark })
+    return new ShareMask(this.#stemma, { mask: createSharedMask(hidden), throttle: this.#throttle, mark })
   }
 }

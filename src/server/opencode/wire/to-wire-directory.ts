@@ -1,13 +1,13 @@
 import type { Agent } from "../../../config/agents/agent.ts"
 import type { AgentConfig, CommandConfig, Config } from "../../../config/files/schema.ts"
 import type { LoadedConfig } from "../../../config/loaded.ts"
-import { redactDeep } from "../../../config/secrets/environment.ts"
+import { maskDeep } from "../../../config/secrets/environment.ts"
 import { type ListedModel, type ListedProvider, parseModelName } from "../../../models/registry.ts"
 import type { Setup } from "../../../run/project.ts"
-import type { WireAgent, WireConfig, WireModel, WireProvider } from "./wire-place.ts"
+import type { WireAgent, WireConfig, WireModel, WireProvider } from "./wire-directory.ts"
 
 /** Options may hold keys and are left out; whatever else holds one is shown without it. */
-export function toWireAgent(agent: Agent, { loaded, redact }: Pick<Setup, "loaded" | "redact">): WireAgent {
+export function toWireAgent(agent: Agent, { loaded, mask }: Pick<Setup, "loaded" | "mask">): WireAgent {
   const { name, description, mode, hidden, builtIn, prompt, model, variant, temperature, topP, stepsMax } =
     agent
   const told: WireAgent = {
@@ -25,11 +25,11 @@ export function toWireAgent(agent: Agent, { loaded, redact }: Pick<Setup, "loade
     ...(topP !== undefined && { topP }),
     ...(stepsMax !== undefined && { steps: stepsMax }),
   }
-  return redactDeep(told, redact)
+  return maskDeep(told, mask)
 }
 
 /** Says what is told, not what is left out: a new setting is not told until somebody has thought about it. */
-export function toWireConfig({ config }: LoadedConfig, redact: (text: string) => string): WireConfig {
+export function toWireConfig({ config }: LoadedConfig, mask: (text: string) => string): WireConfig {
   const { model, small_model, default_agent, share, snapshot, permission, tools, instructions } = config
   const { auto, prune } = config.compaction
   const { continue_loop_on_deny, primary_tools } = config.experimental
@@ -49,7 +49,7 @@ export function toWireConfig({ config }: LoadedConfig, redact: (text: string) =>
     ...(small_model !== undefined && { small_model }),
     ...(permission && { permission }),
   }
-  return redactDeep(told, redact)
+  return maskDeep(told, mask)
 }
 
 function toWireProviderConfig({ name, npm, models = {} }: Config["provider"][string]) {

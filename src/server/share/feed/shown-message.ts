@@ -1,5 +1,5 @@
 import type { HistoryItem, Part, PartOf, Session } from "../../../protocol/index.ts"
-import type { SharedRedactor } from "../redact/redact-shared.ts"
+import type { SharedMask } from "../mask/mask-shared.ts"
 import type { SharedHeader, SharedMessage, SharedPart } from "../shapes.ts"
 import { type LongText, nameUnitsMax, shownTexts } from "./shown-texts.ts"
 import { type Namesake, shownTitle } from "./shown-title.ts"
@@ -15,7 +15,7 @@ export function includeOf({ share }: Session): Include {
 
 export interface ShowOptions {
   include: Include
-  redact: SharedRedactor
+  mask: SharedMask
   /** The size of a blob; undefined if it is not known. */
   sizeOf(hash: string): Promise<number | undefined>
 }
@@ -32,13 +32,13 @@ const errorUnitsMax = 300
 /** What everybody may see of a session beside its messages. */
 export function shownHeader(
   session: Session,
-  { include, redact, namesake }: Omit<ShowOptions, "sizeOf"> & { namesake: Namesake | undefined },
+  { include, mask, namesake }: Omit<ShowOptions, "sizeOf"> & { namesake: Namesake | undefined },
 ): SharedHeader {
   const { agent, model, time } = session
   return {
-    title: shownTitle(session, { redact, namesake }),
-    ...(agent !== undefined && { agent: redact([agent])[0]! }),
-    ...(model !== undefined && { model: redact([`${model.providerID}/${model.modelID}`])[0]! }),
+    title: shownTitle(session, { mask, namesake }),
+    ...(agent !== undefined && { agent: mask([agent])[0]! }),
+    ...(model !== undefined && { model: mask([`${model.providerID}/${model.modelID}`])[0]! }),
     time: { created: time.created, updated: time.updated },
     include,
   }
@@ -55,7 +55,7 @@ export async function shownMessage(
   if (drafts.length === 0 && error === undefined) return undefined
   const model = message.role === "assistant" ? message : message.model
   const names = [message.agent, `${model.providerID}/${model.modelID}`].map(
-    (name) => options.redact([name])[0]!,
+    (name) => options.mask([name])[0]!,
   )
   return {
     id: message.id,
@@ -68,10 +68,7 @@ export async function shownMessage(
     ...(error && {
       error: {
         name: error.name,
-        message: shownTexts(
-          [{ text: error.data.message ?? "", unitsMax: errorUnitsMax }],
-          options.redact,
-        )[0]!,
+        message: shownTexts([{ text: error.data.message ?? "", unitsMax: errorUnitsMax }], options.mask)[0]!,
       },
     }),
   }
@@ -167,10 +164,10 @@ function fileDraft({
 }
 
 /** What is said is looked through as one, whatever lies between; each other text by itself. */
-async function finish(all: readonly Draft[], { redact, sizeOf }: ShowOptions): Promise<SharedPart[]> {
+async function finish(all: readonly Draft[], { mask, sizeOf }: ShowOptions): Promise<SharedPart[]> {
   const drafts = bounded(all)
   const said = drafts.flatMap(({ texts }) => texts).filter(({ key }) => key === "text")
-  const clean = shownTexts(said, redact).values()
+  const clean = shownTexts(said, mask).values()
   const parts: SharedPart[] = []
   let startMs = performance.now()
   for (const { part, texts, blob } of drafts) {
@@ -180,7 +177,7 @@ async function finish(all: readonly Draft[], { redact, sizeOf }: ShowOptions): P
     }
     const shown = texts.map((one) => [
       one.key,
-      one.key === "text" ? clean.next().value! : shownTexts([one], redact)[0]!,
+      one.key === "text" ? clean.next().value! : shownTexts([one], mask)[0]!,
     ])
     const bytes = blob === undefined ? undefined : await sizeOf(blob)
     parts.push({ ...part, ...Object.fromEntries(shown), ...(bytes !== undefined && { bytes }) })

@@ -4,9 +4,9 @@ import { join } from "node:path"
 import { parseModelName } from "../../../models/registry.ts"
 import type { ServerContext } from "../../http/call.ts"
 import type { Handlers } from "../../http/mount.ts"
-import type { placeRoutes } from "../routes/place-routes.ts"
+import type { placeRoutes } from "../routes/directory-routes.ts"
 import { projectOf } from "../routes/request-project.ts"
-import { toWireAgent, toWireConfig, toWireProvider } from "../wire/to-wire-place.ts"
+import { toWireAgent, toWireConfig, toWireProvider } from "../wire/to-wire-directory.ts"
 
 /** What a directory offers. */
 export function placeHandlers(server: ServerContext): Handlers<typeof placeRoutes> {
@@ -16,8 +16,8 @@ export function placeHandlers(server: ServerContext): Handlers<typeof placeRoute
       return [...setup.loaded.agents.values()].map((agent) => toWireAgent(agent, setup))
     },
     async config({ query }, call) {
-      const { loaded, redact } = await (await projectOf(server, call, query)).setup()
-      return toWireConfig(loaded, redact)
+      const { loaded, mask } = await (await projectOf(server, call, query)).setup()
+      return toWireConfig(loaded, mask)
     },
     async providers({ query }, call) {
       const { loaded, models } = await (await projectOf(server, call, query)).setup()

@@ -2,13 +2,13 @@
 const shortestSecret = 8
 
 /** Takes secrets out of a text. */
-export type Redact = (text: string) => string
+export type Mask = (text: string) => string
 
 /**
  * Replaces each secret, also as it stands in an address, by `[secret]`, and whatever follows `Bearer`.
  * The longest ones go first, so that none is left half.
  */
-export function createRedact(secrets: Iterable<string>): Redact {
+export function createMask(secrets: Iterable<string>): Mask {
   const forms = new Set<string>()
   for (const secret of secrets) {
     if (secret.length < shortestSecret) continue

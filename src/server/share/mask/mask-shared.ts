@@ -15,13 +15,13 @@ export interface Hidden {
 }
 
 /** Takes secrets and places of the machine out of texts that are shown one after the other. */
-export type SharedRedactor = (texts: readonly string[]) => string[]
+export type SharedMask = (texts: readonly string[]) => string[]
 
 /**
  * Secrets are looked for in each text as a whole, and in all of them put together: one that was cut in two is found too. The
  * time it takes grows with the length of the texts, whatever is in them.
  */
-export function createSharedRedactor({ values, paths }: Hidden): SharedRedactor {
+export function createSharedMask({ values, paths }: Hidden): SharedMask {
   const known = appearances(values)
   const places = machinePaths(paths)
   const secretsIn = (text: string) => [

@@ -1,8 +1,8 @@
 import { describe, expect, test } from "vitest"
-import { createSharedRedactor } from "./redact/redact-shared.ts"
+import { createSharedMask } from "./mask-shared.ts"
 
-const redact = createSharedRedactor({ values: [], paths: [] })
-const one = (text: string) => redact([text])[0]!
+const mask = createSharedMask({ values: [], paths: [] })
+const one = (text: string) => mask([text])[0]!
 
 /** Put together here, so that no scanner takes them for real. */
 const password = ["hunT3r", "2xK9"].join("")
@@ -223,7 +223,7 @@ describe("a private key that was cut", () => {
 })
 
 describe("places of the machine", () => {
-  const placed = createSharedRedactor({
+  const placed = createSharedMask({
     values: [],
     paths: [
       { path: "/home/alice/proj", text: "." },
@@ -282,7 +282,7 @@ describe("time grows with the length of a text only", () => {
     "\u001b[0m",
   ])("a million units of %j are looked through quickly", (piece) => {
     const before = process.cpuUsage()
-    redact([piece.repeat(Math.ceil(million / piece.length))])
+    mask([piece.repeat(Math.ceil(million / piece.length))])
     const { user, system } = process.cpuUsage(before)
     expect((user + system) / 1000).toBeLessThan(4000)
   })

@@ -3,7 +3,7 @@ import type { HistoryItem, Message, Part, Tokens } from "../../protocol/index.ts
 import { estimateMessageTokens, estimateTokens } from "../../session/index.ts"
 import { assistant, completed, history, part, text, tool, user } from "../../session/samples.ts"
 import { HistoryMemo } from "./history-memo.ts"
-import { correctionOf, estimateSystemTokens, estimateToolTokens, nextSize } from "./next-size.ts"
+import { correctionOf, estimateSystemTokens, estimateToolTokens, nextSize } from "./next-call-tokens.ts"
 
 const overhead = 1000
 const words = (count: number) => "word ".repeat(count)

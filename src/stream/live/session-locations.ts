@@ -10,7 +10,11 @@ export interface SessionLocation {
 
 const placesMax = 10_000
 
-export function isInScope(scope: Scope | undefined, sessionID: string, location: SessionLocation | undefined): boolean {
+export function isInScope(
+  scope: Scope | undefined,
+  sessionID: string,
+  location: SessionLocation | undefined,
+): boolean {
   if (scope === undefined) return true
   if ("sessionID" in scope) return scope.sessionID === sessionID
   if (location === undefined) return false

@@ -11,7 +11,7 @@ import {
   WirePath,
   WireProject,
   WireProviders,
-} from "../wire/wire-place.ts"
+} from "../wire/wire-directory.ts"
 import { WirePermission } from "../wire/wire-session.ts"
 import { place } from "./session-routes.ts"
 

@@ -2,7 +2,7 @@ import type { OpOf } from "../../commit.ts"
 import { itemTaken, noItem, noteOnOpen } from "../../refusals.ts"
 import { locateMessage } from "../read/locate.ts"
 import { encodeID } from "../rows/id-codec.ts"
-import { touch, type CommitWrite } from "./commit-write.ts"
+import { type CommitWrite, touch } from "./commit-write.ts"
 
 export function putNote(write: CommitWrite, op: OpOf<"note.put">): void {
   const tail = touch(write, op.sessionID)

@@ -1,8 +1,8 @@
 import { expect, test } from "vitest"
-import { judgeSaid } from "../rank/rank-said.ts"
-import { tellsChange } from "../rank/rank-told.ts"
-import { signs } from "./signs.ts"
-import { stanceGain, stanceLoss } from "./stance.ts"
+import { tellsChange } from "../rank/rank-assistant.ts"
+import { judgeSaid } from "../rank/rank-user.ts"
+import { stanceGain, stanceLoss } from "./sentence-form.ts"
+import { signs } from "./word-patterns.ts"
 
 test.each([
   ["the proxy was slow again this morning"],
