@@ -28,6 +28,9 @@ const layers: Record<string, number> = {
 /** Folders that may import less than their number allows. */
 const only: Record<string, string[]> = { client: ["protocol", "session"] }
 
+/** Folders that have one door: folders with a larger number import that file and no other one of them. */
+const doors: Record<string, string> = { run: "run/index.ts" }
+
 /** Files that put the layers together; they may import any folder, and nobody imports them but the program the library. */
 const composition = ["index.ts", "cli/main.ts"]
 
@@ -68,7 +71,7 @@ function violation(file: string, { specifier, kind }: Import): string | undefine
   if (file === "cli/main.ts" && target === "index.ts") return undefined
   if (composition.includes(target) && !file.endsWith(".test.ts")) return `nobody imports ${target}`
   if (composition.includes(file)) return undefined
-  return folderViolation(file, target) ?? driverViolation(file, target)
+  return folderViolation(file, target) ?? doorViolation(file, target) ?? driverViolation(file, target)
 }
 
 function folderViolation(file: string, target: string): string | undefined {
@@ -79,6 +82,14 @@ function folderViolation(file: string, target: string): string | undefined {
   if (layers[to] === undefined) return `${to}/ is not in the table`
   if (only[from] && !only[from].includes(to)) return `${from}/ imports ${only[from].join("/ and ")}/ only`
   return layers[to] < layers[from] ? undefined : `${from}/ is ${layers[from]}, ${to}/ is ${layers[to]}`
+}
+
+function doorViolation(file: string, target: string): string | undefined {
+  const to = folderOf(target)
+  const door = doors[to]
+  if (door === undefined || folderOf(file) === to || target === door) return undefined
+  // A unit test may build the parts that its subject is given.
+  return file.endsWith(".test.ts") ? undefined : `edges use ${to}/ through ${door} only`
 }
 
 function driverViolation(file: string, target: string): string | undefined {
@@ -114,6 +125,12 @@ describe("the import table", () => {
     expect(found, `${sentence}\n${found.join("\n")}\n`).toEqual([])
   })
 
+  test("edges read the store through the engine's reader and never write it", () => {
+    const edges = shipped.filter((file) => (layers[folderOf(file)] ?? 0) > layers.run!)
+    const taken = /\bstemma\.store\b|\{[^{}]*\bstore\b[^{}]*\} = (?:\w+\.)*stemma\b/
+    expect(edges.filter((file) => taken.test(readFileSync(join("src", file), "utf8")))).toEqual([])
+  })
+
   test("every folder of src/ has a number", () => {
     const folders = new Set(sources.map(folderOf).filter((folder) => folder !== ""))
     expect([...folders].filter((folder) => layers[folder] === undefined)).toEqual([])
@@ -144,6 +161,14 @@ describe("the import table", () => {
     ["run/loop/loop.ts", "../../index.ts", "static", "nobody imports index.ts"],
     ["run/loop/loop.ts", "../../stores/sqlite/index.ts", "dynamic", "is a driver"],
     ["cli/commands/serve.ts", "../../index.ts", "dynamic", "nobody imports index.ts"],
+    ["server/server.ts", "../run/stemma.ts", "type", "edges use run/ through run/index.ts only"],
+    ["server/server.ts", "../run/index.ts", "static", undefined],
+    [
+      "cli/commands/run.ts",
+      "../../run/prompt/prompt.ts",
+      "static",
+      "edges use run/ through run/index.ts only",
+    ],
     ["cli/main.ts", "../index.ts", "dynamic", undefined],
     ["index.ts", "./stores/sqlite/index.ts", "dynamic", undefined],
   ] as const)("%s importing %s (%s): %s", (file, specifier, kind, expected) => {

@@ -1,4 +1,4 @@
-import type { Stemma } from "../run/stemma.ts"
+import type { Stemma } from "../run/index.ts"
 import type { Store } from "../stores/store.ts"
 import type { Terminal } from "./terminal/terminal.ts"
 

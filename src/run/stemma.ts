@@ -12,6 +12,7 @@ import {
 import { checkSessionID } from "./api/arguments/check.ts"
 import { Permissions } from "./api/permissions.ts"
 import { Sessions } from "./api/sessions.ts"
+import type { StoreReader } from "./api/store-reader.ts"
 import type { Engine } from "./engine.ts"
 import type { Project } from "./project.ts"
 import type { Coordinator } from "./schedule/coordinator.ts"
@@ -21,7 +22,9 @@ import type { MetricsSnapshot } from "./telemetry/metrics.ts"
 export class Stemma implements AsyncDisposable {
   readonly sessions: Sessions
   readonly permissions: Permissions
+  /** The store itself, for programs that work on it directly. Edges use `reader` and the calls of the engine. */
   readonly store: Store
+  readonly reader: StoreReader
   readonly directory: string
   readonly #engine: Engine
   readonly #coordinator: Coordinator
@@ -39,6 +42,7 @@ export class Stemma implements AsyncDisposable {
     this.#coordinator = options.coordinator
     this.#closeRest = options.closeRest
     this.store = options.engine.store
+    this.reader = options.engine.store
     this.directory = options.directory
     this.sessions = new Sessions(options)
     this.permissions = new Permissions(options)

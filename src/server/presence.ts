@@ -1,4 +1,4 @@
-import type { Stemma } from "../run/stemma.ts"
+import type { Stemma } from "../run/index.ts"
 
 /** A client that drops comes back soon, and one that polls asks again. */
 const lingerMs = 60_000

@@ -1,5 +1,5 @@
 import { StemmaError } from "../protocol/index.ts"
-import type { Stemma } from "../run/stemma.ts"
+import type { Stemma } from "../run/index.ts"
 import { buildApp } from "./app.ts"
 import type { ServerContext } from "./http/call.ts"
 import { errorAnswer } from "./http/errors.ts"

@@ -2,8 +2,9 @@ import { z } from "zod"
 import { MessageID, PartID, PermissionID, SessionID } from "../id/id.ts"
 import { FileDiff } from "../message/file-diff.ts"
 import { Message } from "../message/message.ts"
-import { AgentPart, FilePart, Part, SubtaskPart, TextPart } from "../message/part.ts"
+import { Part } from "../message/part.ts"
 import { Ruleset, RulesInput } from "../permission.ts"
+import { PromptParts } from "../prompt.ts"
 import { HistoryItemSchema, RowSchema } from "../row-schema.ts"
 import { SearchKind } from "../search.ts"
 import { Session } from "../session.ts"
@@ -40,8 +41,6 @@ export const ofSession = <const T extends object>(definition: T) => ({ params: s
 
 export const questionParams = z.object({ id: SessionID, permissionID: PermissionID })
 
-const noID = { id: true } as const
-
 export const promptFields = {
   messageID: MessageID.optional().describe(
     "The client's own id: the same prompt sent twice with it is one prompt",
@@ -58,17 +57,6 @@ export const promptFields = {
     .optional()
     .describe("Nobody can be asked about it: what needs permission is refused at once"),
 }
-
-export const PromptParts = z
-  .array(
-    z.discriminatedUnion("type", [
-      TextPart.partial(noID),
-      FilePart.partial(noID),
-      AgentPart.partial(noID),
-      SubtaskPart.omit({ fixed: true, references: true }).partial(noID),
-    ]),
-  )
-  .min(1)
 
 export const PromptBody = z.strictObject({
   text: z.string().optional().describe("The prompt, if it is a text only"),

@@ -4,9 +4,13 @@ import type {
   HistoryItem,
   MessageError,
   Part,
+  Session,
   StemmaEvent,
 } from "../../protocol/index.ts"
 import type { Subscription } from "../../stream/hub.ts"
+import { type PromptContent, promptItem } from "../prompt/prompt.ts"
+import { answerTo, submit } from "../prompt/submit.ts"
+import type { Coordinator } from "../schedule/coordinator.ts"
 
 /** The answer to a prompt. A failure is in it, not thrown: `error` says why. */
 export interface Reply {
@@ -24,6 +28,32 @@ export interface PromptRunOptions {
   admit: () => Promise<void>
   /** The message that ends the answer. `isOld`: it was there before, and no event will tell of it. */
   answer: () => Promise<{ item: HistoryItem; isOld: boolean }>
+}
+
+/** Sends a prompt to a session. `content` may throw: the run that is returned then fails with that error. */
+export function sendPrompt(
+  coordinator: Coordinator,
+  sessionID: string,
+  content: (session: Session) => Promise<PromptContent>,
+): PromptRun {
+  const { engine } = coordinator
+  const { hub, store } = engine
+  let isNamed = false
+  let isDuplicate = false
+  const prompt = coordinator.accept(async () => {
+    const session = await store.session(sessionID)
+    const made = await content(session)
+    isNamed = made.prompt.messageID !== undefined
+    return promptItem({ ...made, engine, session })
+  })
+  return new PromptRun({
+    messageID: prompt.then(({ id }) => id),
+    subscribe: () => hub.subscribe({ scope: { sessionID }, questions: true }),
+    admit: async () => {
+      isDuplicate = (await submit(coordinator, await prompt, { isNamed })).isDuplicate
+    },
+    answer: async () => answerTo(coordinator, await prompt, { isDuplicate }),
+  })
 }
 
 /** The events of the end come a little after the reply. */

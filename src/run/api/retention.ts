@@ -2,7 +2,8 @@ import { durationMs } from "../../config/files/schema.ts"
 import type { Session } from "../../protocol/index.ts"
 import type { Store } from "../../stores/store.ts"
 import type { Engine } from "../engine.ts"
-import type { Dispatch } from "../schedule/dispatch.ts"
+import { isBusy } from "../schedule/activity.ts"
+import type { Coordinator } from "../schedule/coordinator.ts"
 
 /** A session that the config's retention lets go of. */
 export interface Expired {
@@ -16,7 +17,7 @@ export interface Expired {
 
 interface RetentionOptions {
   engine: Engine
-  dispatch: Dispatch
+  coordinator: Coordinator
   directory: string
   isDryRun: boolean
 }
@@ -26,7 +27,7 @@ interface RetentionOptions {
  * sessions of that project, never one that is at work, and never one below which something is newer.
  */
 export async function applyRetention(options: RetentionOptions): Promise<Expired[]> {
-  const { engine, dispatch, directory, isDryRun } = options
+  const { engine, coordinator, directory, isDryRun } = options
   const { loaded } = await (await engine.projects.get(directory)).setup()
   const limits = limitsOf(loaded.config.retention, engine.clock.now())
   const gone = new Map<string, Expired>()
@@ -35,7 +36,7 @@ export async function applyRetention(options: RetentionOptions): Promise<Expired
     if (gone.has(session.id)) continue
     const why = reasonOf(session, limits)
     const tree = why && (await expiredTree(engine.store, { session, why, limits }))
-    if (!why || !tree || (await isAnyBusy(dispatch, tree))) continue
+    if (!why || !tree || (await isAnyBusy(coordinator, tree))) continue
     if (!isDryRun) await engine.store.remove(session.id)
     for (const one of tree) gone.set(one.id, expired(one, why))
   }
@@ -89,8 +90,8 @@ async function expiredTree(
   return tree.every(isOld) ? tree : undefined
 }
 
-async function isAnyBusy(dispatch: Dispatch, tree: readonly Session[]): Promise<boolean> {
-  for (const { id } of tree) if (await dispatch.isBusy(id)) return true
+async function isAnyBusy(coordinator: Coordinator, tree: readonly Session[]): Promise<boolean> {
+  for (const { id } of tree) if (await isBusy(coordinator, id)) return true
   return false
 }
 

@@ -11,10 +11,10 @@ import { sessionText, statistics, transcript, visibleItems } from "../../session
 import { EventIterator } from "../../stream/subscriber/event-iterator.ts"
 import type { Engine } from "../engine.ts"
 import { commandInput, commandPrompt } from "../prompt/command-prompt.ts"
-import { type PromptOptions, type PromptPart, promptItem } from "../prompt/prompt.ts"
+import type { PromptOptions, PromptPart } from "../prompt/prompt.ts"
+import { abortTree } from "../schedule/activity.ts"
 import type { Coordinator } from "../schedule/coordinator.ts"
 import { findMessage } from "../schedule/waiters.ts"
-import type { Prompt } from "../step/step.ts"
 import { offeredAgent } from "../step/step-plan.ts"
 import { type AppendInput, appendMessage } from "./append-message.ts"
 import {
@@ -28,7 +28,7 @@ import { readNow } from "./arguments/check.ts"
 import { appendInput, promptInput, promptOptions, shellInput } from "./arguments/prompts.ts"
 import { type ContextReport, contextReport } from "./context-report.ts"
 import { openQuestions } from "./permissions.ts"
-import { PromptRun } from "./prompt-run.ts"
+import { type PromptRun, sendPrompt } from "./prompt-run.ts"
 import { type SessionUsage, sessionUsage } from "./session-usage.ts"
 import { runShellCommand, type ShellOptions } from "./shell-command.ts"
 
@@ -79,26 +79,7 @@ export class SessionHandle {
    */
   prompt(input: string | readonly PromptPart[], options: PromptOptions = {}): PromptRun {
     const given = readNow(() => ({ parts: promptInput(input), prompt: promptOptions(options) }))
-    const prompt = this.#coordinator.accept(async () =>
-      promptItem({ ...given(), engine: this.#engine, session: await this.info() }),
-    )
-    return this.#send(prompt, () => given().prompt)
-  }
-
-  #send(prompt: Promise<Prompt>, options: () => PromptOptions): PromptRun {
-    const { hub } = this.#engine
-    const { dispatch } = this.#coordinator
-    let isDuplicate = false
-    return new PromptRun({
-      messageID: prompt.then(({ id }) => id),
-      subscribe: () => hub.subscribe({ scope: { sessionID: this.id }, questions: true }),
-      admit: async () => {
-        const item = await prompt
-        const isNamed = options().messageID !== undefined
-        isDuplicate = (await dispatch.admit(item, { isNamed })).isDuplicate
-      },
-      answer: async () => dispatch.answer(await prompt, { isDuplicate }),
-    })
+    return sendPrompt(this.#coordinator, this.id, async () => given())
   }
 
   /**
@@ -107,13 +88,11 @@ export class SessionHandle {
    */
   command(name: string, args = "", options: PromptOptions = {}): PromptRun {
     const given = readNow(() => commandInput({ name, args, options }))
-    const prompt = this.#coordinator.accept(async () => {
+    return sendPrompt(this.#coordinator, this.id, async ({ directory }) => {
       const input = given()
-      const session = await this.info()
-      const setup = await (await this.#engine.projects.get(session.directory)).setup()
-      return promptItem({ engine: this.#engine, session, ...commandPrompt(setup, input) })
+      const project = await this.#engine.projects.get(directory)
+      return commandPrompt(await project.setup(), input)
     })
-    return this.#send(prompt, () => given().prompt)
   }
 
   /** Adds a message without asking a model: an import, something to know beforehand, a tool's result. */
@@ -137,7 +116,7 @@ export class SessionHandle {
   /** Stops what runs in it and below it, here or in another process. Does nothing if nothing runs. */
   async abort(reason = "The run was aborted."): Promise<void> {
     checkText(reason, { call: "session.abort", name: "reason" })
-    await this.#coordinator.dispatch.abortTree(this.id, reason)
+    await abortTree(this.#coordinator, this.id, reason)
   }
 
   /** The history, oldest first; what a revert hides is left out. `last` takes only so many messages. */

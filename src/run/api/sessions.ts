@@ -1,6 +1,7 @@
 import { readFile } from "node:fs/promises"
 import {
   type NewSession,
+  type PartBody,
   type Session,
   type SessionPatch,
   StemmaError,
@@ -15,11 +16,21 @@ import {
   statistics,
   toRuleset,
 } from "../../session/index.ts"
-import type { Page, Removal, SearchPage, SearchQuery, SessionQuery } from "../../stores/store.ts"
+import type {
+  Page,
+  Redaction,
+  RedactionTarget,
+  Removal,
+  SearchPage,
+  SearchQuery,
+  SessionQuery,
+} from "../../stores/store.ts"
 import type { Engine } from "../engine.ts"
 import { clearRevert, markRevert, type Reverted } from "../loop/revert.ts"
 import { isTitleFromRest } from "../loop/title-source.ts"
-import { modelRef } from "../prompt/prompt.ts"
+import { modelRef, type PromptContent } from "../prompt/prompt.ts"
+import { type FileAccess, storedFiles } from "../prompt/prompt-files.ts"
+import { type PromptState, promptState } from "../schedule/activity.ts"
 import type { Coordinator } from "../schedule/coordinator.ts"
 import { findMessage } from "../schedule/waiters.ts"
 import { offeredAgent } from "../step/step-plan.ts"
@@ -43,6 +54,7 @@ import {
 } from "./arguments/call-options.ts"
 import { checkSessionID } from "./arguments/check.ts"
 import { findSession } from "./find-session.ts"
+import { type PromptRun, sendPrompt } from "./prompt-run.ts"
 import { applyRetention, type Expired } from "./retention.ts"
 import { SessionHandle } from "./session-handle.ts"
 import { type ShareOptions, shareSession, unshareSession } from "./share.ts"
@@ -133,6 +145,24 @@ export class Sessions {
   async get(id: string): Promise<SessionHandle> {
     await this.#engine.store.session(checkSessionID(id, "sessions.get"))
     return this.#handle(id)
+  }
+
+  /**
+   * Sends a prompt whose shape the caller has checked with the schemas of the protocol, as a server does with each request.
+   * Programs call `prompt` of a session handle, which checks its arguments itself.
+   */
+  send(id: string, content: PromptContent): PromptRun {
+    return sendPrompt(this.#coordinator, id, async () => content)
+  }
+
+  /** What happens with a prompt: `running` or `waiting`, in any process; undefined if no process will work on it. */
+  async promptState(id: string, promptID: string): Promise<PromptState> {
+    return promptState(this.#coordinator, { sessionID: id, promptID })
+  }
+
+  /** The parts of a message with the bytes of their files stored as blobs. `decide` says which files may be read. */
+  async storeFiles(parts: readonly PartBody[], access: FileAccess): Promise<PartBody[]> {
+    return storedFiles(parts, { ...access, store: this.#engine.store })
   }
 
   async list(query: SessionQuery = {}): Promise<Page<Session>> {
@@ -250,6 +280,11 @@ export class Sessions {
     return store.remove(id)
   }
 
+  /** Removes the content of a session, a message or a part for good, in every session that shares it. */
+  async redact(target: RedactionTarget): Promise<Redaction> {
+    return this.#engine.store.redact(target)
+  }
+
   /**
    * Removes what the config's `retention` says is old enough: children, and archived sessions with what is below them.
    * `dryRun` only says what that would be.
@@ -258,7 +293,7 @@ export class Sessions {
     const { directory = this.#directory, dryRun = false } = retentionOptions(options)
     return applyRetention({
       engine: this.#engine,
-      dispatch: this.#coordinator.dispatch,
+      coordinator: this.#coordinator,
       directory,
       isDryRun: dryRun,
     })

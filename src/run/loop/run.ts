@@ -5,7 +5,7 @@ import type { HistoryMemo } from "../context/history-memo.ts"
 import type { Engine } from "../engine.ts"
 import { Approvals } from "../permission/approvals.ts"
 import type { Project, Setup } from "../project.ts"
-import type { Dispatch } from "../schedule/dispatch.ts"
+import type { Coordinator } from "../schedule/coordinator.ts"
 import type { LeaseKeeper } from "../schedule/lease-keeper.ts"
 import { RunWriter } from "../schedule/writer.ts"
 import type { ReadFiles } from "../step/tools/read-files.ts"
@@ -33,8 +33,8 @@ export class Run {
   readonly approvals: Approvals
   readonly reads: ReadFiles
   readonly telemetry: RunTelemetry
-  /** The other sessions. */
-  readonly dispatch: Dispatch
+  /** Runs of other sessions in this process; tasks start and abort them through it. */
+  readonly coordinator: Coordinator
   /** The row as it was last read; fields that this run changes are kept up to date. */
   session: Session
   /** The row was read a moment ago, with the claim, and nobody has asked for the rules in it yet. */
@@ -75,7 +75,7 @@ export class Run {
     lease: LeaseKeeper
     memo: HistoryMemo
     reads: ReadFiles
-    dispatch: Dispatch
+    coordinator: Coordinator
     /** Called when a turn is over, with all items of it and those before. */
     onAnswered?: (items: readonly HistoryItem[]) => void
     onRefused?: (promptID: string, error: unknown) => void
@@ -95,7 +95,7 @@ export class Run {
     this.session = options.session
     this.memo = options.memo
     this.reads = options.reads
-    this.dispatch = options.dispatch
+    this.coordinator = options.coordinator
     this.writer = new RunWriter(engine.store, { lease: options.lease, metrics: engine.metrics })
     this.telemetry = new RunTelemetry({ engine, sessionID: options.session.id })
     this.approvals = new Approvals({

@@ -6,6 +6,7 @@ import {
   type ModelRef,
   type PartBody,
   type PromptReferences,
+  promptProblem,
   type Session,
   StemmaError,
   type TextSpans,
@@ -51,16 +52,21 @@ export interface PromptOptions {
   unattended?: boolean
 }
 
-/** The inbox item of a prompt. Parts and options are checked and nobody else's. */
-export async function promptItem(options: {
-  engine: Engine
-  session: Session
+/** What a prompt says. The shapes of `parts` and `prompt` are checked, and both are copies of what a caller gave. */
+export interface PromptContent {
   parts: readonly PromptPart[]
   prompt: PromptOptions
-  /** Where in the first part references stand that need no question. */
+  /** Where in the first part references stand that need no permission question. */
   fixed?: TextSpans
-}): Promise<Prompt> {
+}
+
+/** The inbox item of a prompt: with ids, the agent and the model that answer it, and attached files stored as blobs. */
+export async function promptItem(
+  options: PromptContent & { engine: Engine; session: Session },
+): Promise<Prompt> {
   const { engine, session, prompt } = options
+  const problem = promptProblem(options.parts.slice())
+  if (problem !== undefined) throw badPrompt(problem)
   const project = await engine.projects.get(session.directory)
   const setup = await project.setup()
   const agent = offeredAgent(setup, prompt.agent ?? session.agent)
@@ -103,6 +109,12 @@ export async function promptItem(options: {
     parts,
     ...(references && { references }),
   }
+}
+
+function badPrompt(problem: string): StemmaError {
+  return new StemmaError("invalid", `Wrong prompt for session.prompt: ${problem}.`, {
+    details: { call: "session.prompt", argument: "prompt" },
+  })
 }
 
 /** Undefined if there are none, as for most prompts. */

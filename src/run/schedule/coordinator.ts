@@ -4,7 +4,7 @@ import type { Engine } from "../engine.ts"
 import { loop } from "../loop/loop.ts"
 import { isUnfinishedEnd, recoverRun } from "../loop/recovery.ts"
 import { Run } from "../loop/run.ts"
-import { Dispatch } from "./dispatch.ts"
+import { ChildSlots } from "../tasks/child-slots.ts"
 import { LeaseKeeper } from "./lease-keeper.ts"
 import { Limiter } from "./limiter.ts"
 import { SessionCache } from "./session-cache.ts"
@@ -39,7 +39,7 @@ interface Active {
  * lease. Nothing else in this process claims leases.
  */
 export class Coordinator {
-  readonly #engine: Engine
+  readonly engine: Engine
   readonly #active = new Map<string, Active>()
   readonly #cache = new SessionCache()
   readonly #touched = new Set<string>()
@@ -52,13 +52,12 @@ export class Coordinator {
   readonly #unwatch: () => void
   #timer: NodeJS.Timeout | undefined
   readonly waiters: Waiters
-  readonly dispatch: Dispatch
+  readonly childSlots = new ChildSlots()
   isDraining = false
 
   constructor(engine: Engine) {
-    this.#engine = engine
+    this.engine = engine
     this.waiters = new Waiters(engine.store)
-    this.dispatch = new Dispatch(engine, this)
     this.#unwatch = engine.store.watch((change) => this.#watched(change))
   }
 
@@ -130,7 +129,7 @@ export class Coordinator {
         return takesTime ? await this.#busyWith(run, { active, work }) : await work(run)
       } finally {
         await lease.release()
-        if (takesTime) this.#engine.hub.setStatus(sessionID, { type: "idle" })
+        if (takesTime) this.engine.hub.setStatus(sessionID, { type: "idle" })
       }
     } finally {
       this.#active.delete(sessionID)
@@ -143,7 +142,7 @@ export class Coordinator {
     run: Run,
     { active, work }: { active: Active; work: (run: Run) => Promise<T> },
   ): Promise<T> {
-    const { hub, store } = this.#engine
+    const { hub, store } = this.engine
     const { sessionID } = run
     active.oldAborts = new Set((await store.inbox(sessionID)).map(({ id }) => id))
     active.run = run
@@ -178,9 +177,9 @@ export class Coordinator {
 
   /** Goes on with what dead processes left, in the most recently used sessions. */
   async recoverAll(options: { sessions: number }): Promise<void> {
-    const { store } = this.#engine
+    const { store } = this.engine
     let cursor: string | undefined
-    const updated = { from: this.#engine.clock.now() - recoveredAgeMs }
+    const updated = { from: this.engine.clock.now() - recoveredAgeMs }
     for (let seen = 0; seen < options.sessions && !this.#stopping.signal.aborted; ) {
       const page = await store.sessions({ limit: 100, updated, ...(cursor !== undefined && { cursor }) })
       for (const session of page.items) if (await this.#isLeft(session)) this.wake(session.id)
@@ -191,7 +190,7 @@ export class Coordinator {
   }
 
   async #isLeft(session: Session): Promise<boolean> {
-    const { store } = this.#engine
+    const { store } = this.engine
     const items = await store.inbox(session.id)
     if (items.some(isWork)) return true
     const last = (await store.history(session.id, { limit: lastItems })).items
@@ -219,7 +218,7 @@ export class Coordinator {
       active.again = false
       const isWaitedFor = this.waiters.has(sessionID)
       this.waiters.fail(sessionID, error)
-      if (!isWaitedFor && !StemmaError.is(error, "not_found")) this.#engine.warn(error)
+      if (!isWaitedFor && !StemmaError.is(error, "not_found")) this.engine.warn(error)
     } finally {
       leave()
     }
@@ -231,7 +230,7 @@ export class Coordinator {
   ): Promise<void> {
     let run: Run | undefined
     try {
-      this.#engine.hub.setStatus(sessionID, { type: "busy" })
+      this.engine.hub.setStatus(sessionID, { type: "busy" })
       run = await this.#open(sessionID, lease, onAsking)
       active.run = run
       active.again = false
@@ -246,7 +245,7 @@ export class Coordinator {
       run?.telemetry.end({ outcome: "interrupted" })
       delete active.run
       await lease.release()
-      this.#engine.hub.setStatus(sessionID, { type: "idle" })
+      this.engine.hub.setStatus(sessionID, { type: "idle" })
     }
     await this.waiters.look(sessionID, { isOver: !lease.signal.aborted })
     // Whoever closes does not take it up again.
@@ -256,29 +255,29 @@ export class Coordinator {
       return
     }
     // What was admitted between the last look and the release must not lie there.
-    const items = await this.#engine.store.inbox(sessionID)
+    const items = await this.engine.store.inbox(sessionID)
     if (items.some(isWork) || this.waiters.has(sessionID)) active.again = true
   }
 
   async #open(sessionID: string, lease: LeaseKeeper, onAsking?: () => void): Promise<Run> {
-    const session = await this.#engine.store.session(sessionID)
-    const project = await this.#engine.projects.get(session.directory)
+    const session = await this.engine.store.session(sessionID)
+    const project = await this.engine.projects.get(session.directory)
     const cached = this.#cache.get(sessionID)
     const { memo, reads } = cached
     // Nobody has held the session since this process left it in order.
     const isUntouched = cached.idleFence === lease.fence - 1
     delete cached.idleFence
-    await memo.refresh(this.#engine.store, session)
+    await memo.refresh(this.engine.store, session)
     const onAnswered = (items: readonly HistoryItem[]) => this.waiters.answered(sessionID, items)
     const onRefused = (promptID: string, error: unknown) => this.waiters.refuse(sessionID, promptID, error)
     return new Run({
-      engine: this.#engine,
+      engine: this.engine,
       project,
       session,
       lease,
       memo,
       reads,
-      dispatch: this.dispatch,
+      coordinator: this,
       onAnswered,
       onRefused,
       onGranted: () => this.#recheckQuestions(),
@@ -292,7 +291,7 @@ export class Coordinator {
     sessionID: string,
     { active, leave }: { active: Active; leave: () => void },
   ): Promise<LeaseKeeper | undefined> {
-    const { store, timing, recover } = this.#engine
+    const { store, timing, recover } = this.engine
     for (let tries = 1; ; tries++) {
       try {
         const lease = await LeaseKeeper.claim(store, sessionID)
@@ -319,7 +318,7 @@ export class Coordinator {
   async #claimUntil(sessionID: string, until: number): Promise<LeaseKeeper> {
     for (;;) {
       try {
-        return await LeaseKeeper.claim(this.#engine.store, sessionID)
+        return await LeaseKeeper.claim(this.engine.store, sessionID)
       } catch (error) {
         if (!StemmaError.is(error, "conflict")) throw error
         if (performance.now() > until) throw busy(sessionID)
@@ -330,7 +329,7 @@ export class Coordinator {
 
   #watched(change: Watched): void {
     for (const id of change.sessions) {
-      if (this.#active.has(id) || this.waiters.has(id) || this.#engine.recover) this.#touched.add(id)
+      if (this.#active.has(id) || this.waiters.has(id) || this.engine.recover) this.#touched.add(id)
     }
     if (this.#touched.size > 0) this.#timer ??= setTimeout(() => this.#lookAround(), inboxDelayMs)
   }
@@ -342,8 +341,8 @@ export class Coordinator {
     for (const sessionID of touched) {
       const active = this.#active.get(sessionID)
       if (active?.run) this.#handle(active)
-      else if (this.waiters.has(sessionID)) this.waiters.look(sessionID).catch(this.#engine.warn)
-      else if (!active && this.#engine.recover) this.#serveLater(sessionID)
+      else if (this.waiters.has(sessionID)) this.waiters.look(sessionID).catch(this.engine.warn)
+      else if (!active && this.engine.recover) this.#serveLater(sessionID)
     }
   }
 
@@ -352,12 +351,12 @@ export class Coordinator {
     if (this.#stopping.signal.aborted) return
     const look = async () => {
       if (this.#active.has(sessionID) || this.#stopping.signal.aborted) return
-      const items = await this.#engine.store.inbox(sessionID)
+      const items = await this.engine.store.inbox(sessionID)
       if (items.length > 0) this.wake(sessionID)
     }
     const timer = setTimeout(() => {
       look().catch((error: unknown) => {
-        if (!StemmaError.is(error)) this.#engine.warn(error)
+        if (!StemmaError.is(error)) this.engine.warn(error)
       })
     }, serveDelayMs)
     timer.unref()
@@ -367,7 +366,7 @@ export class Coordinator {
   #recheckQuestions(): void {
     for (const { run } of this.#active.values()) {
       run?.recheckQuestions().catch((error: unknown) => {
-        if (!run.writer.signal.aborted) this.#engine.warn(error)
+        if (!run.writer.signal.aborted) this.engine.warn(error)
       })
     }
   }
@@ -378,7 +377,7 @@ export class Coordinator {
     handling?.catch((error: unknown) => {
       // Removed, here or elsewhere: what it runs has nowhere to go.
       if (StemmaError.is(error, "not_found")) active.run?.writer.lose()
-      else if (!active.run?.writer.signal.aborted) this.#engine.warn(error)
+      else if (!active.run?.writer.signal.aborted) this.engine.warn(error)
     })
   }
 }

@@ -157,7 +157,7 @@ export async function findAnswer(
 
 /** A message by its id; undefined if the history has none such. */
 export async function findMessage(
-  store: Store,
+  store: Pick<Store, "history">,
   sessionID: string,
   messageID: string,
 ): Promise<HistoryItem | undefined> {

@@ -5,6 +5,8 @@ import { taskOutput, unknownAgent } from "../../tools/task.ts"
 import type { Task, TaskCall, TaskDone } from "../../tools/tool.ts"
 import { Aborted } from "../loop/run.ts"
 import { modelRef, promptItem } from "../prompt/prompt.ts"
+import { answerTo, submit } from "../prompt/submit.ts"
+import { abortTree, isBusy } from "../schedule/activity.ts"
 import type { Step } from "../step/step-plan.ts"
 import { planChild, taskPromptID } from "./child-session.ts"
 import { isSubagent } from "./task-agents.ts"
@@ -39,18 +41,20 @@ export interface Delegation {
  */
 export async function delegate(step: Step, delegation: Delegation): Promise<TaskDone> {
   const { run, setup } = step
+  const { coordinator } = run
+  const { childSlots } = coordinator
   const { concurrency, depth, deadlineMs } = setup.loaded.config.task
   const agent = subagent(step, delegation.task.agent)
   const { depth: above } = await step.judge()
   if (above >= depth) throw tooDeep(depth)
-  const leave = await run.dispatch.slot(run.sessionID, { places: concurrency, signal: run.signal })
+  const leave = await childSlots.enter(run.sessionID, { slots: concurrency, signal: run.signal })
   let taken: string | undefined
   try {
     const model = modelOf(step, { agent, given: delegation.model })
     const child = await planChild(step, { ...delegation, agent, model })
-    if (!run.dispatch.take(child.sessionID)) throw busy(child.sessionID)
+    if (!childSlots.take(child.sessionID)) throw busy(child.sessionID)
     taken = child.sessionID
-    if (child.isContinued && (await run.dispatch.isBusy(child.sessionID))) throw busy(child.sessionID)
+    if (child.isContinued && (await isBusy(coordinator, child.sessionID))) throw busy(child.sessionID)
     await delegation.announce({ sessionId: child.sessionID }, child.ops)
     if (!child.isContinued && child.ops.length > 0) run.engine.metrics.sessionCreated("child")
     const deadline = startDeadline(run.engine, { rootID: child.sessionID, limitMs: deadlineMs })
@@ -60,7 +64,7 @@ export async function delegate(step: Step, delegation: Delegation): Promise<Task
       deadline.stop()
     }
   } finally {
-    if (taken !== undefined) run.dispatch.giveBack(taken)
+    if (taken !== undefined) childSlots.giveBack(taken)
     leave()
   }
 }
@@ -89,7 +93,7 @@ interface Asking {
 
 async function ask(step: Step, { delegation, agent, model, childID, deadline }: Asking): Promise<TaskDone> {
   const { run, user } = step
-  const { dispatch, engine } = run
+  const { coordinator, engine } = run
   const { task, partID } = delegation
   const session = await engine.store.session(childID)
   // A model may quote what its user wrote: it is looked up no more in the child than it was here.
@@ -115,8 +119,8 @@ async function ask(step: Step, { delegation, agent, model, childID, deadline }: 
   })
   try {
     run.telemetry.handOn({ partID, promptID: prompt.id })
-    const admitted = await dispatch.admit(prompt, { isNamed: true })
-    const answer = dispatch.answer(prompt, admitted)
+    const admitted = await submit(coordinator, prompt, { isNamed: true })
+    const answer = answerTo(coordinator, prompt, admitted)
     answer.catch(() => {})
     const { item } = await endOf(step, { answer, childID, deadline })
     calls.stop()
@@ -145,14 +149,15 @@ async function endOf(step: Step, { answer, childID, deadline }: Ending): Promise
     const { reason } = run.signal
     // Whoever closes leaves the child to be gone on with, and whoever lost the parent leaves it to the one who has it.
     if (!(reason instanceof Aborted)) stopped.reject(reason)
-    else run.dispatch.abortTree(childID, "The session that gave the task was aborted.").catch(stopped.reject)
+    else
+      abortTree(run.coordinator, childID, "The session that gave the task was aborted.").catch(stopped.reject)
   }
   if (run.signal.aborted) stop()
   else run.signal.addEventListener("abort", stop, { once: true })
   try {
     const first = await Promise.race([answer, stopped.promise, deadline.passed])
     if (first !== "late") return first
-    await run.dispatch.abortTree(childID, `The time for the task is up: ${deadline.limitText}.`)
+    await abortTree(run.coordinator, childID, `The time for the task is up: ${deadline.limitText}.`)
     return await Promise.race([answer, stopped.promise])
   } finally {
     run.signal.removeEventListener("abort", stop)

@@ -1,7 +1,7 @@
 import type { IncomingMessage, ServerResponse } from "node:http"
 import { isAbsolute } from "node:path"
 import type { Session } from "../../protocol/index.ts"
-import type { Stemma } from "../../run/stemma.ts"
+import type { Stemma } from "../../run/index.ts"
 import type { ResolvedOptions } from "../options.ts"
 import type { Presence } from "../presence.ts"
 import type { Streams } from "../streams/streams.ts"

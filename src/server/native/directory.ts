@@ -46,7 +46,7 @@ export function directoryHandlers({ stemma }: ServerContext): Handlers<typeof di
       return (await models.list()).map((one) => ({ ...one, keyNames: [...one.keyNames] }))
     },
     async blob({ params }, call) {
-      const bytes = await stemma.store.blobs.get(params.hash)
+      const bytes = await stemma.reader.blobs.get(params.hash)
       const headers = {
         ...call.headers,
         "content-type": "application/octet-stream",
@@ -64,7 +64,7 @@ export function serverHandlers(context: ServerContext): Handlers<typeof serverRo
     health: () => ({ status: context.isDraining() ? "draining" : "ok", version }),
     async ready() {
       context.checkOpen()
-      await context.stemma.store.cursor()
+      await context.stemma.reader.cursor()
       return { status: "ok", version }
     },
     metrics(_, call) {

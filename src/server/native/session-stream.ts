@@ -1,5 +1,5 @@
 import { type SessionStatus, StemmaError } from "../../protocol/index.ts"
-import type { Store } from "../../stores/store.ts"
+import type { StoreReader } from "../../run/index.ts"
 import { type Call, type ServerContext, sinceOf } from "../http/call.ts"
 import { Format, ownText } from "../streams/format.ts"
 
@@ -17,7 +17,7 @@ export async function serveSession(
   },
 ): Promise<Response> {
   const { id } = query
-  await stemma.store.session(id)
+  await stemma.reader.session(id)
   const since = sinceOf(call, query)
   const subscription = stemma.subscribe({
     scope: query.tree ? { treeID: id } : { sessionID: id },
@@ -29,7 +29,7 @@ export async function serveSession(
   return streams.serve(call, subscription, {
     format,
     async statuses() {
-      const ids = query.tree ? await treeIDs(stemma.store, id) : [id]
+      const ids = query.tree ? await treeIDs(stemma.reader, id) : [id]
       return ids.map((one): [string, SessionStatus] => [one, stemma.status(one)])
     },
     onClose: () => person[Symbol.dispose](),
@@ -37,9 +37,9 @@ export async function serveSession(
 }
 
 /** None if the session was removed meanwhile. */
-async function treeIDs(store: Store, rootID: string): Promise<string[]> {
+async function treeIDs(reader: StoreReader, rootID: string): Promise<string[]> {
   try {
-    return (await store.tree(rootID)).map(({ id }) => id)
+    return (await reader.tree(rootID)).map(({ id }) => id)
   } catch (error) {
     if (StemmaError.is(error, "not_found")) return []
     throw error

@@ -5,9 +5,7 @@ import type {
   sessionRoutes,
   talkingRoutes,
 } from "../../protocol/routes/index.ts"
-import type { AppendInput } from "../../run/api/append-message.ts"
-import type { PromptRun } from "../../run/api/prompt-run.ts"
-import type { PromptOptions, PromptPart } from "../../run/prompt/prompt.ts"
+import type { AppendInput, PromptOptions, PromptPart, PromptRun } from "../../run/index.ts"
 import type { ServerContext } from "../http/call.ts"
 import type { Handlers } from "../http/mount.ts"
 import { begun } from "../http/slow-answer.ts"
@@ -21,24 +19,24 @@ export function sessionHandlers(context: ServerContext): Handlers<typeof session
 
 function reading(server: ServerContext): Handlers<typeof readingRoutes> {
   const { stemma, presence } = server
-  const { sessions, store } = stemma
+  const { sessions, reader } = stemma
   return {
-    info: ({ params }) => store.session(params.id),
+    info: ({ params }) => reader.session(params.id),
     async status({ params }) {
-      await store.session(params.id)
+      await reader.session(params.id)
       return stemma.status(params.id)
     },
-    history: ({ params, query }) => store.history(params.id, query),
-    snapshot: ({ params, query }) => readSnapshot(store, params.id, query.last ?? 100),
+    history: ({ params, query }) => reader.history(params.id, query),
+    snapshot: ({ params, query }) => readSnapshot(reader, params.id, query.last ?? 100),
     changes({ params, query: { since, limit, tree } }) {
       const scope = tree ? { treeID: params.id } : { sessionID: params.id }
-      return store.changes(scope, since, limit === undefined ? {} : { limit })
+      return reader.changes(scope, since, limit === undefined ? {} : { limit })
     },
     event: ({ params, query }, call) => serveSession(server, call, { ...query, id: params.id }),
     tree: ({ params }) => sessions.tree(params.id),
     parents: ({ params }) => sessions.parents(params.id),
     async children({ params, query }) {
-      await store.session(params.id)
+      await reader.session(params.id)
       return sessions.children(params.id, query)
     },
     todos: async ({ params }) => (await sessions.get(params.id)).todos(),
@@ -50,7 +48,7 @@ function reading(server: ServerContext): Handlers<typeof readingRoutes> {
     usage: async ({ params }) => (await sessions.get(params.id)).usage(),
     budget: ({ params }) => budgetOf(server, params.id),
     statistics: ({ params }) => sessions.stats(params.id),
-    diff: ({ params, query }) => sessionDiff(store, params.id, query.messageID),
+    diff: ({ params, query }) => sessionDiff(reader, params.id, query.messageID),
     transcript: async ({ params, query }) => (await sessions.get(params.id)).transcript(query),
   }
 }
@@ -59,11 +57,11 @@ function talking(server: ServerContext): Handlers<typeof talkingRoutes> {
   const { sessions, permissions } = server.stemma
   const send = async (id: string, body: { text?: string; parts?: PromptPart[] } & PromptOptions) => {
     server.checkOpen()
-    const { text, parts, ...options } = body
-    if ((text === undefined) === (parts === undefined)) {
+    const { text, parts = [], ...prompt } = body
+    if ((text === undefined) === (body.parts === undefined)) {
       throw new StemmaError("invalid", "Send either `text` or `parts`.")
     }
-    const run = (await sessions.get(id)).prompt((text ?? parts)!, options)
+    const run = sessions.send(id, { parts: text === undefined ? parts : [{ type: "text", text }], prompt })
     await run.admitted
     // A prompt is a promise of its reply, which nobody waits for here.
     return { run }
@@ -108,7 +106,7 @@ function talking(server: ServerContext): Handlers<typeof talkingRoutes> {
 }
 
 function changing(server: ServerContext): Handlers<typeof changingRoutes> {
-  const { sessions, store } = server.stemma
+  const { sessions } = server.stemma
   return {
     update: ({ params, body }) => sessions.update(params.id, body),
     async setBudget({ params, body }) {
@@ -124,7 +122,7 @@ function changing(server: ServerContext): Handlers<typeof changingRoutes> {
       if (target.messageID === undefined && !all) {
         throw new StemmaError("invalid", "Name a messageID, or say `all: true` for the whole session.")
       }
-      return store.redact({ sessionID: params.id, ...target })
+      return sessions.redact({ sessionID: params.id, ...target })
     },
     share: ({ params, body = {} }) => server.share(params.id, body),
     unshare: ({ params }) => sessions.unshare(params.id),
@@ -137,7 +135,7 @@ async function accepted(run: PromptRun): Promise<{ messageID: string }> {
 }
 
 async function budgetOf({ stemma }: ServerContext, id: string) {
-  const { budget: own, directory } = await stemma.store.session(id)
+  const { budget: own, directory } = await stemma.reader.session(id)
   const { loaded } = await (await stemma.project(directory)).setup()
   const budget = own ?? loaded.config.budget ?? null
   const { tree } = await (await stemma.sessions.get(id)).usage()

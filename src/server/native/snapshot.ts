@@ -1,20 +1,21 @@
 import type { Row } from "../../protocol/index.ts"
-import type { HistoryPage, Store } from "../../stores/store.ts"
+import type { StoreReader } from "../../run/index.ts"
+import type { HistoryPage } from "../../stores/store.ts"
 import { versionOf } from "../../stream/subscriber/position.ts"
 
 /** All that a replica begins with. What changes while it is read comes again after the cursor. */
 export async function readSnapshot(
-  store: Store,
+  reader: StoreReader,
   sessionID: string,
   last: number,
 ): Promise<{ cursor: string; rows: Row[]; page: HistoryPage }> {
-  const cursor = await store.cursor()
+  const cursor = await reader.cursor()
   const [session, todos, items, questions, page] = await Promise.all([
-    store.session(sessionID),
-    store.todos(sessionID),
-    store.inbox(sessionID),
-    store.permissions({ sessionID, open: true }),
-    store.history(sessionID, { take: "end", limit: last }),
+    reader.session(sessionID),
+    reader.todos(sessionID),
+    reader.inbox(sessionID),
+    reader.permissions({ sessionID, open: true }),
+    reader.history(sessionID, { take: "end", limit: last }),
   ])
   const common = { version: versionOf(cursor), sessionID }
   const rows: Row[] = [

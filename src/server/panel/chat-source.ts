@@ -1,12 +1,10 @@
 import { type HistoryItem, StemmaError } from "../../protocol/index.ts"
-import { findMessage } from "../../run/schedule/waiters.ts"
-import type { Stemma } from "../../run/stemma.ts"
+import { findMessage, type Stemma } from "../../run/index.ts"
 import type { Frame, Subscription } from "../../stream/hub.ts"
 import { errorAnswer } from "../http/errors.ts"
 import type { Source } from "../streams/streams.ts"
 import type { ChatEvent } from "./chat-event.ts"
 import { ChatFeed } from "./chat-feed.ts"
-import { workOn } from "./work-on.ts"
 
 /** While nothing is heard: no event says that a process died, or that nobody was ever at work. */
 const lookEveryMs = 1000
@@ -153,8 +151,8 @@ export class ChatSource implements Source<ChatFrame> {
   async #lookAround(): Promise<ChatEvent[]> {
     const { stemma, sessionID, promptID, takeMs = takeStandardMs } = this.#options
     // In this order: what somebody has done in between is read afterwards.
-    const work = this.#isAwaited ? "going" : await workOn(stemma, { sessionID, promptID })
-    if (work === "going") {
+    const work = this.#isAwaited ? "running" : await stemma.sessions.promptState(sessionID, promptID)
+    if (work === "running") {
       this.#unattendedSinceMs = undefined
       return []
     }
@@ -192,19 +190,19 @@ export class ChatSource implements Source<ChatFrame> {
   async #readLast(): Promise<ChatEvent[]> {
     const { stemma, sessionID } = this.#options
     const { lastID } = this.#feed
-    const last = lastID === undefined ? undefined : await findMessage(stemma.store, sessionID, lastID)
+    const last = lastID === undefined ? undefined : await findMessage(stemma.reader, sessionID, lastID)
     return last ? this.#feed.item(last) : []
   }
 
   async #read(): Promise<{ told: ChatEvent[]; isTaken: boolean }> {
     const { stemma, sessionID, promptID } = this.#options
     const told: ChatEvent[] = []
-    const prompt = await findMessage(stemma.store, sessionID, promptID)
+    const prompt = await findMessage(stemma.reader, sessionID, promptID)
     if (!prompt) return { told, isTaken: false }
     this.#from = Math.max(this.#from, prompt.position)
     for (;;) {
       const query = { from: this.#from, take: "start", limit: pageItems } as const
-      const page = await stemma.store.history(sessionID, query)
+      const page = await stemma.reader.history(sessionID, query)
       for (const item of page.items) told.push(...this.#feed.item(item))
       // The last one may still grow.
       this.#from = page.items.at(-1)?.position ?? this.#from

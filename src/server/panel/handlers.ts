@@ -1,9 +1,6 @@
 import { type HistoryItem, type Session, StemmaError } from "../../protocol/index.ts"
-import type { SessionHandle } from "../../run/api/session-handle.ts"
-import { promptBefore } from "../../run/context/compaction-message.ts"
-import { findMessage } from "../../run/schedule/waiters.ts"
+import { findMessage, promptBefore, type SessionHandle, type StoreReader } from "../../run/index.ts"
 import { visibleItems } from "../../session/index.ts"
-import type { Store } from "../../stores/store.ts"
 import type { Call, ServerContext } from "../http/call.ts"
 import type { Handlers } from "../http/mount.ts"
 import { Format } from "../streams/format.ts"
@@ -22,7 +19,7 @@ const format = new Format<ChatFrame>(({ chat }) => JSON.stringify(chat))
 
 export function panelHandlers(context: ServerContext): Handlers<typeof panelRoutes> {
   const { stemma } = context
-  const { sessions, store } = stemma
+  const { sessions, reader } = stemma
   const estimates = new TokenEstimates(stemma)
   return {
     async chat({ params, body }, call) {
@@ -63,7 +60,7 @@ export function panelHandlers(context: ServerContext): Handlers<typeof panelRout
       const subscription = stemma.subscribe({ scope: { sessionID: session.id } })
       try {
         await subscription.ready
-        const turn = await lastTurn(store, session)
+        const turn = await lastTurn(reader, session)
         return await serveChat(context, call, { stemma, sessionID: session.id, subscription, ...turn })
       } catch (error) {
         subscription.close()
@@ -79,13 +76,13 @@ export function panelHandlers(context: ServerContext): Handlers<typeof panelRout
     },
     async history({ params, query: { limit = historyLimit, before } }) {
       const session = await own(context, params)
-      const page = await store.history(session.id, {
+      const page = await reader.history(session.id, {
         take: "end",
         limit,
         ...(before !== undefined && { to: before }),
       })
       const first = page.items[0]
-      const items = await shown(store, session, page.items)
+      const items = await shown(reader, session, page.items)
       return {
         session: await metaOf(session, estimates),
         messages: items.flatMap(panelMessages),
@@ -96,7 +93,7 @@ export function panelHandlers(context: ServerContext): Handlers<typeof panelRout
       const { id } = await own(context, params)
       if (title !== undefined) await sessions.update(id, { title })
       if (archived !== undefined) await sessions.archive(id, { archived })
-      return metaOf(await store.session(id), estimates)
+      return metaOf(await reader.session(id), estimates)
     },
     async remove({ params }) {
       const { id } = await own(context, params)
@@ -108,14 +105,14 @@ export function panelHandlers(context: ServerContext): Handlers<typeof panelRout
 
 /** The newest prompt and what was answered so far. */
 async function lastTurn(
-  store: Store,
+  reader: StoreReader,
   session: Session,
 ): Promise<Pick<ChatSourceOptions, "promptID" | "past">> {
   const { id: sessionID, revert } = session
-  const waiting = (await store.inbox(sessionID)).findLast(({ type }) => type === "prompt")
+  const waiting = (await reader.inbox(sessionID)).findLast(({ type }) => type === "prompt")
   if (waiting) return { promptID: waiting.id }
-  const mark = revert && (await findMessage(store, sessionID, revert.messageID))
-  const page = await store.history(sessionID, {
+  const mark = revert && (await findMessage(reader, sessionID, revert.messageID))
+  const page = await reader.history(sessionID, {
     take: "end",
     limit: turnMax,
     ...(mark && { to: mark.position + 1 }),
@@ -131,11 +128,11 @@ async function lastTurn(
 
 /** What a revert does not hide. */
 async function shown(
-  store: Store,
+  reader: StoreReader,
   { id, revert }: Session,
   items: readonly HistoryItem[],
 ): Promise<readonly HistoryItem[]> {
-  const mark = revert && (await findMessage(store, id, revert.messageID))
+  const mark = revert && (await findMessage(reader, id, revert.messageID))
   return visibleItems(items, revert, mark && { position: mark.position })
 }
 
@@ -154,7 +151,7 @@ function serveChat(context: ServerContext, call: Call, options: ChatSourceOption
 
 /** The agent that a session must belong to: another one's is not there. */
 async function own({ stemma }: ServerContext, { id, sid }: { id: string; sid: string }): Promise<Session> {
-  const session = await stemma.store.session(sid)
+  const session = await stemma.reader.session(sid)
   if (session.agent === id && session.parentID === undefined) return session
   throw new StemmaError("not_found", `The agent ${id} has no session ${sid}.`)
 }

@@ -1,5 +1,5 @@
 import { StemmaError } from "../../protocol/index.ts"
-import type { PromptPart } from "../../run/prompt/prompt.ts"
+import type { PromptPart } from "../../run/index.ts"
 
 const imageBytesMax = 10_000_000
 

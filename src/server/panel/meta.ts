@@ -1,5 +1,5 @@
 import type { Session } from "../../protocol/index.ts"
-import type { Stemma } from "../../run/stemma.ts"
+import type { Stemma } from "../../run/index.ts"
 import type { SessionMeta } from "./routes.ts"
 
 const rememberedMax = 2000

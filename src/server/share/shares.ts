@@ -1,6 +1,6 @@
 import { randomBytes } from "node:crypto"
 import { type Session, StemmaError } from "../../protocol/index.ts"
-import type { Stemma } from "../../run/stemma.ts"
+import type { Stemma } from "../../run/index.ts"
 import { keyOf, SharedReader, type SharedStretch } from "./feed/read-shared.ts"
 import { placeOf, SharedFeed } from "./feed/shared-feed.ts"
 import { SharedSource } from "./feed/shared-source.ts"
@@ -35,7 +35,7 @@ export class Shares {
   constructor(options: SharesOptions) {
     const { stemma, token } = options
     this.#options = options
-    this.#reader = new SharedReader(stemma.store, new ShareMasks(stemma, token))
+    this.#reader = new SharedReader(stemma.reader, new ShareMasks(stemma, token))
     this.#stopListening = stemma.sessions.onCreated((session) => this.#shareNew(session))
   }
 
@@ -108,7 +108,7 @@ export class Shares {
 
   async #share(sessionID: string, include: { reasoning?: boolean; tools?: boolean }): Promise<Session> {
     const { stemma, publicUrl } = this.#options
-    const { share } = await stemma.store.session(sessionID)
+    const { share } = await stemma.reader.session(sessionID)
     const secret = share?.secret ?? randomBytes(secretBytes).toString("base64url")
     const shown = { reasoning: include.reasoning === true, tools: include.tools === true }
     return stemma.sessions.share(sessionID, {

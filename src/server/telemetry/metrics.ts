@@ -1,4 +1,4 @@
-import type { HistogramSnapshot, MetricsSnapshot } from "../../run/telemetry/metrics.ts"
+import type { HistogramSnapshot, MetricsSnapshot } from "../../run/index.ts"
 import type { ProcessFigures } from "./process-figures.ts"
 
 /** What a server knows beside what runs have done. */

@@ -52,7 +52,7 @@ export async function findFiles(
 ): Promise<FoundFiles> {
   const skipped = skippedDirectories.map((name) => `--glob=!${name}`)
   const { stdout, cut } = await ripgrep({
-    args: ["--files", "--null", "--hidden", "--no-messages", "--sortr=modified", ...skipped, "--", "../"],
+    args: ["--files", "--null", "--hidden", "--no-messages", "--sortr=modified", ...skipped, "--", "./"],
     directory: location.path,
     outputBytesMax: listBytesMax,
     context,

@@ -1,13 +1,5 @@
 import { z } from "zod"
-import {
-  AgentPart,
-  FilePart,
-  JsonObject,
-  MessageID,
-  PartBody,
-  SubtaskPart,
-  TextPart,
-} from "../../../protocol/index.ts"
+import { JsonObject, MessageID, PartBody, PromptParts, type TextPart } from "../../../protocol/index.ts"
 import type { PromptOptions, PromptPart } from "../../prompt/prompt.ts"
 import type { AppendInput, AppendPart } from "../append-message.ts"
 import type { ShellInput, ShellOptions } from "../shell-command.ts"
@@ -45,41 +37,13 @@ export function shellInput(command: unknown, options: unknown): ShellInput {
 
 const noID = { id: true } as const
 
-const promptParts = z
-  .array(
-    z.discriminatedUnion(
-      "type",
-      [
-        TextPart.partial(noID),
-        FilePart.partial(noID),
-        AgentPart.partial(noID),
-        SubtaskPart.omit({ fixed: true, references: true }).partial(noID),
-      ],
-      "expected a text, file, agent or subtask part",
-    ),
-    "expected a text or a list of parts",
-  )
-  .min(1, "expected a text or at least one part")
-
 const prompt = { call: "session.prompt", name: "prompt" }
 const message = { call: "session.append", name: "message" }
 
-/** The parts of a prompt. One that says nothing, or that a history could not hold, is refused here. */
+/** The parts of a prompt, as copies. `promptItem` checks whether they make a prompt. */
 export function promptInput(value: unknown): PromptPart[] {
-  const parts: PromptPart[] =
-    typeof value === "string"
-      ? [{ type: "text", text: value }]
-      : checkArgument(promptParts, value, prompt).map(ownMetadata)
-  if (!parts.some(saysSomething)) {
-    throw wrongArgument(prompt, "expected a text that is not blank, a file or a subtask")
-  }
-  checkPartIDs(parts, prompt)
-  return parts
-}
-
-function saysSomething(part: PromptPart): boolean {
-  if (part.type === "text") return !part.ignored && /\S/.test(part.text)
-  return part.type === "file" || part.type === "subtask"
+  if (typeof value === "string") return [{ type: "text", text: value }]
+  return checkArgument(PromptParts, value, prompt).map(ownMetadata)
 }
 
 /** Schemas leave what is in metadata as it is, shared with the caller. */

@@ -1,5 +1,5 @@
 import type { HistoryItem } from "../../../protocol/index.ts"
-import type { Store } from "../../../stores/store.ts"
+import type { StoreReader } from "../../../run/index.ts"
 
 /** A file up to so many bytes comes with its part, and so many bytes in one answer. */
 const inlineBytesMax = 1024 * 1024
@@ -18,15 +18,15 @@ export function blobAddress(publicUrl: string): (file: WireableFile) => string {
 /** The same, with the bytes of small files in the url. */
 export async function inlineUrls(
   items: readonly HistoryItem[],
-  { store, publicUrl }: { store: Store; publicUrl: string },
+  { reader, publicUrl }: { reader: StoreReader; publicUrl: string },
 ): Promise<(file: WireableFile) => string> {
   const address = blobAddress(publicUrl)
   const bytes = new Map<string, string>()
   let left = answerBytesMax
   for (const hash of new Set(items.flatMap(hashesOf))) {
-    const size = await store.blobs.size(hash).catch(() => Number.POSITIVE_INFINITY)
+    const size = await reader.blobs.size(hash).catch(() => Number.POSITIVE_INFINITY)
     if (size > Math.min(inlineBytesMax, left)) continue
-    const found = await store.blobs.get(hash).catch(() => undefined)
+    const found = await reader.blobs.get(hash).catch(() => undefined)
     if (found === undefined) continue
     left -= size
     bytes.set(hash, Buffer.from(found).toString("base64"))

@@ -34,7 +34,7 @@ export async function findText(
       ...skipped,
       `--regexp=${pattern}`,
       "--",
-      "../",
+      "./",
     ],
     directory: location.path,
     outputBytesMax,

@@ -1,5 +1,5 @@
 import { StemmaError } from "../../../protocol/index.ts"
-import type { Project } from "../../../run/project.ts"
+import type { Project } from "../../../run/index.ts"
 import { evaluate } from "../../../session/index.ts"
 import { mayRead, type SearchContext } from "../../../tools/search/found-files.ts"
 import type { Wanted } from "../../../tools/tool.ts"

@@ -1,6 +1,6 @@
 import { type FileHandle, opendir } from "node:fs/promises"
 import { StemmaError } from "../../../protocol/index.ts"
-import type { Project } from "../../../run/project.ts"
+import type { Project } from "../../../run/index.ts"
 import { looksLikeText, mediaType } from "../../../tools/file/media-type.ts"
 import { openFile, statOf } from "../../../tools/file/open-file.ts"
 import { isShowable, mayRead, nameOf, type SearchContext } from "../../../tools/search/found-files.ts"

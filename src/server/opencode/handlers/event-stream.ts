@@ -1,6 +1,5 @@
 import type { SessionStatus } from "../../../protocol/index.ts"
-import type { Project } from "../../../run/project.ts"
-import type { Store } from "../../../stores/store.ts"
+import type { Project, StoreReader } from "../../../run/index.ts"
 import { type Call, type ServerContext, sinceOf } from "../../http/call.ts"
 import type { Handlers } from "../../http/mount.ts"
 import { Format, ownText } from "../../streams/format.ts"
@@ -58,7 +57,7 @@ async function serveDirectory(
     ...(format === undefined && { first: `data: ${connectedText()}\n\n` }),
     async statuses(told) {
       const running = (await runningIn(server, directory)).map(([id]) => id)
-      const recent = since === undefined ? [] : await lastChanged(stemma.store, directory)
+      const recent = since === undefined ? [] : await lastChanged(stemma.reader, directory)
       const ids = new Set([...told, ...recent, ...running])
       return [...ids].map((id): [string, SessionStatus] => [id, stemma.status(id)])
     },
@@ -67,6 +66,6 @@ async function serveDirectory(
 }
 
 /** Their last row may have been told before the reader left, and that they became idle after it. */
-async function lastChanged(store: Store, directory: string): Promise<string[]> {
-  return (await store.sessions({ directory, limit: lastChangedMax })).items.map(({ id }) => id)
+async function lastChanged(reader: StoreReader, directory: string): Promise<string[]> {
+  return (await reader.sessions({ directory, limit: lastChangedMax })).items.map(({ id }) => id)
 }

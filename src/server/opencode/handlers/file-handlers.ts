@@ -1,4 +1,4 @@
-import type { Project } from "../../../run/project.ts"
+import type { Project } from "../../../run/index.ts"
 import type { SearchContext } from "../../../tools/search/found-files.ts"
 import type { Call, ServerContext } from "../../http/call.ts"
 import type { Handlers } from "../../http/mount.ts"

@@ -1,6 +1,6 @@
 import { type HistoryItem, StemmaError } from "../../../protocol/index.ts"
+import type { StoreReader } from "../../../run/index.ts"
 import { prunedTimes } from "../../../session/index.ts"
-import type { Store } from "../../../stores/store.ts"
 import type { ServerContext } from "../../http/call.ts"
 import { inlineUrls } from "../files/file-urls.ts"
 import { toWireItem } from "../wire/to-wire-message.ts"
@@ -14,17 +14,17 @@ export async function wireItems(
   sessionID: string,
   items: readonly HistoryItem[],
 ): Promise<WireItem[]> {
-  const { store } = stemma
+  const { reader } = stemma
   const [url, pruned] = await Promise.all([
-    inlineUrls(items, { store, publicUrl: publicUrl() }),
-    prunedAfter(store, sessionID, items),
+    inlineUrls(items, { reader, publicUrl: publicUrl() }),
+    prunedAfter(reader, sessionID, items),
   ])
   return items.map((item) => toWireItem(item, { url, prunedAt: (partID) => pruned.get(partID) }))
 }
 
 /** When calls of these messages were hidden: the marks come after them, and are found by index. */
 async function prunedAfter(
-  store: Store,
+  reader: StoreReader,
   sessionID: string,
   items: readonly HistoryItem[],
 ): Promise<Map<string, number>> {
@@ -32,7 +32,7 @@ async function prunedAfter(
   if (!first) return new Map()
   const marks: HistoryItem[] = []
   for (let from = first.position; ; ) {
-    const page = await store.history(sessionID, { having: "prune", from, take: "start", limit: pageMax })
+    const page = await reader.history(sessionID, { having: "prune", from, take: "start", limit: pageMax })
     marks.push(...page.items)
     const last = page.items.at(-1)
     if (!page.more || !last) return prunedTimes(marks)
@@ -42,14 +42,14 @@ async function prunedAfter(
 
 /** The last messages, oldest first, and whether there are older ones. */
 export async function lastMessages(
-  store: Store,
+  reader: StoreReader,
   sessionID: string,
   { limit, before }: { limit: number; before?: string | undefined },
 ): Promise<{ items: HistoryItem[]; more: boolean }> {
-  let to = before === undefined ? undefined : await positionOf(store, sessionID, before)
+  let to = before === undefined ? undefined : await positionOf(reader, sessionID, before)
   const pages: HistoryItem[][] = []
   for (let left = limit; ; ) {
-    const page = await store.history(sessionID, {
+    const page = await reader.history(sessionID, {
       take: "end",
       limit: Math.min(pageMax, left),
       ...(to !== undefined && { to }),
@@ -62,18 +62,22 @@ export async function lastMessages(
 }
 
 /** A session that is not there is one thing, a cursor that is none another. */
-async function positionOf(store: Store, sessionID: string, messageID: string): Promise<number> {
-  await store.session(sessionID)
+async function positionOf(reader: StoreReader, sessionID: string, messageID: string): Promise<number> {
+  await reader.session(sessionID)
   try {
-    return (await findMessage(store, sessionID, messageID)).position
+    return (await findMessage(reader, sessionID, messageID)).position
   } catch (error) {
     if (!StemmaError.is(error, "not_found")) throw error
     throw new StemmaError("invalid", `Session ${sessionID} has no message ${messageID} to go on before.`)
   }
 }
 
-export async function findMessage(store: Store, sessionID: string, messageID: string): Promise<HistoryItem> {
-  const { items } = await store.history(sessionID, { messageID })
+export async function findMessage(
+  reader: StoreReader,
+  sessionID: string,
+  messageID: string,
+): Promise<HistoryItem> {
+  const { items } = await reader.history(sessionID, { messageID })
   if (items[0]) return items[0]
   throw new StemmaError("not_found", `Session ${sessionID} has no message ${messageID}.`)
 }

@@ -7,7 +7,7 @@ import { renamed } from "../wire/errors.ts"
 import { toWirePermission } from "../wire/to-wire-session.ts"
 
 export function permissionHandlers(server: ServerContext): Handlers<typeof permissionRoutes> {
-  const { permissions, store } = server.stemma
+  const { permissions, reader } = server.stemma
   const answer = async (
     { sessionID, requestID }: { sessionID?: string; requestID: string },
     given: { reply: PermissionReply; feedback?: string },
@@ -31,7 +31,7 @@ export function permissionHandlers(server: ServerContext): Handlers<typeof permi
     reply: ({ params, body: { reply, message } }) =>
       answer(params, { reply, ...(message !== undefined && message !== "" && { feedback: message }) }),
     async respond({ params: { sessionID, permissionID }, body }) {
-      await store.session(sessionID)
+      await reader.session(sessionID)
       return answer({ sessionID, requestID: permissionID }, { reply: body.response })
     },
   }

@@ -1,7 +1,7 @@
 import { z } from "zod"
 import { AgentPart, FilePart, MessageID, ModelRef, SubtaskPart, TextPart } from "../../../protocol/index.ts"
 import { modelName, name, tools } from "../../../protocol/routes/shapes.ts"
-import type { PromptOptions } from "../../../run/prompt/prompt.ts"
+import type { PromptOptions } from "../../../run/index.ts"
 
 /** As that client names the model of a session. */
 export const WireModelName = z.object({

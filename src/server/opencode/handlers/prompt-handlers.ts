@@ -1,7 +1,5 @@
 import { createID, type HistoryItem, type PartBody, StemmaError } from "../../../protocol/index.ts"
-import type { PromptRun } from "../../../run/api/prompt-run.ts"
-import { storedFiles } from "../../../run/prompt/prompt-files.ts"
-import { offeredAgent } from "../../../run/step/step-plan.ts"
+import { offeredAgent, type PromptRun } from "../../../run/index.ts"
 import type { ServerContext } from "../../http/call.ts"
 import type { Handlers } from "../../http/mount.ts"
 import { begun } from "../../http/slow-answer.ts"
@@ -80,13 +78,9 @@ async function add(server: ServerContext, sessionID: string, body: PromptBody): 
   const session = await stemma.sessions.get(sessionID)
   const project = await stemma.project((await session.info()).directory)
   if (body.agent !== undefined) offeredAgent(await project.setup(), body.agent)
-  const access = {
-    workspace: project.workspace,
-    decide: await readRules(project),
-    store: stemma.store,
-  }
+  const access = { workspace: project.workspace, decide: await readRules(project) }
   const given = body.parts.map((part): PartBody => ({ ...part, id: part.id ?? createID("part", Date.now()) }))
-  const parts = await storedFiles(given, access)
+  const parts = await stemma.sessions.storeFiles(given, access)
   const { messageID: id } = body
   const added = session.append({ role: "user", parts, ...(id !== undefined && { id }) })
   return wireItem(server, await orBusy(sessionID, added))

@@ -54,7 +54,7 @@ export async function runningIn({ stemma }: ServerContext, directory: string | u
   const all = [...stemma.statuses()]
   if (directory === undefined) return all
   const found = await Promise.all(
-    all.map(async ([id]) => (await stemma.store.session(id).catch(() => undefined))?.directory),
+    all.map(async ([id]) => (await stemma.reader.session(id).catch(() => undefined))?.directory),
   )
   return all.filter((_, index) => found[index] === directory)
 }
@@ -106,11 +106,11 @@ function isBelow(root: string, path: string): (session: Session) => boolean {
 type Reading = "get" | "children" | "todo" | "diff" | "messages" | "message"
 
 function reading(server: ServerContext): Pick<SessionHandlers, Reading> {
-  const { sessions, store } = server.stemma
+  const { sessions, reader } = server.stemma
   return {
-    get: async ({ params }) => toWireSession(await store.session(params.sessionID)),
+    get: async ({ params }) => toWireSession(await reader.session(params.sessionID)),
     async children({ params }) {
-      await store.session(params.sessionID)
+      await reader.session(params.sessionID)
       const found: Session[] = []
       for (let cursor: string | undefined; ; ) {
         const page = await sessions.children(params.sessionID, {
@@ -124,18 +124,18 @@ function reading(server: ServerContext): Pick<SessionHandlers, Reading> {
     },
     todo: async ({ params }) => (await (await sessions.get(params.sessionID)).todos()).map(toWireTodo),
     diff: async ({ params, query }) =>
-      (await sessionDiff(store, params.sessionID, query.messageID)).map(
+      (await sessionDiff(reader, params.sessionID, query.messageID)).map(
         (diff): WireFileDiff => toWireDiff(diff),
       ),
     async messages({ params: { sessionID }, query: { limit = messagesMax, before } }, call) {
-      const { items, more } = await lastMessages(store, sessionID, { limit, before })
+      const { items, more } = await lastMessages(reader, sessionID, { limit, before })
       const next = items[0]?.message.id
       if (more && next !== undefined)
         call.headers = { ...call.headers, ...nextHeaders(call, { next, limit }) }
       return wireItems(server, sessionID, items)
     },
     async message({ params: { sessionID, messageID } }) {
-      const [item] = await wireItems(server, sessionID, [await findMessage(store, sessionID, messageID)])
+      const [item] = await wireItems(server, sessionID, [await findMessage(reader, sessionID, messageID)])
       return item!
     },
   }
@@ -156,7 +156,7 @@ function nextHeaders(call: Call, { next, limit }: { next: string; limit: number 
 type Changing = Exclude<keyof SessionHandlers, Finding | Reading | Talking>
 
 function changing(server: ServerContext): Pick<SessionHandlers, Changing> {
-  const { sessions, store } = server.stemma
+  const { sessions, reader } = server.stemma
   return {
     async update({ params: { sessionID }, body = {} }) {
       const { title, permission, time } = body
@@ -164,7 +164,7 @@ function changing(server: ServerContext): Pick<SessionHandlers, Changing> {
         await sessions.update(sessionID, { title, permission })
       if (time?.archived !== undefined)
         await sessions.archive(sessionID, { archived: Boolean(time.archived) })
-      return toWireSession(await store.session(sessionID))
+      return toWireSession(await reader.session(sessionID))
     },
     async remove({ params }) {
       await sessions.remove(params.sessionID)

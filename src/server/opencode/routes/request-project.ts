@@ -1,6 +1,6 @@
 import { isAbsolute } from "node:path"
 import { StemmaError } from "../../../protocol/index.ts"
-import type { Project } from "../../../run/project.ts"
+import type { Project } from "../../../run/index.ts"
 import { type Call, directoryOf, type ServerContext } from "../../http/call.ts"
 import { HttpError } from "../../http/errors.ts"
 

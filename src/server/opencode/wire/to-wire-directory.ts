@@ -3,7 +3,7 @@ import type { AgentConfig, CommandConfig, Config } from "../../../config/files/s
 import type { LoadedConfig } from "../../../config/loaded.ts"
 import { maskDeep } from "../../../config/secrets/environment.ts"
 import { type ListedModel, type ListedProvider, parseModelName } from "../../../models/registry.ts"
-import type { Setup } from "../../../run/project.ts"
+import type { Setup } from "../../../run/index.ts"
 import type { WireAgent, WireConfig, WireModel, WireProvider } from "./wire-directory.ts"
 
 /** Options may hold keys and are left out; whatever else holds one is shown without it. */

@@ -1,8 +1,8 @@
 import { createHash } from "node:crypto"
 import type { HistoryItem, Revert, Session } from "../../../protocol/index.ts"
 import { StemmaError } from "../../../protocol/index.ts"
+import type { StoreReader } from "../../../run/index.ts"
 import { namesakesMax, promptTitle } from "../../../session/index.ts"
-import type { Store } from "../../../stores/store.ts"
 import type { ShareMask, ShareMasks } from "../mask/share-mask.ts"
 import type { SharedHeader, SharedMessage } from "../shapes.ts"
 import { type Include, includeOf } from "./shown-message.ts"
@@ -35,11 +35,11 @@ export const shownUnitsMax = 1024 * 1024
 const triesMax = 10
 
 export class SharedReader {
-  readonly #store: Store
+  readonly #reader: StoreReader
   readonly #masks: ShareMasks
 
-  constructor(store: Store, masks: ShareMasks) {
-    this.#store = store
+  constructor(reader: StoreReader, masks: ShareMasks) {
+    this.#reader = reader
     this.#masks = masks
   }
 
@@ -57,7 +57,7 @@ export class SharedReader {
 
   async #session(secret: string): Promise<Session | undefined> {
     if (!secretForm.test(secret)) return undefined
-    const { items } = await this.#store.sessions({ share: secret, limit: 1 })
+    const { items } = await this.#reader.sessions({ share: secret, limit: 1 })
     const session = items[0]
     return session?.share?.secret === secret && session.parentID === undefined ? session : undefined
   }
@@ -74,7 +74,7 @@ export class SharedReader {
   /** The messages from a position on. Undefined if nothing is shared under the secret. */
   from(secret: string, from: number): Promise<SharedStretch | undefined> {
     return this.#settled(secret, async ({ session }, end) => {
-      const { items } = await this.#store.history(session.id, {
+      const { items } = await this.#reader.history(session.id, {
         from,
         to: Math.max(from, end),
         take: "start",
@@ -99,7 +99,7 @@ export class SharedReader {
     for (let tries = 0; found && tries < triesMax; tries++) {
       const mark = found.session.revert
       const marked =
-        mark && (await this.#store.history(found.session.id, { messageID: mark.messageID })).items[0]
+        mark && (await this.#reader.history(found.session.id, { messageID: mark.messageID })).items[0]
       const end = mark ? endUnder(mark, marked) : found.session.history.count
       const { items, from, next } = await read(found, end)
       const namesake = await this.#namesake(found.session, end)
@@ -115,7 +115,7 @@ export class SharedReader {
 
   /** The prompt that a session is called after, hidden or not: if none is found, the first. */
   async #namesake({ id, title, revert }: Session, end: number): Promise<Namesake | undefined> {
-    const { items } = await this.#store.history(id, { take: "start", limit: namesakesMax })
+    const { items } = await this.#reader.history(id, { take: "start", limit: namesakesMax })
     const prompts = items.filter((item) => item.message.role === "user" && promptTitle(item.parts) !== "")
     const prompt = prompts.find(({ parts }) => promptTitle(parts) === title) ?? prompts[0]
     if (!prompt) return undefined
@@ -132,7 +132,7 @@ export class SharedReader {
     let units = 0
     let to = end
     while (to > 0 && items.length < messagesMax && units < shownUnitsMax) {
-      const page = await this.#store.history(session.id, { to, take: "end", limit: pageLimit })
+      const page = await this.#reader.history(session.id, { to, take: "end", limit: pageLimit })
       if (page.items.length === 0) break
       for (const item of page.items.toReversed()) {
         units += unitsOf(item)

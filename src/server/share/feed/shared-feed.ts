@@ -1,5 +1,5 @@
 import { StemmaError } from "../../../protocol/index.ts"
-import type { Stemma } from "../../../run/stemma.ts"
+import type { Stemma } from "../../../run/index.ts"
 import type { Frame, Subscription } from "../../../stream/hub.ts"
 import { messagesMax, type SharedReader, type SharedStretch, shownUnitsMax } from "./read-shared.ts"
 import type { SharedEvent } from "./shared-event.ts"

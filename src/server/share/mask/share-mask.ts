@@ -1,8 +1,7 @@
 import { createHmac, randomBytes } from "node:crypto"
 import { homedir } from "node:os"
 import { type HistoryItem, type Session, StemmaError } from "../../../protocol/index.ts"
-import type { Setup } from "../../../run/project.ts"
-import type { Stemma } from "../../../run/stemma.ts"
+import type { Setup, Stemma } from "../../../run/index.ts"
 import { type Include, shownHeader, shownMessage } from "../feed/shown-message.ts"
 import type { Namesake } from "../feed/shown-title.ts"
 import type { SharedHeader, SharedMessage } from "../shapes.ts"
@@ -59,7 +58,7 @@ export class ShareMask {
       const shown = await shownMessage(item, {
         include,
         mask: this.#mask,
-        sizeOf: (hash) => this.#stemma.store.blobs.size(hash).catch(() => undefined),
+        sizeOf: (hash) => this.#stemma.reader.blobs.size(hash).catch(() => undefined),
       })
       this.#keep(key, shown)
       return shown

@@ -17,7 +17,7 @@ const argument =
 export function tellsCommand(sentence: string): boolean {
   for (const [, quoted] of sentence.matchAll(/`([^`]{2,200})`/g)) if (quotedCommand.test(quoted!)) return true
   for (const [, bare] of sentence.matchAll(bareCommand)) {
-    if (bare!.startsWith("../") || argument.test(bare!)) return true
+    if (bare!.startsWith("./") || argument.test(bare!)) return true
   }
   return false
 }
