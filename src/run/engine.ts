@@ -6,7 +6,7 @@ import type { Projects } from "./project.ts"
 import type { Metrics } from "./telemetry/metrics.ts"
 import type { Tracing } from "./telemetry/tracing.ts"
 
-/** What a run is made of; put together in src/index.ts. */
+/** The parts that runs share; composed in src/index.ts. */
 export interface Engine {
   readonly store: Store
   readonly hub: Hub
@@ -17,31 +17,31 @@ export interface Engine {
   readonly timing: Timing
   readonly metrics: Metrics
   readonly tracing: Tracing
-  /** Goes on with runs that a dead process left; otherwise they are only repaired. */
+  /** Continue the runs that a dead process left; otherwise their histories are only repaired. */
   readonly recover: boolean
-  /** Work that nobody waits for; closing does, or aborts it. */
+  /** Starts work in the background; closing aborts it and waits for its end. */
   readonly background: (work: (signal: AbortSignal) => Promise<void>) => void
-  /** Reports what nobody waits for. */
+  /** Reports a failure that no caller waits for. */
   readonly warn: (error: unknown) => void
 }
 
-/** Answers a question for a person; undefined leaves it open. */
+/** Answers a permission question for a person; undefined leaves the question open. */
 export type AskHandler = (
   request: PermissionRequest,
 ) => Promise<{ reply: PermissionReply; feedback?: string } | undefined>
 
-/** Times that tests shorten. */
+/** Delays and limits, configurable so that tests can shorten them. */
 export interface Timing {
-  /** The first wait before a failed model call is tried again; it doubles each time. */
+  /** The wait before the first retry of a failed model call; it doubles with each retry. */
   retryBaseMs: number
   retryMaxMs: number
-  /** How often a failed call is tried again. */
+  /** The maximum number of retries of a failed model call. */
   retriesMax: number
-  /** A longer wait than this, asked for by a provider, ends the run with an error that says so. */
+  /** A provider that asks for a longer wait ends the run with an error. */
   retryAfterMaxMs: number
-  /** How long an aborted tool may take before it is given up. */
+  /** How long an aborted tool may take to end before the run stops waiting for it. */
   toolGraceMs: number
-  /** How often a session that another process holds is tried. */
+  /** The interval between attempts to claim a session that another process holds. */
   claimRetryMs: number
 }
 

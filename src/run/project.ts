@@ -20,32 +20,32 @@ export interface ProjectsOptions {
   dataDirectory: string
   configDirectory: string
   env: Record<string, string | undefined>
-  /** A config given by the program, after the user's. */
+  /** A config that the program gives; it overrides the user's config. */
   inline?: unknown
-  /** Models by provider id, beside the built-in providers. */
+  /** Models by provider id, in addition to the built-in providers. */
   models?: Record<string, (modelID: string) => Model>
-  /** Tools beside the built-in ones; one of the same name takes its place. */
+  /** Tools in addition to the built-in ones. A tool with the name of a built-in tool replaces it. */
   tools?: readonly Tool[]
   fetch?: typeof fetch
   snapshots?: boolean
 }
 
-/** The config as it is at one moment, with what follows from it. */
+/** The config of a project at one moment, with the models, tools and masks that follow from it. */
 export interface Setup {
   loaded: LoadedConfig
   models: Models
-  /** All keys that the config has had since this process read it first: those that were changed have been said before. */
+  /** Every key that the config has had since this process first read it: old keys may stand in earlier messages. */
   secretsSoFar: readonly string[]
   tools: ReadonlyMap<string, Tool>
-  /** What processes of tools get. */
+  /** The environment variables of tool processes, without keys and tokens. */
   environment: Record<string, string>
-  /** Takes secrets out of a text. */
+  /** Masks secrets in a text. */
   mask: (text: string) => string
-  /** The same for a text that comes bit by bit; a new one for each text. */
+  /** Makes a mask for one text that arrives in chunks. */
   maskStream: () => (text: string) => string
 }
 
-/** One directory that sessions work in. */
+/** A directory that sessions work in. */
 export class Project {
   readonly directory: string
   readonly workspace: Workspace
@@ -71,12 +71,12 @@ export class Project {
     this.#options = options.projects
   }
 
-  /** Snapshots of the files; none where the config, as it was last read, switches them off. */
+  /** Snapshots of the files. No snapshots are taken if the config switches them off. */
   get snapshots(): Snapshots {
     return this.#setup?.loaded.config.snapshot === false ? noSnapshots : this.#snapshots
   }
 
-  /** The same object as long as no config file changes. */
+  /** Returns the same object until a config file changes. */
   async setup(): Promise<Setup> {
     const loaded = await this.source.current()
     if (this.#setup?.loaded === loaded) return this.#setup
@@ -113,7 +113,7 @@ export class Project {
   }
 }
 
-/** The projects that are in use, each opened once. */
+/** The open projects, one for each directory. */
 export class Projects {
   readonly options: ProjectsOptions
   readonly #open = new Map<string, Promise<Project>>()
@@ -127,7 +127,7 @@ export class Projects {
     if (known) return known
     const opening = this.#load(directory)
     this.#open.set(directory, opening)
-    // A directory that is missing now may be there later.
+    // A missing directory may exist at the next call.
     opening.catch(() => this.#open.delete(directory))
     return opening
   }

@@ -18,7 +18,7 @@ import type { Project } from "./project.ts"
 import type { Coordinator } from "./schedule/coordinator.ts"
 import type { MetricsSnapshot } from "./telemetry/metrics.ts"
 
-/** A running Stemma: sessions, their events, and the questions they ask. Made by `openStemma`. */
+/** An open Stemma: its sessions, their events and their permission questions. `openStemma` returns it. */
 export class Stemma implements AsyncDisposable {
   readonly sessions: Sessions
   readonly permissions: Permissions
@@ -35,7 +35,7 @@ export class Stemma implements AsyncDisposable {
     engine: Engine
     coordinator: Coordinator
     directory: string
-    /** Lets go of what was opened beside the coordinator. */
+    /** Closes everything that was opened besides the coordinator. */
     closeRest: () => Promise<void>
   }) {
     this.#engine = options.engine
@@ -48,7 +48,7 @@ export class Stemma implements AsyncDisposable {
     this.permissions = new Permissions(options)
   }
 
-  /** What happens in all sessions, or those in scope, from now on. */
+  /** The events of all sessions, or of the sessions in `scope`, from now on. */
   events(
     options: { scope?: Scope; signal?: AbortSignal } = {},
   ): AsyncIterableIterator<StemmaEvent, undefined> {
@@ -57,42 +57,43 @@ export class Stemma implements AsyncDisposable {
   }
 
   /**
-   * The same with cursors: what `since` missed first, then live. A slow reader is closed with a cursor to continue from;
-   * nobody waits for it.
+   * Frames of events with cursors: first the events after `since`, then live events. A subscriber that is too slow is closed
+   * with a cursor to continue from; runs never wait for a subscriber.
    */
   subscribe(options: SubscribeOptions = {}): Subscription {
     return this.#engine.hub.subscribe(subscribeOptions(options))
   }
 
-  /** What a session is doing in this process. */
+  /** The status of a session in this process. */
   status(sessionID: string): SessionStatus {
     return this.#engine.hub.status(checkSessionID(sessionID, "stemma.status"))
   }
 
-  /** The sessions that this process is running. */
+  /** The statuses of the sessions that this process is running. */
   statuses(): Map<string, SessionStatus> {
     return this.#engine.hub.statuses()
   }
 
   /**
-   * What a directory's config files, agents, commands and skills would be allowed if they were trusted; undefined if there is
-   * nothing to trust. Show it to a person, then give its `hash` to `trust`.
+   * What trusting a directory's config files, agents, commands and skills would grant; undefined if there is nothing to trust.
+   * Show it to a person, then pass its `hash` to `trust`.
    */
   async pendingTrust(directory?: string): Promise<PendingTrust | undefined> {
     return (await this.#project(directory, "stemma.pendingTrust")).source.pending()
   }
 
-  /** Trusts the config files of a project as they are now. A change of them ends it. */
+  /** Trusts the config files of a project in their present form. A later change of a file ends the trust. */
   async trust(options: { directory?: string; hash?: string } = {}): Promise<void> {
     const { directory, ...rest } = trustOptions(options)
     await (await this.#project(directory, "stemma.trust")).source.trust(rest)
   }
 
+  /** Ends the trust in a project's config files. */
   async untrust(directory?: string): Promise<void> {
     await (await this.#project(directory, "stemma.untrust")).source.untrust()
   }
 
-  /** What of the config was ignored or is wrong, and what to do about it: a sentence each. */
+  /** The problems of the config and the settings that were ignored, one sentence each, with what to do. */
   async notices(directory?: string): Promise<readonly string[]> {
     return (await (await this.#project(directory, "stemma.notices")).setup()).loaded.notices
   }
@@ -102,14 +103,14 @@ export class Stemma implements AsyncDisposable {
     return this.#project(directory, "stemma.project")
   }
 
-  /** What happened in this process since Stemma was opened, in figures. */
+  /** Counters of this process since Stemma was opened. */
   metrics(): MetricsSnapshot {
     return this.#engine.metrics.snapshot(this.#coordinator.waiting())
   }
 
   /**
-   * Takes no more prompts, waits for the runs that are going, and lets go of everything. Called a second time while it
-   * waits, it cuts the runs off: they are sealed as interrupted, and the next process can go on with them.
+   * Accepts no more prompts, waits for the runs that are going, and closes everything. A second call while the first one waits
+   * interrupts the runs: their messages are sealed as interrupted, and another process can continue them.
    */
   async close(): Promise<void> {
     if (this.#closing) this.#coordinator.stop()

@@ -66,7 +66,7 @@ test("a second answer is told of the first, also while that is on its way", asyn
   await permissions.reply(session.id, question.id, { reply: "once" })
   const refused = {
     code: "conflict",
-    message: `The question ${question.id} was answered already: once.`,
+    message: `The question ${question.id} has already been answered: once.`,
   }
   const second = () => permissions.reply(session.id, question.id, { reply: "reject" })
   await expect(second()).rejects.toMatchObject(refused)

@@ -79,7 +79,7 @@ describe("a command of the config", () => {
     const session = await at.stemma.sessions.create()
     await expect(session.command("say", " ")).rejects.toMatchObject({
       code: "invalid",
-      message: expect.stringContaining("says nothing without arguments"),
+      message: expect.stringContaining("makes an empty prompt without arguments"),
     })
     await expect(session.command("say", 3 as never)).rejects.toMatchObject({ code: "invalid" })
     await expect(session.command("say", "x", null as never)).rejects.toMatchObject({ code: "invalid" })

@@ -16,18 +16,18 @@ import { defaultAgent } from "../permission/permission-check.ts"
 import { modelRef } from "../prompt/prompt.ts"
 import { checkBlobs } from "../prompt/prompt-files.ts"
 
-/** A part as a caller gives it: the id is filled in. */
+/** A part as a caller gives it. A missing id is filled in. */
 export type AppendPart = PartBody extends infer T
   ? T extends { id: string }
     ? Omit<T, "id"> & { id?: string }
     : never
   : never
 
-/** What can be added to a history without asking a model. */
+/** A message to add to a history without calling a model. */
 export type AppendInput =
   | { role: "user" | "assistant"; text: string; id?: string; synthetic?: boolean }
   | { role: "user" | "assistant"; parts: readonly AppendPart[]; id?: string }
-  /** The result of a tool that somebody else ran. */
+  /** A tool call and its result, for a tool that ran outside Stemma. */
   | {
       role: "tool"
       tool: string
@@ -44,7 +44,10 @@ export async function appendMessage(run: Run, input: AppendInput): Promise<Histo
   const parts = partsOf(run, input).map((part) => parseOrInvalid(PartBody, part, "A part"))
   const open = parts.find((part) => part.type === "tool" && !isSettled(part.state))
   if (open)
-    throw new StemmaError("invalid", "A call that is appended must have its result: completed or error.")
+    throw new StemmaError(
+      "invalid",
+      "An appended tool call must have its result: the state `completed` or `error`.",
+    )
   await checkBlobs(parts, engine.store)
   if (input.id !== undefined) await refuseWaiting(run, input.id)
   const message = await messageOf(run, input)
@@ -63,11 +66,14 @@ export async function appendMessage(run: Run, input: AppendInput): Promise<Histo
   return run.memo.last!
 }
 
-/** A message with the id of a prompt that waits would keep that prompt from ever being taken. */
+/** Refuses the id of a prompt in the inbox: with a message of that id in the history, the prompt could never be taken. */
 export async function refuseWaiting({ engine, sessionID }: Run, id: string): Promise<void> {
   const isWaiting = (await engine.store.inbox(sessionID)).some((item) => item.id === id)
   if (!isWaiting) return
-  throw new StemmaError("conflict", `A prompt with the id ${id} waits to be taken. Append with another id.`)
+  throw new StemmaError(
+    "conflict",
+    `A prompt with the id ${id} is waiting in the inbox. Append the message with another id.`,
+  )
 }
 
 function partsOf(run: Run, input: AppendInput): unknown[] {
@@ -104,7 +110,10 @@ async function messageOf(run: Run, input: AppendInput): Promise<MessageBody> {
   if (input.role === "user") return { id, role: "user", time: { created: now }, agent, model }
   const parentID = promptIDBefore(run)
   if (parentID === undefined) {
-    throw new StemmaError("invalid", "An answer needs something to answer: append a user message first.")
+    throw new StemmaError(
+      "invalid",
+      "An assistant message needs a user message before it. Append a user message first.",
+    )
   }
   const answer: AssistantBody = {
     id,
@@ -121,7 +130,7 @@ async function messageOf(run: Run, input: AppendInput): Promise<MessageBody> {
   return answer
 }
 
-/** A compaction may have hidden the prompt itself: what answered it knows which it was. */
+/** The id of the last prompt. A compaction may hide the prompt itself; its answer still names it. */
 function promptIDBefore(run: Run): string | undefined {
   const { items } = run.memo
   const prompt = items.findLast(({ message }) => message.role === "user")

@@ -30,7 +30,7 @@ import { findAgent } from "../step/step-plan.ts"
 import { systemPrompt } from "../step/system-prompt.ts"
 import { offeredTools } from "../step/tools/toolbox.ts"
 
-/** What the next call would send, about how many tokens of it come from where, and what it leaves out. */
+/** What the next model call would send: estimated tokens by source, the size of the window, and what is hidden. */
 export interface ContextReport {
   agent: string
   /** `provider/model`. */
@@ -40,33 +40,36 @@ export interface ContextReport {
     tools: number
     summary: number
     ledger: number
-    /** What was said, and the calls. */
+    /** Texts, reasoning and tool calls, without tool output. */
     messages: number
     toolOutput: number
     total: number
   }
-  /** How many messages are shown. */
+  /** How many messages the model is shown. */
   messages: number
-  /** Absent if nobody knows how much the model takes. */
+  /** Absent if the size of the model's window is unknown. */
   window?: {
     context: number
-    /** Without what is kept free for the answer. */
+    /** The window without the room that is reserved for the answer. */
     usable: number
-    /** From where on room is made. */
+    /** Above this size the context is pruned or compacted. */
     limit: number
-    /** 1 is full. */
+    /** The used share of the window; 1 is full. */
     fullness: number
   }
   hidden: Hidden[]
 }
 
 export interface Hidden {
-  /** `compaction`: summarised; `prune`: old tool output; `trim`: maxHistory; `revert`: taken back; `ignored`: for people only. */
+  /**
+   * `compaction`: summarised messages. `prune`: old tool output. `trim`: messages beyond `maxHistory`. `revert`: messages
+   * behind a revert mark. `ignored`: text that is shown to people only.
+   */
   reason: "compaction" | "prune" | "trim" | "revert" | "ignored"
-  /** How many whole messages, or how many parts of messages that are shown. */
+  /** The number of hidden messages, or of hidden parts in messages that are shown. */
   messages?: number
   parts?: number
-  /** About. */
+  /** An estimate. */
   tokens: number
 }
 
@@ -127,7 +130,7 @@ function mapValues<K extends string>(
 }
 
 interface Shown {
-  /** The messages of the last call that the provider has counted, and its count. */
+  /** The last call whose tokens the provider counted: the provider's count and our estimate of the same messages. */
   counted?: Counted
   tokens: Pick<ContextReport["tokens"], "summary" | "ledger" | "messages" | "toolOutput">
   messages: number
@@ -141,7 +144,7 @@ async function shownOf(
 ): Promise<Shown> {
   const { revert } = session
   const marked = revert && (await findMessage(store, session.id, revert.messageID))
-  // A part of the marked message may be shown.
+  // With a mark at a part, the parts of the marked message before it are shown.
   const end = marked ? marked.position + (revert.partID === undefined ? 0 : 1) : session.history.count
   const start = await firstPosition(store, session, end)
   const all = await itemsBetween(store, session.id, { start, end: session.history.count })

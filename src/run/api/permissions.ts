@@ -12,19 +12,19 @@ import {
 } from "./arguments/call-options.ts"
 import { checkPermissionID, checkSessionID } from "./arguments/check.ts"
 
-/** The open questions of a session and of those below it, in the order in which they were asked. */
+/** The open permission questions of a session and its descendants, oldest first. */
 export async function openQuestions(store: Store, rootID: string): Promise<PermissionRequest[]> {
   await store.session(rootID)
   return among(await store.permissions({ open: true }), ({ sessionID }) => isWithin(store, sessionID, rootID))
 }
 
-/** Few questions are open at a time, and many sessions may be below one: so it is looked upwards. */
+/** Looks at the ancestors of the asking session: few questions are open at a time, but a session may have many descendants. */
 async function isWithin(store: Store, sessionID: string, rootID: string): Promise<boolean> {
   if (sessionID === rootID) return true
   return (await orGone(store.parents(sessionID)))?.some(({ id }) => id === rootID) ?? false
 }
 
-/** Those of the questions whose session passes; each session is looked at once. */
+/** The questions whose session passes the test. The test runs once for each session. */
 async function among(
   requests: readonly PermissionRequest[],
   passes: (request: PermissionRequest) => Promise<boolean>,
@@ -39,7 +39,7 @@ async function among(
   return (await Promise.all(found)).flat()
 }
 
-/** What belongs to a session, or undefined if that was removed in between. */
+/** Undefined if the session was removed while it was being read. */
 async function orGone<T>(found: Promise<T>): Promise<T | undefined> {
   return found.catch((error: unknown) => {
     if (StemmaError.is(error, "not_found")) return undefined
@@ -49,10 +49,10 @@ async function orGone<T>(found: Promise<T>): Promise<T | undefined> {
 
 function answeredAlready(permissionID: string, reply: PermissionReply | undefined): StemmaError {
   const how = reply === undefined ? "" : `: ${reply}`
-  return new StemmaError("conflict", `The question ${permissionID} was answered already${how}.`)
+  return new StemmaError("conflict", `The question ${permissionID} has already been answered${how}.`)
 }
 
-/** Questions to people and what they have allowed for good. */
+/** Permission questions, their answers, and the grants that `always` answers left. */
 export class Permissions {
   readonly #engine: Engine
   readonly #coordinator: Coordinator
@@ -64,14 +64,14 @@ export class Permissions {
     this.#directory = options.directory
   }
 
-  /** Says that a person is there to be asked, until the result is disposed of. */
+  /** Declares that a person can answer questions, until the returned object is disposed. */
   listen(): Disposable {
     return this.#engine.presence.add()
   }
 
   /**
-   * The open questions of a session and of those below it or, without one, of all sessions; `directory` leaves out those of
-   * sessions that work elsewhere. In the order in which they were asked.
+   * The open questions of a session and its descendants, or of all sessions if `sessionID` is absent, oldest first. With
+   * `directory`, only questions of sessions that work in that directory.
    */
   async open(sessionID?: string, options: { directory?: string } = {}): Promise<PermissionRequest[]> {
     const { store } = this.#engine
@@ -88,7 +88,7 @@ export class Permissions {
     )
   }
 
-  /** A question by its id, whichever session asked it; answered ones too. */
+  /** A question by its id, from any session, answered or not. */
   async find(permissionID: string): Promise<PermissionRequest> {
     const [request] = await this.#named(checkPermissionID(permissionID, "permissions.find"))
     if (request) return request
@@ -100,8 +100,8 @@ export class Permissions {
   }
 
   /**
-   * Answers a question of a session, or of one below it, whichever process asked it. `feedback` with a reject lets the run go
-   * on.
+   * Answers a question of a session or of one of its descendants, whichever process asked it. A `reject` ends the run; a
+   * `reject` with `feedback` gives the feedback to the model, and the run continues.
    */
   async reply(
     rootID: string,
@@ -126,7 +126,7 @@ export class Permissions {
     try {
       await store.admit({ id, sessionID, type: "answer", time, permissionID, ...given })
     } catch (error) {
-      // Another answer came first, and may not have reached the question yet.
+      // Another answer is in the inbox, and the run has not taken it yet.
       if (StemmaError.is(error, "conflict"))
         throw answeredAlready(permissionID, await this.#firstReply(request))
       throw error
@@ -134,7 +134,7 @@ export class Permissions {
     if (this.#coordinator.isRunning(sessionID) || this.#engine.recover) this.#coordinator.wake(sessionID)
   }
 
-  /** What was answered, be it on its way still; undefined if nobody can say any more. */
+  /** The reply that came first, from the inbox or from the question; undefined if the question is gone. */
   async #firstReply({ id, sessionID }: PermissionRequest): Promise<PermissionReply | undefined> {
     const { store } = this.#engine
     for (const item of await store.inbox(sessionID)) {
@@ -143,20 +143,20 @@ export class Permissions {
     return (await store.permissions({ sessionID, permissionID: id }))[0]?.reply
   }
 
-  /** What a person has allowed for good in a project. */
+  /** The grants of a project: what people have allowed with `always`. */
   async granted(options: { directory?: string } = {}): Promise<readonly Grant[]> {
     const { project, scope } = await this.#project(grantedOptions(options).directory)
     return project.grants.list(scope)
   }
 
-  /** Takes such an answer back. */
+  /** Revokes a grant. */
   async revoke(grantID: string, options: { directory?: string } = {}): Promise<void> {
     checkText(grantID, { call: "permissions.revoke", name: "grant id" })
     const { project, scope } = await this.#project(revokeOptions(options).directory)
     await project.grants.remove(scope, grantID)
   }
 
-  /** The open ones, else those that were answered: those are looked for in more places. */
+  /** Open questions are looked up first: finding answered ones costs the store more. */
   async #named(permissionID: string): Promise<PermissionRequest[]> {
     const { store } = this.#engine
     const open = await store.permissions({ permissionID, open: true })

@@ -12,11 +12,11 @@ import { type PromptContent, promptItem } from "../prompt/prompt.ts"
 import { answerTo, submit } from "../prompt/submit.ts"
 import type { Coordinator } from "../schedule/coordinator.ts"
 
-/** The answer to a prompt. A failure is in it, not thrown: `error` says why. */
+/** The answer to a prompt. A failed run is not thrown: `error` has the reason. */
 export interface Reply {
   message: AssistantMessage
   parts: Part[]
-  /** What was said, without reasoning and tools. */
+  /** The text of the answer, without reasoning and tools. */
   text: string
   error?: MessageError
 }
@@ -24,9 +24,9 @@ export interface Reply {
 export interface PromptRunOptions {
   messageID: Promise<string>
   subscribe: () => Subscription
-  /** Admits the prompt; called once, after whoever iterates has subscribed. */
+  /** Admits the prompt. Called once, after every iterator has subscribed. */
   admit: () => Promise<void>
-  /** The message that ends the answer. `isOld`: it was there before, and no event will tell of it. */
+  /** Resolves with the message that ends the answer. `isOld`: it was in the history before, so no event announces it. */
   answer: () => Promise<{ item: HistoryItem; isOld: boolean }>
 }
 
@@ -56,12 +56,12 @@ export function sendPrompt(
   })
 }
 
-/** The events of the end come a little after the reply. */
+/** The last events of a run arrive shortly after its reply. */
 const lastEventsMs = 250
 
 /**
- * A prompt on its way. Await it for the reply, or iterate over it for the events of the session until then; both work.
- * It goes on whether or not anybody looks.
+ * A prompt that was sent. Await it for the reply, or iterate over it for the events of the session until the reply, or both.
+ * The run continues whether or not the caller awaits or iterates.
  */
 export class PromptRun implements PromiseLike<Reply>, AsyncIterable<StemmaEvent> {
   /** Resolves once the prompt is accepted and durable. */
@@ -69,7 +69,7 @@ export class PromptRun implements PromiseLike<Reply>, AsyncIterable<StemmaEvent>
   readonly messageID: Promise<string>
   readonly #reply: Promise<Reply>
   readonly #subscribe: () => Subscription
-  /** Of those who iterate. */
+  /** One for each iterator. */
   readonly #subscriptions = new Set<Subscription>()
   #isOver = false
 
@@ -78,7 +78,7 @@ export class PromptRun implements PromiseLike<Reply>, AsyncIterable<StemmaEvent>
     this.#subscribe = options.subscribe
     this.admitted = this.#admit(options.admit)
     this.#reply = this.#wait(options.answer)
-    // Nobody need look.
+    // The caller may ignore these promises, so a rejection must not be unhandled.
     for (const promise of [this.admitted, this.messageID, this.#reply]) promise.catch(() => {})
   }
 
@@ -90,7 +90,7 @@ export class PromptRun implements PromiseLike<Reply>, AsyncIterable<StemmaEvent>
     return this.#reply.then(onFulfilled, onRejected)
   }
 
-  /** Each who iterates gets the events from now on, until the reply. */
+  /** The events from now on, until the reply. Each iterator has its own subscription. */
   [Symbol.asyncIterator](): AsyncIterator<StemmaEvent> {
     const subscription = this.#subscribe()
     this.#subscriptions.add(subscription)
@@ -99,7 +99,7 @@ export class PromptRun implements PromiseLike<Reply>, AsyncIterable<StemmaEvent>
   }
 
   async #admit(admit: () => Promise<void>): Promise<void> {
-    // Whoever iterates does so in the same turn of the event loop.
+    // A caller that iterates does so in the tick of the call, so its subscription exists after one microtask.
     await Promise.resolve()
     await Promise.all([...this.#subscriptions].map(({ ready }) => ready))
     await admit()
@@ -117,7 +117,7 @@ export class PromptRun implements PromiseLike<Reply>, AsyncIterable<StemmaEvent>
     }
   }
 
-  /** Ends the iterations that have not seen the end by themselves: those who began late, or were told of nothing. */
+  /** Closes the iterators that have not seen the last event: late ones, and those of a reply without events. */
   #end({ afterMs }: { afterMs: number }): void {
     this.#isOver = true
     const close = () => {
@@ -139,11 +139,11 @@ export class PromptRun implements PromiseLike<Reply>, AsyncIterable<StemmaEvent>
           if (event.type !== "message.updated") continue
           const { info } = event.properties
           if (info.id === messageID) isTaken = true
-          // One that was cut off may be gone on from; the reply knows.
+          // Recovery may continue an interrupted message, so only the reply ends the iteration then.
           if (isTaken && isEnd(event) && info.role === "assistant" && info.finish !== "interrupted") return
         }
       }
-      // A prompt that failed says so here too.
+      // Throws for a prompt that failed.
       await this.#reply
     } finally {
       this.#subscriptions.delete(subscription)
@@ -152,7 +152,7 @@ export class PromptRun implements PromiseLike<Reply>, AsyncIterable<StemmaEvent>
   }
 }
 
-/** The first message after the prompt that ends an answer is the one that ends its. */
+/** True for the first sealed assistant message after the prompt that does not continue with tool calls. */
 function isEnd(event: EventOf<"message.updated">): boolean {
   const { info } = event.properties
   return info.role === "assistant" && info.time.completed !== undefined && info.finish !== "tool-calls"

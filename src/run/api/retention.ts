@@ -5,12 +5,12 @@ import type { Engine } from "../engine.ts"
 import { isBusy } from "../schedule/activity.ts"
 import type { Coordinator } from "../schedule/coordinator.ts"
 
-/** A session that the config's retention lets go of. */
+/** A session that the config's `retention` removes. */
 export interface Expired {
   id: string
   parentID?: string
   title: string
-  /** Which of the config's times is over. */
+  /** The `retention` setting that has expired for it. */
   why: "children" | "archived"
   updated: number
 }
@@ -23,8 +23,8 @@ interface RetentionOptions {
 }
 
 /**
- * Removes what the config of a directory says is old enough: children, and archived sessions with what is below them. Only
- * sessions of that project, never one that is at work, and never one below which something is newer.
+ * Removes the sessions that the config's `retention` says are old enough: children, and archived sessions with their
+ * descendants. Sessions of other projects stay, and so do running sessions and sessions with a newer descendant.
  */
 export async function applyRetention(options: RetentionOptions): Promise<Expired[]> {
   const { engine, coordinator, directory, isDryRun } = options
@@ -53,7 +53,7 @@ function limitsOf(retention: { children?: string; archived?: string }, nowMs: nu
   }
 }
 
-/** Those that may be old enough, those above before those below them. */
+/** Sessions that may be old enough, parents before their children. */
 async function oldSessions(
   store: Store,
   { projectID, limits }: { projectID: string; limits: Limits },
@@ -78,7 +78,7 @@ function reasonOf({ parentID, time }: Session, { children, archived }: Limits): 
   return children !== undefined && parentID !== undefined && time.updated < children ? "children" : undefined
 }
 
-/** The session with all below it; undefined if something there is to stay. */
+/** The session and its descendants; undefined if one of them is not old enough. */
 async function expiredTree(
   store: Store,
   { session, why, limits }: { session: Session; why: Expired["why"]; limits: Limits },

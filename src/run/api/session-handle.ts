@@ -34,12 +34,12 @@ import { runShellCommand, type ShellOptions } from "./shell-command.ts"
 
 const instructionsMax = 10_000
 
-/** What a compaction came to. */
+/** The result of a compaction. */
 export interface Compaction {
   messageID: string
   summary: string
   ledger: string
-  /** About how many tokens the next call had before, and has now. */
+  /** The estimated size of the next model call, before and after. */
   tokensBefore: number
   tokensAfter: number
 }
@@ -56,7 +56,7 @@ function compactionOf({ message, parts }: HistoryItem): Compaction {
   return { messageID: message.id, summary, ledger, tokensBefore, tokensAfter }
 }
 
-/** One session, to talk to. It holds nothing: any number of handles, in any number of processes, may be used at once. */
+/** The calls of one session. A handle has no state: any number of handles, in any number of processes, work at once. */
 export class SessionHandle {
   readonly id: string
   readonly #engine: Engine
@@ -68,14 +68,14 @@ export class SessionHandle {
     this.#coordinator = options.coordinator
   }
 
-  /** The session's row as it is now. */
+  /** The session's metadata as it is now. */
   async info(): Promise<Session> {
     return this.#engine.store.session(this.id)
   }
 
   /**
-   * Sends a prompt. Await it for the reply, or iterate over it for the events until then. Once `admitted` resolves, the
-   * prompt survives whatever happens to this process.
+   * Sends a prompt. Await the returned run for the reply, or iterate over it for the events until the reply. Once its
+   * `admitted` resolves, the prompt is durable and survives a crash.
    */
   prompt(input: string | readonly PromptPart[], options: PromptOptions = {}): PromptRun {
     const given = readNow(() => ({ parts: promptInput(input), prompt: promptOptions(options) }))
@@ -83,8 +83,8 @@ export class SessionHandle {
   }
 
   /**
-   * Sends what a command of the config makes of these arguments. Where the command is a task, it is done in a session below
-   * this one and the run goes on with its result.
+   * Sends the prompt that a command of the config makes of these arguments. A command that is a subtask runs in a child
+   * session, and the run continues with its result.
    */
   command(name: string, args = "", options: PromptOptions = {}): PromptRun {
     const given = readNow(() => commandInput({ name, args, options }))
@@ -95,16 +95,16 @@ export class SessionHandle {
     })
   }
 
-  /** Adds a message without asking a model: an import, something to know beforehand, a tool's result. */
+  /** Adds a message without calling a model: imported text, background knowledge, or the result of a tool. */
   async append(input: AppendInput): Promise<HistoryItem> {
     const given = appendInput(input)
     return this.#coordinator.exclusive(this.id, (run) => appendMessage(run, given))
   }
 
   /**
-   * Runs a shell command in the session, as a person and without asking a model: the next call of the model sees it and what it
-   * printed. Gives the message with the call once the command has ended, or was aborted. `conflict` while the session is busy,
-   * `denied` for what a rule forbids.
+   * Runs a shell command for a person, without calling a model. The next model call sees the command and its output.
+   * Resolves with the message of the call when the command has ended or was aborted. Throws `conflict` while the session is
+   * busy, `denied` for a command that a rule forbids.
    */
   async shell(command: string, options: ShellOptions = {}): Promise<HistoryItem> {
     const given = shellInput(command, options)
@@ -113,13 +113,13 @@ export class SessionHandle {
     )
   }
 
-  /** Stops what runs in it and below it, here or in another process. Does nothing if nothing runs. */
+  /** Aborts the run of the session and of its descendants, in any process. Does nothing for an idle session. */
   async abort(reason = "The run was aborted."): Promise<void> {
     checkText(reason, { call: "session.abort", name: "reason" })
     await abortTree(this.#coordinator, this.id, reason)
   }
 
-  /** The history, oldest first; what a revert hides is left out. `last` takes only so many messages. */
+  /** The history, oldest message first, without messages that a revert hides. `last` limits the number of messages. */
   async messages(options: { last?: number } = {}): Promise<readonly HistoryItem[]> {
     const { store } = this.#engine
     const { last: wanted = Number.POSITIVE_INFINITY } = messagesOptions(options)
@@ -138,12 +138,12 @@ export class SessionHandle {
     return visibleItems(items, revert, { ...(marked && { position: marked.position }) })
   }
 
-  /** The history as people read it. */
+  /** The history as text for people. */
   async transcript(options: { last?: number } = {}): Promise<string> {
     return transcript(await this.messages(transcriptOptions(options)))
   }
 
-  /** Only what was said. */
+  /** The text of the history, without tools and reasoning. */
   async text(): Promise<string> {
     return sessionText(await this.messages())
   }
@@ -153,32 +153,32 @@ export class SessionHandle {
     return statistics(await this.messages()).tools
   }
 
-  /** What the next call would send: tokens by where they come from, how full the window is, what is hidden and why. */
+  /** What the next model call would send: tokens by source, how full the window is, what is hidden and why. */
   async context(): Promise<ContextReport> {
     return contextReport(this.#engine, await this.info())
   }
 
-  /** Tokens and money of this session alone, and with all its children. */
+  /** Tokens and cost of this session alone, and of this session with all its descendants. */
   async usage(): Promise<SessionUsage> {
     return sessionUsage(this.#engine.store, this.id)
   }
 
-  /** About how many tokens of history the next call would send. */
+  /** The estimated tokens of history in the next model call. */
   async contextSize(): Promise<number> {
     const { summary, ledger, messages, toolOutput } = (await this.context()).tokens
     return summary + ledger + messages + toolOutput
   }
 
   /**
-   * Summarises the history but for its recent end, now or as soon as what runs has come to a step's end, and gives what came
-   * of it. Nothing is lost: all of the history stays readable, searchable and forkable.
+   * Compacts the history: summarises all but the most recent turns, now or at the end of the running step. The whole history
+   * stays readable, searchable and forkable.
    */
   async compact(instructions?: string): Promise<Compaction> {
     const { store, clock, newID } = this.#engine
     if (instructions !== undefined) checkText(instructions, { call: "session.compact", name: "instructions" })
     if (instructions !== undefined && instructions.length > instructionsMax) {
       const limit = `at most ${instructionsMax} characters`
-      throw new StemmaError("invalid", `The instructions of session.compact are too long: write ${limit}.`)
+      throw new StemmaError("invalid", `The instructions of session.compact are too long. Write ${limit}.`)
     }
     return this.#coordinator.accept(async () => {
       const id = newID("message")
@@ -190,7 +190,7 @@ export class SessionHandle {
     })
   }
 
-  /** Who answers from now on. */
+  /** Sets the agent that answers from now on. */
   async setAgent(name: string): Promise<Session> {
     const { store, projects } = this.#engine
     checkAgentName(name, "session.setAgent")
@@ -200,16 +200,17 @@ export class SessionHandle {
     return this.info()
   }
 
+  /** The session's todo list. */
   async todos(): Promise<Todo[]> {
     return this.#engine.store.todos(this.id)
   }
 
-  /** Questions that wait for a person, also those of the sessions below it: `path` says whose. */
+  /** The open permission questions of this session and its descendants; `path` names the asking session. */
   async questions(): Promise<PermissionRequest[]> {
     return openQuestions(this.#engine.store, this.id)
   }
 
-  /** Events of this session from now on, and questions of those below it. */
+  /** The events of this session from now on, and the permission questions of its descendants. */
   events(options: { signal?: AbortSignal } = {}): AsyncIterableIterator<StemmaEvent, undefined> {
     const { signal } = sessionEventsOptions(options)
     const scope = { sessionID: this.id }

@@ -9,7 +9,7 @@ export interface Usage {
 }
 
 export interface SessionUsage extends Usage {
-  /** The session with its children, theirs, and so on. */
+  /** The session and all its descendants. */
   tree: Usage & { sessions: number }
 }
 

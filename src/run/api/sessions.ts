@@ -66,7 +66,7 @@ export interface SessionStatistics extends Statistics {
 
 const patchesPerCommit = 500
 
-/** The sessions of a store: made, found, changed and removed. */
+/** Creates, finds, changes and removes the sessions of a store. */
 export class Sessions {
   readonly #engine: Engine
   readonly #coordinator: Coordinator
@@ -80,8 +80,8 @@ export class Sessions {
   }
 
   /**
-   * Calls back with each new session that has no parent, forks included, and waits for it before whoever asked is given the
-   * session. It must not throw. The function returned ends it.
+   * Calls the listener with each new root session, forks included. `create` and `fork` resolve after the listener has. The
+   * listener must not throw. The returned function removes it.
    */
   onCreated(listener: (session: Session) => Promise<void>): () => void {
     if (typeof listener !== "function") {
@@ -91,7 +91,7 @@ export class Sessions {
     return () => this.#onCreated.delete(listener)
   }
 
-  /** Makes a session. With the `id` of one that is there, gives that one. */
+  /** Creates a session. If a session with the given `id` exists, returns a handle of that session. */
   async create(options: CreateOptions = {}): Promise<SessionHandle> {
     const { store, newID } = this.#engine
     const given = createOptions(options)
@@ -109,7 +109,7 @@ export class Sessions {
       this.#engine.metrics.sessionCreated("new")
       await this.#tellCreated(id)
     } catch (error) {
-      // Somebody else made the same one at the same time.
+      // Another caller created the session with this id at the same time.
       const isMine =
         given.id !== undefined && StemmaError.is(error, "conflict") && (await findSession(store, id))
       if (!isMine) throw error
@@ -117,9 +117,7 @@ export class Sessions {
     return this.#handle(id)
   }
 
-  /**
-   * The session that one comes back to: of the project, or with a name. It is made on first use, by whoever is first.
-   */
+  /** The current session of the project, or the current session with a name. The first call creates it. */
   async current(options: CurrentOptions = {}): Promise<SessionHandle> {
     const { agent, scope } = currentOptions(options)
     const key = await this.#currentKey(scope)
@@ -134,7 +132,7 @@ export class Sessions {
     }
   }
 
-  /** Lets the current session go, with all it has, and begins a new one under its name. */
+  /** Starts a new current session under the same name. The old session stays, without the name. */
   async reset(options: CurrentOptions = {}): Promise<SessionHandle> {
     const given = resetOptions(options)
     const found = await this.#byKey(await this.#currentKey(given.scope), given.agent)
@@ -142,6 +140,7 @@ export class Sessions {
     return this.current(given)
   }
 
+  /** A handle of an existing session. Throws `not_found` for any other id. */
   async get(id: string): Promise<SessionHandle> {
     await this.#engine.store.session(checkSessionID(id, "sessions.get"))
     return this.#handle(id)
@@ -165,26 +164,28 @@ export class Sessions {
     return storedFiles(parts, { ...access, store: this.#engine.store })
   }
 
+  /** A page of sessions, most recently used first. */
   async list(query: SessionQuery = {}): Promise<Page<Session>> {
     return this.#engine.store.sessions(listQuery(query))
   }
 
+  /** A page of the children of a session. */
   async children(parentID: string, query: Omit<SessionQuery, "parentID"> = {}): Promise<Page<Session>> {
     checkSessionID(parentID, "sessions.children")
     return this.#engine.store.sessions({ ...childrenQuery(query), parentID })
   }
 
-  /** The session and everything below it, parents before their children. */
+  /** The session and all its descendants, parents before their children. */
   async tree(rootID: string): Promise<Session[]> {
     return this.#engine.store.tree(checkSessionID(rootID, "sessions.tree"))
   }
 
-  /** The sessions above it, its parent first. */
+  /** The ancestors of a session, its parent first. */
   async parents(id: string): Promise<Session[]> {
     return this.#engine.store.parents(checkSessionID(id, "sessions.parents"))
   }
 
-  /** Sets single fields; `null` removes one. */
+  /** Sets the given fields of a session; `null` removes a field. */
   async update(id: string, fields: UpdateOptions): Promise<Session> {
     checkSessionID(id, "sessions.update")
     const { permission, model, agent, ...rest } = updateOptions(fields)
@@ -197,14 +198,14 @@ export class Sessions {
     })
   }
 
-  /** Makes the session the most recently used. */
+  /** Makes the session the most recently used one. */
   async touch(id: string): Promise<Session> {
     checkSessionID(id, "sessions.touch")
     const { time } = await this.#engine.store.session(id)
     return this.#patch(id, { time: { updated: Math.max(this.#engine.clock.now(), time.updated) } })
   }
 
-  /** A new session with the history of another: the whole, or what came before a message. */
+  /** Creates a fork: a new root session that shares the history of another one, whole or up to before `messageID`. */
   async fork(id: string, options: { messageID?: string; title?: string } = {}): Promise<SessionHandle> {
     const { store, newID, clock } = this.#engine
     checkSessionID(id, "sessions.fork")
@@ -233,31 +234,31 @@ export class Sessions {
     return this.#handle(forkID)
   }
 
-  /** Goes back to before a message, or one of its parts, with the files; the next prompt makes it real. */
+  /** Marks a revert to before a message or a part, and restores the files. The next prompt makes the revert real. */
   async revert(id: string, mark: RevertMark): Promise<Reverted> {
     checkSessionID(id, "sessions.revert")
     const given = revertMark(mark)
     return this.#coordinator.exclusive(id, (run) => markRevert(run, given))
   }
 
-  /** Takes a revert back, with the files, as long as no prompt has made it real. */
+  /** Clears a revert mark and restores the files, until a prompt has made the revert real. */
   async unrevert(id: string): Promise<Reverted> {
     checkSessionID(id, "sessions.unrevert")
     return this.#coordinator.exclusive(id, clearRevert)
   }
 
-  /** Lets everybody who knows the secret read it, as long as the config allows that. Sessions below it are not shared. */
+  /** Shares a session with everybody who knows the secret, if the config allows sharing. Its children are not shared. */
   async share(id: string, options: ShareOptions): Promise<Session> {
     checkSessionID(id, "sessions.share")
     return shareSession(this.#engine, id, shareOptions(options))
   }
 
-  /** From now on nobody can read it by that secret. */
+  /** Ends sharing: the secret no longer gives access. */
   async unshare(id: string): Promise<Session> {
     return unshareSession(this.#engine, checkSessionID(id, "sessions.unshare"))
   }
 
-  /** Puts it away with everything below it; `archived: false` brings all of it back. */
+  /** Archives a session and all its descendants; `archived: false` brings them back. */
   async archive(id: string, options: { archived?: boolean } = {}): Promise<Session> {
     const { store, clock } = this.#engine
     checkSessionID(id, "sessions.archive")
@@ -272,7 +273,7 @@ export class Sessions {
     return store.session(id)
   }
 
-  /** Aborts what runs and removes the session with everything below it. Says what stays because forks share it. */
+  /** Aborts the runs of a session and its descendants, removes them all, and reports the messages that forks still share. */
   async remove(id: string): Promise<Removal> {
     const { store } = this.#engine
     checkSessionID(id, "sessions.remove")
@@ -286,8 +287,8 @@ export class Sessions {
   }
 
   /**
-   * Removes what the config's `retention` says is old enough: children, and archived sessions with what is below them.
-   * `dryRun` only says what that would be.
+   * Removes the sessions that the config's `retention` says are old enough: children, and archived sessions with their
+   * descendants. With `dryRun`, only lists them.
    */
   async applyRetention(options: RetentionOptions = {}): Promise<Expired[]> {
     const { directory = this.#directory, dryRun = false } = retentionOptions(options)
@@ -299,10 +300,12 @@ export class Sessions {
     })
   }
 
+  /** Searches the text, titles and file names of all sessions. */
   async search(query: string | SearchQuery): Promise<SearchPage> {
     return this.#engine.store.search(searchQuery(typeof query === "string" ? { text: query } : query))
   }
 
+  /** Counts of messages and tool calls, with cost and tokens. */
   async stats(id: string): Promise<SessionStatistics> {
     const handle = this.#handle(checkSessionID(id, "sessions.stats"))
     const { cost, tokens } = await handle.info()
@@ -331,8 +334,7 @@ export class Sessions {
     return `current:project:${loaded.project.id}`
   }
 
-  /** Under a revert mark at a part, the marked message comes along up to that part. */
-  /** One that has nothing of what its source is called after is not called so. */
+  /** A fork without the message that its source's title came from gets a default title. */
   async #forkTitle(
     source: Session,
     { messageID = source.revert?.messageID, now }: { messageID: string | undefined; now: number },
@@ -343,6 +345,7 @@ export class Sessions {
     return isOfRest ? defaultTitle({ child: false, nowMs: now }) : source.title
   }
 
+  /** Under a revert mark at a part, the fork includes the marked message up to that part. */
   async #forkPlan(source: Session, messageID: string | undefined): Promise<ReturnType<typeof forkPlan>> {
     const { store, newID } = this.#engine
     const cut = messageID === undefined ? {} : { messageID }
@@ -408,7 +411,7 @@ export class Sessions {
   }
 }
 
-/** All or none: a file that cannot be read is an error before anything is made. */
+/** Throws for the first file that cannot be read, before the session is created. */
 async function readFiles(files: readonly string[], directory: string): Promise<string[]> {
   const { resolve } = await import("node:path")
   return Promise.all(

@@ -2,26 +2,26 @@ import { type Session, type Share, StemmaError } from "../../protocol/index.ts"
 import type { Engine } from "../engine.ts"
 
 export interface ShareOptions {
-  /** Where it can be read. */
+  /** The public address. */
   url: string
-  /** Whoever knows it may read the session: at least 128 bits that nobody can guess. */
+  /** Anybody who knows the secret may read the session, so it needs at least 128 random bits. */
   secret: string
-  /** What is shown beside the text. */
+  /** Which parts are shown in addition to text. */
   include?: NonNullable<Share["include"]>
 }
 
-/** Lets everybody who knows the secret read the session; a second time, with another secret, takes the first one back. */
+/** Shares a session with everybody who knows the secret. Sharing again with another secret makes the first one invalid. */
 export async function shareSession(engine: Engine, id: string, share: ShareOptions): Promise<Session> {
   const session = await engine.store.session(id)
   if (session.parentID !== undefined) {
     throw new StemmaError(
       "invalid",
-      `Session ${id} works for another one and is not shared on its own. Share the session at the root of its tree.`,
+      `Session ${id} is a child and cannot be shared by itself. Share the root session of its tree.`,
     )
   }
   const { loaded } = await (await engine.projects.get(session.directory)).setup()
   if (loaded.config.share === "disabled") {
-    throw new StemmaError("denied", 'The config of this project forbids sharing: it says share: "disabled".')
+    throw new StemmaError("denied", 'The config of this project forbids sharing: `share` is "disabled".')
   }
   return setShare(engine, id, share)
 }

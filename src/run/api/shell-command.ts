@@ -26,16 +26,16 @@ import { callInput } from "../step/tools/call-input.ts"
 import { mayUse } from "../step/tools/toolbox.ts"
 import { refuseWaiting } from "./append-message.ts"
 
-/** The longest that the tool allows: a person who has waited enough aborts it. */
+/** The longest timeout that the bash tool allows. A person can abort the command at any time. */
 const timeoutMs = 600_000
 const saysWho = "The user ran this command by hand with the bash tool. What it printed is the tool's result."
 
 export interface ShellOptions {
-  /** Whose rules it is judged by; the session's agent if absent. */
+  /** The agent whose permission rules apply; the session's agent if absent. */
   agent?: string
-  /** `provider/model`, for the messages only: none is asked. */
+  /** `provider/model`, recorded in the messages; no model is called. */
   model?: string
-  /** The client's own id for the message that says so. A second command with the same one is a `conflict`. */
+  /** The client's own id for the user message. A second command with the same id is a `conflict`. */
   messageID?: string
 }
 
@@ -53,8 +53,9 @@ interface Planned {
 }
 
 /**
- * Runs a command that a person typed, as the bash tool runs a model's: a user message that says so, and a message with the call.
- * Nobody is asked; what a rule forbids is `denied` before anything is written.
+ * Runs a command that a person typed, with the bash tool. The history gets a user message that says so, and an assistant
+ * message with the tool call. No permission question is asked; a command that a rule forbids is `denied` before anything is
+ * written.
  */
 export async function runShellCommand(run: Run, input: ShellInput): Promise<HistoryItem> {
   const planned = await plan(run, input)
@@ -74,13 +75,13 @@ export async function runShellCommand(run: Run, input: ShellInput): Promise<Hist
   return item
 }
 
-/** True for the message of such a command: what is left of it is nothing that a model could go on with. */
+/** True for the assistant message of a person's command. A model cannot continue such a message after a crash. */
 export function isShellCommand({ message, parts }: Pick<HistoryItem, "message" | "parts">): boolean {
   const [first] = parts
   return message.role === "assistant" && first?.type === "tool" && first.callID === callIDOf(first.id)
 }
 
-/** Nobody else's call has it: a model's stands behind the beginning of a step, and its part's id is not the model's choice. */
+/** A call id that no model call can have: the id of the part is random, and the model does not choose it. */
 function callIDOf(partID: string): string {
   return `shell_${partID}`
 }
@@ -89,7 +90,8 @@ async function plan(run: Run, input: ShellInput): Promise<Planned> {
   const setup = await run.setup()
   const agent = offeredAgent(setup, input.agent ?? run.session.agent)
   const tool = setup.tools.get("bash")
-  if (!tool) throw new StemmaError("unsupported", "There is no bash tool here to run a command with.")
+  if (!tool)
+    throw new StemmaError("unsupported", "There is no bash tool in this project to run a command with.")
   const { store, projects } = run.engine
   const judge = async () => {
     const now = await run.setup()
@@ -107,7 +109,7 @@ async function plan(run: Run, input: ShellInput): Promise<Planned> {
   return { setup, agent, tool, judge, text: JSON.stringify({ command: input.command, timeout: timeoutMs }) }
 }
 
-/** Gives the rules by which it is not. */
+/** Throws `denied` for a forbidden command; otherwise returns the rules that allow it. */
 async function refuseForbidden(
   run: Run,
   { setup, agent, tool, text, judge }: Planned,
@@ -118,7 +120,7 @@ async function refuseForbidden(
   if (!mayUse(tool.name, now)) {
     throw new StemmaError(
       "denied",
-      `Commands are switched off for the agent ${agent.name} in this session. Choose another agent, or change its rules.`,
+      `The bash tool is switched off for the agent ${agent.name} in this session. Choose another agent, or change its rules.`,
     )
   }
   const { signal } = run
@@ -151,11 +153,11 @@ function forbidden({ permission, patterns, floor, metadata }: Wanted, rule: Rule
   const why =
     floor === "deny" && typeof reason === "string"
       ? reason
-      : `The rule ${rule.permission}: ${rule.pattern} forbids it. Change the rule, or run it elsewhere.`
+      : `The rule ${rule.permission}: ${rule.pattern} denies it. Change the rule, or run the command in a terminal.`
   return new StemmaError("denied", `Not allowed: ${what}. ${why}`)
 }
 
-/** The two messages, in one commit, and what runs the call of the second. */
+/** Writes the user message and the open assistant message in one commit, and returns the step that runs the call. */
 async function open(
   run: Run,
   planned: Planned & { input: ShellInput; allowed: PermissionCheck },
@@ -208,7 +210,7 @@ async function open(
     writer: run.writer,
     hub: engine.hub,
     position,
-    // How it ends if nothing goes wrong; nobody reads it before.
+    // The finish reason if nothing fails; it is stored when the message is sealed.
     message: { ...message, finish: "stop" },
     parts,
   })
@@ -244,18 +246,18 @@ function answerTo(user: UserBody, { run, now }: { run: Run; now: number }): Assi
   }
 }
 
-/** A person's command needs no key of any provider. */
+/** A command that a person runs calls no model, so it works without a provider's key. */
 function noModel(ref: ModelRef): Model {
   return {
     ref,
     limit: { context: 0, output: 0 },
     stream() {
-      throw new Error("A command that a person runs asks no model.")
+      throw new Error("A command that a person runs calls no model.")
     },
   }
 }
 
-/** What it changed in the files; that it cannot be told is no reason to fail. */
+/** Stores which files the command changed. A failure is a warning: the command itself has succeeded. */
 async function summarise(run: Run): Promise<void> {
   try {
     const ops = await summaryOps(run)

@@ -7,7 +7,7 @@ import { promptOptions } from "../api/arguments/prompts.ts"
 import type { Setup } from "../project.ts"
 import { modelRef, type PromptOptions, type PromptPart } from "./prompt.ts"
 
-/** As much as a task tells of itself. */
+/** The length of a subtask's description, in UTF-16 units. */
 const descriptionMax = 200
 
 export interface CommandInput {
@@ -19,12 +19,12 @@ export interface CommandInput {
 export function commandInput(given: { name: unknown; args: unknown; options: unknown }): CommandInput {
   checkText(given.name as string, { call: "session.command", name: "name" })
   if (typeof given.args !== "string") {
-    throw new StemmaError("invalid", "The arguments of session.command are a text.")
+    throw new StemmaError("invalid", "The arguments of session.command must be a string.")
   }
   return { name: given.name as string, args: given.args, prompt: promptOptions(given.options) }
 }
 
-/** What a command with these arguments is as a prompt: a text, or a task for another agent. */
+/** The prompt that a command with these arguments makes: a text, or a subtask for another agent. */
 export function commandPrompt(
   setup: Setup,
   { name, args, prompt }: CommandInput,
@@ -32,7 +32,10 @@ export function commandPrompt(
   const command = find(setup, name)
   const { text, fixed } = trimmed(expandTemplate(command.template, args))
   if (text === "") {
-    throw new StemmaError("invalid", `The command ${name} says nothing without arguments. Give it some.`)
+    throw new StemmaError(
+      "invalid",
+      `The command ${name} makes an empty prompt without arguments. Give it arguments.`,
+    )
   }
   const agent = prompt.agent ?? command.agent
   const model = prompt.model ?? command.model
@@ -58,13 +61,13 @@ export function commandPrompt(
   return { parts: [part], prompt: rest }
 }
 
-/** Without the space around it, which a task does without: the places stay right. */
+/** Trims the text and moves the spans of the fixed references accordingly. */
 function trimmed({ text, fixed }: ExpandedTemplate): ExpandedTemplate {
   const by = text.length - text.trimStart().length
   return { text: text.trim(), fixed: fixed.map(({ start, end }) => ({ start: start - by, end: end - by })) }
 }
 
-/** A command for an agent that answers other agents only is a task, unless it says otherwise. */
+/** A command is a subtask if it says so, or if it says nothing and its agent is a subagent. */
 function isTask(
   { loaded }: Setup,
   { command, agent }: { command: Command; agent: string | undefined },

@@ -11,17 +11,17 @@ import { listing } from "../../tools/search/list.ts"
 import type { Wanted } from "../../tools/tool.ts"
 import type { Place, Workspace } from "../../workspace/workspace.ts"
 
-/** A file that a prompt brings along may be so big. */
+/** The size limit of an attached file. */
 const fileBytesMax = 20 * 1024 * 1024
 const listingMs = 10_000
 
-/** What decides whether a file may be shown to a model. */
+/** Decides whether a model may be shown a file. */
 export interface FileAccess {
   workspace: Workspace
   decide: (wanted: Wanted) => "allow" | "ask" | "deny"
 }
 
-/** The parts of a prompt with the bytes of their files kept. */
+/** The parts of a prompt with the bytes of attached files stored as blobs. */
 export function storedFiles(
   parts: readonly PartBody[],
   access: FileAccess & { store: Store },
@@ -29,7 +29,7 @@ export function storedFiles(
   return Promise.all(parts.map((part) => storedOrInvalid(part, access)))
 }
 
-/** A url that names nothing that can be read is the caller's mistake. */
+/** A URL that cannot be read is an error of the caller: `invalid`. */
 async function storedOrInvalid(part: PartBody, access: FileAccess & { store: Store }): Promise<PartBody> {
   try {
     return await storedFile(part, access)
@@ -44,8 +44,8 @@ async function storedOrInvalid(part: PartBody, access: FileAccess & { store: Sto
 }
 
 /**
- * Keeps the bytes of a part's file as a blob: no row carries them, and what was sent stays what it was. Of a directory it is
- * a text that lists it.
+ * Stores the bytes of a part's file as a blob, so that rows stay small and later changes of the file have no effect. For a
+ * directory, the blob is a text that lists it.
  */
 async function storedFile(part: PartBody, options: FileAccess & { store: Store }): Promise<PartBody> {
   if (part.type !== "file") return part
@@ -74,7 +74,7 @@ async function storedFile(part: PartBody, options: FileAccess & { store: Store }
   return { ...part, url: `blob:${await options.store.blobs.put(bytes)}` }
 }
 
-/** Parts may name bytes that were sent before. If nobody has them, nobody could ever show the part. */
+/** Refuses parts that name a blob which is not in the store: such a part could never be shown. */
 export async function checkBlobs(parts: readonly PartBody[], store: Store): Promise<void> {
   for (const hash of parts.flatMap((part) => blobRefs(part))) {
     const isThere = await store.blobs.size(hash).then(
@@ -92,7 +92,7 @@ export async function checkBlobs(parts: readonly PartBody[], store: Store): Prom
   }
 }
 
-/** Undefined for a url that stays as it is. */
+/** Undefined for a URL whose bytes are not stored, such as `https:`. */
 async function bytesOf(url: string, access: FileAccess): Promise<Uint8Array | undefined> {
   if (url.startsWith("data:")) return dataBytes(url)
   if (url.startsWith("file:")) return readAllowed(url, access)
@@ -111,14 +111,14 @@ function dataBytes(url: string): Uint8Array {
   }
 }
 
-/** Undefined if it is none. Outside of the workspace nobody looks. */
+/** Undefined if the URL names no directory, or one outside of the workspace. */
 async function directoryAt(url: string, { workspace }: FileAccess): Promise<Place | undefined> {
   const location = await workspace.resolve(filePath(url))
   if (location.external || location.forbidden) return undefined
   return (await statOf(location.path))?.isDirectory() ? location : undefined
 }
 
-/** What the list tool would show without asking; files that may not be read are left out. */
+/** The listing that the list tool shows without a permission question. Files that may not be read are left out. */
 async function listingOf(location: Place, { workspace, decide }: FileAccess): Promise<string> {
   const mayList = decide({ permission: "list", patterns: ["*"] }) === "allow"
   if (!mayList || decide(readWant(location)) === "deny") {
@@ -135,7 +135,7 @@ async function listingOf(location: Place, { workspace, decide }: FileAccess): Pr
   }
 }
 
-/** A file of this machine: only what the session may read without asking, and never outside its workspace. */
+/** Reads a local file that the session may read without a question, never one outside of the workspace. */
 export async function readAllowed(url: string, access: FileAccess): Promise<Uint8Array> {
   const location = await access.workspace.resolve(filePath(url))
   const isAllowed =
@@ -150,8 +150,9 @@ export async function readAllowed(url: string, access: FileAccess): Promise<Uint
   }
   const found = await stat(location.path).catch(() => undefined)
   if (!found) throw new StemmaError("not_found", `There is no file ${location.name}.`)
-  // A pipe would never end.
-  if (!found.isFile()) throw new StemmaError("invalid", `${location.name} is no regular file. Name one.`)
+  // Reading a pipe or a device might never end.
+  if (!found.isFile())
+    throw new StemmaError("invalid", `${location.name} is not a regular file. Attach a regular file.`)
   if (found.size > fileBytesMax)
     throw new StemmaError("invalid", `${location.name} is larger than 20 MiB. Send a smaller one.`)
   return readFile(location.path)

@@ -16,33 +16,33 @@ import { referencedFile } from "./reference-file.ts"
 export interface Wish {
   wanted: Wanted
   tool: string
-  /** The reference leads to another place than it names, such as by a symlink: nobody has asked for that. */
+  /** The reference leads to another path than the one it names, such as through a symlink. */
   isElsewhere?: boolean
 }
 
-/** What resolving one reference needs. */
+/** The context in which one reference is resolved. */
 export interface Resolving {
   run: Run
   setup: Setup
   agent: Agent
   prompt: Prompt
   judge: () => Promise<PermissionCheck>
-  /** Returns if it is permitted, else throws PermissionRefused. */
+  /** Resolves if the request is permitted; otherwise throws PermissionRefused. */
   ask: (wish: Wish) => Promise<void>
 }
 
 /**
- * The prompts with what they refer to: files, agents and the output of commands follow as parts of their own, and the text
- * stays as it was typed. Whatever fails is said to the model and stops nothing.
+ * Resolves the references of prompts: files, agents and command output become parts of their own after the text, which stays
+ * as it was typed. A reference that fails becomes a note to the model and does not fail the prompt.
  */
 export async function withReferences(run: Run, prompts: readonly Prompt[]): Promise<Prompt[]> {
   return Promise.all(prompts.map(async (prompt) => (prompt.references ? resolved(run, prompt) : prompt)))
 }
 
 async function resolved(run: Run, prompt: Prompt): Promise<Prompt> {
-  // An abort that came right behind the prompt is meant for it.
+  // An abort that was admitted right after the prompt is meant for the prompt.
   run.handleInbox().catch(() => {})
-  // A person may be asked and commands may take their time: others begin meanwhile.
+  // Permission questions and commands may take long, so other sessions may start meanwhile.
   run.tellAsking()
   try {
     const setup = await run.setup()
@@ -56,18 +56,18 @@ async function resolved(run: Run, prompt: Prompt): Promise<Prompt> {
     return { ...prompt, parts }
   } catch (error) {
     if (run.writer.signal.aborted) throw error
-    // The step that follows says what is wrong with the prompt.
+    // The step that follows reports what is wrong with the prompt.
     return prompt
   }
 }
 
 interface FoundReference {
   reference: Reference
-  /** It stands in a template that the user trusts. */
+  /** The reference is in a command template that the user trusts. */
   isFixed: boolean
 }
 
-/** Each reference once: what arguments repeat of a trusted template is there by the template. */
+/** Each reference once. A reference that both a trusted template and its arguments have counts as the template's. */
 function differentReferences({ parts, references }: Prompt): FoundReference[] {
   const all = references!.parts.flatMap(({ partID, fixed = [] }) => {
     const part = parts.find(({ id }) => id === partID)
@@ -109,10 +109,10 @@ function resolvingOf(
     prompt,
     judge,
     async ask({ wanted, tool, isElsewhere = false }) {
-      // Several names that one reference may mean can lead to the same question.
+      // Several possible meanings of one reference can lead to the same permission request.
       const asked = JSON.stringify([tool, wanted.permission, wanted.patterns])
       if (permitted.has(asked)) return
-      // What the user wrote into a trusted template was asked for by the user; what a rule forbids stays forbidden.
+      // A trusted template counts as the user's own request, so an `ask` is allowed; a `deny` stays a deny.
       if (isFixed && !isElsewhere && (await judge()).decide(wanted, tool).action !== "deny") return
       const where = { name: tool, messageID: prompt.id, callID: "reference" }
       const isUnattended = prompt.message.unattended
@@ -133,7 +133,7 @@ async function partsOf(reference: Reference, resolving: Resolving): Promise<Part
     }
     for (const meant of meanings(reference)) {
       const agent = setup.loaded.agents.get(meant.value)
-      // What looks like a file is one before it is an agent: a project may name its agents as it likes.
+      // A name that looks like a path means the file before the agent: a project can give its agents any name.
       const isFileFirst = /[./]/.test(meant.value)
       if (agent && isSubagent(agent) && !isFileFirst) return agentParts(run, meant, agent)
       const file = await referencedFile(meant, resolving)
@@ -156,7 +156,7 @@ function whyNot(error: unknown): string {
 const unspaced = /[\p{Script=Han}\p{Script=Hiragana}\p{Script=Katakana}]/gu
 const meaningsMax = 50
 
-/** Chinese follows a name without a space, as in "@src/a.ts里面": whatever ends before it may be meant, the longest first. */
+/** Chinese text follows a name without a space, as in "@src/a.ts里面", so each shorter name is tried too, the longest first. */
 function meanings(reference: Reference): Reference[] {
   const { type, value, text, start } = reference
   if (type !== "name" || !text.startsWith("@")) return [reference]

@@ -26,29 +26,29 @@ import { checkBlobs, storedFiles } from "./prompt-files.ts"
 
 type WithoutID<T> = T extends { id: string } ? Omit<T, "id"> & { id?: string } : never
 
-/** A part of a prompt; ids are filled in. */
+/** A part of a prompt. A missing id is filled in. */
 export type PromptPart = WithoutID<Extract<PartBody, { type: "text" | "file" | "agent" | "subtask" }>>
 
 export interface PromptOptions {
-  /** The client's own id: the same prompt sent twice with it is one prompt. */
+  /** The client's own id. A prompt that is sent twice with the same id is one prompt. */
   messageID?: string
-  /** To a busy session: `steer` is taken at the next step, `queue` when the run is done. `steer` if absent. */
+  /** For a busy session: `steer` is taken at the next step, `queue` after the current turn. `steer` if absent. */
   delivery?: "steer" | "queue"
   agent?: string
   /** `provider/model`. */
   model?: string
-  /** Joins the system prompt for this message only. */
+  /** Added to the system prompt for this message only. */
   system?: string
   /** Tools switched on or off for this message. */
   tools?: Record<string, boolean>
   variant?: string
   /**
-   * Which references in the text are resolved: `@path`, `[[path]]`, `@agent` and `[[agent]]` are files and agents, and
-   * `` !`command` `` is the output of a command. Files and commands need the session's permission. `all` if absent; `files`
-   * leaves commands as text, `none` everything.
+   * Which references in the text are resolved. `@path`, `[[path]]`, `@agent` and `[[agent]]` name files and agents;
+   * `` !`command` `` stands for the output of a command. Files and commands need the session's permission. `all` if absent;
+   * `files` resolves no commands, `none` resolves nothing.
    */
   references?: "all" | "files" | "none"
-  /** Nobody can be asked about it, as for a message from a channel: what needs a person's permission is refused at once. */
+  /** No person can answer questions about this prompt, as for a message from a chat channel: an `ask` is refused at once. */
   unattended?: boolean
 }
 
@@ -91,7 +91,7 @@ export async function promptItem(
   }
   const bare = options.parts.map((part): PartBody => {
     const id = part.id ?? engine.newID("part")
-    // What a task refers to is resolved where it is done.
+    // References in a subtask's prompt are resolved in the child session.
     return part.type === "subtask" && wanted !== "all" ? { ...part, id, references: wanted } : { ...part, id }
   })
   const parts = bare.some(({ type }) => type === "file")
@@ -117,7 +117,7 @@ function badPrompt(problem: string): StemmaError {
   })
 }
 
-/** Undefined if there are none, as for most prompts. */
+/** Undefined if the prompt has no references. */
 function referencesOf(
   parts: readonly PartBody[],
   { wanted, fixed }: { wanted: "all" | "files" | "none"; fixed: TextSpans | undefined },
@@ -158,7 +158,7 @@ async function withFiles(
   return storedFiles(parts, access)
 }
 
-/** The model that answers a prompt: the one it names, or the agent's, the session's, the config's, the standard one. */
+/** The model that answers a prompt, in this order: named by the prompt, the agent, the session, the config, or the default. */
 export async function modelFor(
   setup: Setup,
   from: { session: Session; model?: string; agentModel: string | undefined },
@@ -170,19 +170,22 @@ export async function modelFor(
   return modelRef(setup.loaded.config.model ?? (await setup.models.standard()))
 }
 
-/** `provider/model`; a model's own name may have slashes in it. */
+/** Parses `provider/model`. The name of a model may contain slashes. */
 export function modelRef(name: string): ModelRef {
   const slash = name.indexOf("/")
   if (slash <= 0 || slash === name.length - 1) {
-    throw new StemmaError("invalid", `${name} is not a model: write provider/model, such as openai/gpt-5.`)
+    throw new StemmaError(
+      "invalid",
+      `${name} is not a model name. Write provider/model, such as openai/gpt-5.`,
+    )
   }
   return { providerID: name.slice(0, slash), modelID: name.slice(slash + 1) }
 }
 
 /**
- * Admits a prompt. One that was sent before with the same id and the same words is the same prompt, whatever time and
- * part ids it was given on the way. `isNamed`: its id is the caller's own, so the history may have it already. What could
- * never be taken is refused here: in the inbox it would stand in the way of everything after it.
+ * Admits a prompt to the inbox. A prompt with the same id and the same content as an earlier one is a duplicate, even if its
+ * time and part ids differ. `isNamed`: the caller chose the id, so the history may already have it. A prompt that could never
+ * be taken is refused here: in the inbox it would block everything behind it.
  */
 export async function admitPrompt(
   store: Store,
@@ -208,12 +211,12 @@ export async function admitPrompt(
 function otherMessage({ id, sessionID }: Prompt): StemmaError {
   return new StemmaError(
     "conflict",
-    `Message ${id} is in the history of session ${sessionID} and is not this prompt. Send it with another messageID, or none.`,
+    `The history of session ${sessionID} has another message with the id ${id}. Send the prompt with another messageID, or without one.`,
     { details: { sessionID, messageID: id } },
   )
 }
 
-/** A prompt is taken together with the beginning of its answer; what has none was not sent as a prompt. */
+/** Taking a prompt and opening its answer is one commit, so a user message without an answer was not sent as a prompt. */
 async function isAnswered(store: Store, { message, position }: HistoryItem): Promise<boolean> {
   const { items } = await store.history(message.sessionID, { from: position + 1, take: "start", limit: 1000 })
   return items.some((item) => item.message.role === "assistant")
@@ -221,7 +224,7 @@ async function isAnswered(store: Store, { message, position }: HistoryItem): Pro
 
 function isSameWords(known: HistoryItem | InboxItem, item: Prompt): boolean {
   if (!("message" in known) || known.message.role !== "user") return false
-  // What references became when the prompt was taken comes after what was sent.
+  // Resolved references were added behind the parts that were sent.
   const sent = item.references ? known.parts.slice(0, item.parts.length) : known.parts
   return wordsOf(known.message, sent) === wordsOf(item.message, item.parts)
 }
@@ -232,6 +235,6 @@ function wordsOf(message: UserBody, parts: readonly PartBody[]): string {
     const { id: _, sessionID: _s, messageID: _m, ...rest } = part as PartBody & Record<string, unknown>
     return Object.entries(rest).sort(([a], [b]) => (a < b ? -1 : 1))
   })
-  // As a store keeps them: it replaces what it has no form for.
+  // Compared in the form that the store keeps, in which NUL and lone surrogates are replaced.
   return JSON.stringify(storable({ agent, system, tools, variant, bare }))
 }

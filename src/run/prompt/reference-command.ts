@@ -7,10 +7,10 @@ import { sessionHistory } from "../step/tools/session-history.ts"
 import { mayUse } from "../step/tools/toolbox.ts"
 import type { Resolving } from "./prompt-references.ts"
 
-/** How a command can name a place outside of the workspace. */
+/** Characters with which a command can name a path outside of the workspace. */
 const namesOutside = /[~$`]|\.\.|(?:^|[\s"'=:<>(,])\//
 
-/** A template is trusted to run its command; which files that leads to may be a symlink's doing, and is the rules' business. */
+/** True for a path that the command text does not name: a symlink led there, so trust in the template does not cover it. */
 function leadsElsewhere({ permission, patterns }: Wanted, command: string): boolean {
   if (permission === "external_directory") {
     return patterns.some((pattern) => pattern !== "*") && !namesOutside.test(command)
@@ -20,15 +20,15 @@ function leadsElsewhere({ permission, patterns }: Wanted, command: string): bool
 
 export interface CommandOutput {
   output: string
-  /** The whole of it, if it was cut. */
+  /** The blob with the whole output, if the output was cut. */
   outputBlob?: string
 }
 
-/** What a command of a prompt prints, run as the bash tool would run it in this session. */
+/** Runs a command reference with the bash tool of this session and returns its output. */
 export async function commandOutput(command: string, resolving: Resolving): Promise<CommandOutput> {
   const { run, setup, ask, judge, agent, prompt } = resolving
   const tool = setup.tools.get("bash")
-  if (!tool) throw new Error("There is no bash tool here.")
+  if (!tool) throw new Error("There is no bash tool in this project.")
   const value: unknown = tool.input.parse({ command })
   const now = await judge()
   const { store } = run.engine

@@ -13,7 +13,7 @@ import type { Resolving } from "./prompt-references.ts"
 
 const fileBytesMax = 20 * 1024 * 1024
 
-/** The file that a reference names, as it is now; undefined if there is none, so that the reference stays text. */
+/** The file that a reference names, with its present content; undefined if there is no such file. */
 export async function referencedFile(
   reference: Reference,
   resolving: Resolving,
@@ -22,7 +22,7 @@ export async function referencedFile(
   const location = await run.project.workspace.resolve(reference.value).catch(() => undefined)
   if (!location) return undefined
   if (location.forbidden) throw new Error("It is never shown to a model.")
-  // Whether there is such a file outside is nobody's business before that is permitted.
+  // Permission comes first: whether a file outside of the workspace exists must not be revealed without it.
   const isElsewhere = location.path !== spelledPath(reference.value, run.project.workspace.directory)
   for (const wanted of externalWants(location)) await ask({ wanted, tool: "read", isElsewhere })
   if (!(await statOf(location.path))?.isFile()) return undefined
@@ -47,19 +47,19 @@ export async function referencedFile(
   }
 }
 
-/** Where a name would lead if no symlink were on the way. */
+/** The path that a name spells, without following symlinks. */
 function spelledPath(name: string, directory: string): string {
   return name.startsWith("~/") ? resolve(homedir(), name.slice(2)) : resolve(directory, name)
 }
 
-/** A text as the read tool would give it; the very same bytes if there is nothing to hide. */
+/** Masks secrets in a text file as the read tool does; returns the same bytes if there is nothing to mask. */
 function withoutSecrets(bytes: Uint8Array, mask: (text: string) => string): Uint8Array {
   const text = Buffer.from(bytes.buffer, bytes.byteOffset, bytes.byteLength).toString()
   const safe = mask(text)
   return safe === text ? bytes : Buffer.from(safe)
 }
 
-/** Undefined if it is gone meanwhile. */
+/** Undefined if the file was removed in the meantime. */
 async function readWhole(location: Place): Promise<{ bytes: Uint8Array; stats: Stats } | undefined> {
   const opened = await openFile(location)
   if (!opened) return undefined

@@ -1,4 +1,4 @@
-/** Work that nobody waits for until the end. */
+/** Work in the background, such as titles. Failures become warnings; `close` aborts and awaits what is left. */
 export class Background {
   readonly #stop = new AbortController()
   readonly #going = new Set<Promise<void>>()

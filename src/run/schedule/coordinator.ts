@@ -10,33 +10,33 @@ import { Limiter } from "./limiter.ts"
 import { SessionCache } from "./session-cache.ts"
 import { Waiters } from "./waiters.ts"
 
-/** Foreign items are acted on within 100 ms: store.watch takes most of it at worst. */
+/** Inbox items of other processes are handled within 100 ms; `store.watch` may take most of that. */
 const inboxDelayMs = 15
 const serveDelayMs = 300
 const exclusivePatienceMs = 2000
-/** So often in a row a session that is left is found held before it counts as taken. */
-const looksMax = 4
-/** So many tell whether a history ends in the middle of a turn. */
+/** After this many failed claims, assume that another process runs the session. */
+const claimAttemptsMax = 4
+/** The number of last messages that show whether a history ends in the middle of a turn. */
 const lastItems = 8
-/** What was left longer ago than this is left alone: nobody waits for it any more. */
+/** Interrupted runs that are older than this are not continued at start-up. */
 const recoveredAgeMs = 24 * 60 * 60 * 1000
 
 interface Active {
   /** Absent while the lease is being claimed. */
   run?: Run
-  /** Something was admitted meanwhile: look again before letting go. */
+  /** Something was admitted during the run: start again after it. */
   again: boolean
-  /** What it needs before it can begin. */
+  /** What the run waits for before it can start: a free slot of this process, or the lease. */
   waitsFor?: "place" | "lease" | undefined
   isExclusive: boolean
-  /** Aborts that are older than it, and mean something else. */
+  /** Ids of aborts that were admitted before this work started and do not apply to it. */
   oldAborts?: ReadonlySet<string>
   done: Promise<void>
 }
 
 /**
- * Makes sure that one run is going for every session that has something to do: here, or in whichever process holds its
- * lease. Nothing else in this process claims leases.
+ * Keeps one run going for every session that has work, in this process or in the process that holds the session's lease. Only
+ * the coordinator starts runs.
  */
 export class Coordinator {
   readonly engine: Engine
@@ -45,8 +45,8 @@ export class Coordinator {
   readonly #touched = new Set<string>()
   readonly #stopping = new AbortController()
   /**
-   * A thousand sessions that are prompted at once begin one after the other: what each needs until its model is asked is
-   * work of this process alone.
+   * Limits how many runs start at the same time. Until the model is called, a run only uses this process's CPU, so a thousand
+   * prompts at once are started a few at a time.
    */
   readonly #beginning = new Limiter(4)
   readonly #unwatch: () => void
@@ -65,22 +65,22 @@ export class Coordinator {
     return this.#active.get(sessionID)?.isExclusive === false
   }
 
-  /** How many sessions have something to do that has not begun, by what they wait for. */
+  /** How many sessions have work that has not started, by what they wait for. */
   waiting(): { place: number; lease: number } {
     const waiting = { place: 0, lease: 0 }
     for (const { waitsFor } of this.#active.values()) if (waitsFor) waiting[waitsFor]++
     return waiting
   }
 
-  /** Does the work of accepting a prompt, unless this process is closing. */
+  /** Runs work that accepts a prompt. Throws `unavailable` while this process is closing. */
   async accept<T>(work: () => Promise<T>): Promise<T> {
     if (this.isDraining) {
-      throw new StemmaError("unavailable", "Stemma is closing and takes no more prompts. Open it again.")
+      throw new StemmaError("unavailable", "Stemma is closing and accepts no more prompts. Open it again.")
     }
     return work()
   }
 
-  /** Something was admitted to the session: somebody must see to it. */
+  /** Starts a run for a session with new inbox items, or notifies the run that is going. */
   wake(sessionID: string): void {
     const active = this.#active.get(sessionID)
     if (!active) {
@@ -92,7 +92,7 @@ export class Coordinator {
     this.#handle(active)
   }
 
-  /** Aborts what a run of this process is doing at once. False if it answers nothing now. */
+  /** Aborts the turn that this process runs for a session. False if this process is not answering a prompt of it. */
   abort(sessionID: string, reason: string): boolean {
     const run = this.#active.get(sessionID)?.run
     if (!run?.isInTurn) return false
@@ -101,8 +101,8 @@ export class Coordinator {
   }
 
   /**
-   * Writes a session outside a run. `conflict` while one is going. What `takesTime` is shown as busy and can be aborted; what was
-   * admitted meanwhile comes after it.
+   * Writes a session outside of a run, under its lease. Throws `conflict` while a run is going. Work that `takesTime` sets the
+   * status to busy and can be aborted. Items that are admitted meanwhile are handled afterwards.
    */
   async exclusive<T>(
     sessionID: string,
@@ -111,7 +111,7 @@ export class Coordinator {
   ): Promise<T> {
     const until = performance.now() + exclusivePatienceMs
     for (let active = this.#active.get(sessionID); active; active = this.#active.get(sessionID)) {
-      // A run that is about to end is waited for: its answer may have been given already.
+      // A run that is about to end is awaited: its caller may already have the answer.
       if (active.run?.isInTurn || performance.now() > until) throw busy(sessionID)
       await Promise.race([active.done, new Promise((resolve) => setTimeout(resolve, 10))])
     }
@@ -157,13 +157,13 @@ export class Coordinator {
     }
   }
 
-  /** No new runs; waits for those that are going. */
+  /** Accepts no more prompts and waits for the runs that are going. */
   async drain(): Promise<void> {
     this.isDraining = true
     while (this.#active.size > 0) await Promise.all([...this.#active.values()].map(({ done }) => done))
   }
 
-  /** Cuts off what runs: it is sealed as interrupted. */
+  /** Interrupts all runs: their open messages are sealed as interrupted. */
   stop(): void {
     this.#stopping.abort()
     for (const { run } of this.#active.values()) run?.close()
@@ -175,7 +175,7 @@ export class Coordinator {
     await this.drain()
   }
 
-  /** Goes on with what dead processes left, in the most recently used sessions. */
+  /** Continues the runs that dead processes left, in the most recently used sessions. */
   async recoverAll(options: { sessions: number }): Promise<void> {
     const { store } = this.engine
     let cursor: string | undefined
@@ -239,7 +239,7 @@ export class Coordinator {
     } catch (error) {
       run?.telemetry.end({ outcome: lease.signal.aborted ? "interrupted" : "error", error })
       if (!lease.signal.aborted) throw error
-      // Somebody else goes on; those who wait here look at the store.
+      // Another process continues the session; waiters of this process read its answer from the store.
       this.#cache.delete(sessionID)
     } finally {
       run?.telemetry.end({ outcome: "interrupted" })
@@ -248,13 +248,13 @@ export class Coordinator {
       this.engine.hub.setStatus(sessionID, { type: "idle" })
     }
     await this.waiters.look(sessionID, { isOver: !lease.signal.aborted })
-    // Whoever closes does not take it up again.
+    // A closing process does not start the session again.
     const isLeft = this.isDraining && lease.signal.aborted
     if (this.#stopping.signal.aborted || isLeft) {
       this.waiters.fail(sessionID, closed())
       return
     }
-    // What was admitted between the last look and the release must not lie there.
+    // An item that was admitted between the last look and the release needs another run.
     const items = await this.engine.store.inbox(sessionID)
     if (items.some(isWork) || this.waiters.has(sessionID)) active.again = true
   }
@@ -264,7 +264,7 @@ export class Coordinator {
     const project = await this.engine.projects.get(session.directory)
     const cached = this.#cache.get(sessionID)
     const { memo, reads } = cached
-    // Nobody has held the session since this process left it in order.
+    // No other process has held the lease since a run of this process ended in order.
     const isUntouched = cached.idleFence === lease.fence - 1
     delete cached.idleFence
     await memo.refresh(this.engine.store, session)
@@ -286,7 +286,7 @@ export class Coordinator {
     })
   }
 
-  /** Undefined if another process holds the session and has taken what was there to do. */
+  /** Undefined if another process holds the session and has taken the work. */
   async #claimOrLeave(
     sessionID: string,
     { active, leave }: { active: Active; leave: () => void },
@@ -305,8 +305,8 @@ export class Coordinator {
       await this.waiters.look(sessionID)
       const items = await store.inbox(sessionID)
       const isAsked = items.length > 0 || this.waiters.has(sessionID)
-      // Somebody who only looks whether anybody is at work holds the lease for a moment too.
-      if (!isAsked && (!recover || tries >= looksMax)) return undefined
+      // A process that only checks whether the session is busy also holds the lease for a moment.
+      if (!isAsked && (!recover || tries >= claimAttemptsMax)) return undefined
       if (this.#stopping.signal.aborted) {
         this.waiters.fail(sessionID, closed())
         return undefined
@@ -331,10 +331,10 @@ export class Coordinator {
     for (const id of change.sessions) {
       if (this.#active.has(id) || this.waiters.has(id) || this.engine.recover) this.#touched.add(id)
     }
-    if (this.#touched.size > 0) this.#timer ??= setTimeout(() => this.#lookAround(), inboxDelayMs)
+    if (this.#touched.size > 0) this.#timer ??= setTimeout(() => this.#handleChanges(), inboxDelayMs)
   }
 
-  #lookAround(): void {
+  #handleChanges(): void {
     this.#timer = undefined
     const touched = [...this.#touched]
     this.#touched.clear()
@@ -346,7 +346,7 @@ export class Coordinator {
     }
   }
 
-  /** Whoever admitted may claim first; a process that serves takes what is left. */
+  /** Waits before claiming, so that the process that admitted the item can claim first. */
   #serveLater(sessionID: string): void {
     if (this.#stopping.signal.aborted) return
     const look = async () => {
@@ -362,7 +362,7 @@ export class Coordinator {
     timer.unref()
   }
 
-  /** One answer for good may be the answer to many: eight children often ask the same. */
+  /** Checks all open questions again after an `always` answer: parallel children often ask the same question. */
   #recheckQuestions(): void {
     for (const { run } of this.#active.values()) {
       run?.recheckQuestions().catch((error: unknown) => {
@@ -375,25 +375,28 @@ export class Coordinator {
     const { run, oldAborts } = active
     const handling = oldAborts ? run?.handleAborts(oldAborts) : run?.handleInbox()
     handling?.catch((error: unknown) => {
-      // Removed, here or elsewhere: what it runs has nowhere to go.
+      // The session was removed, so the run cannot write any more.
       if (StemmaError.is(error, "not_found")) active.run?.writer.lose()
       else if (!active.run?.writer.signal.aborted) this.engine.warn(error)
     })
   }
 }
 
-/** True for what a run is begun for. */
+/** True for the kinds of inbox items that start a run. */
 function isWork({ type }: InboxItem): boolean {
   return type === "prompt" || type === "compact"
 }
 
 function closed(): StemmaError {
-  return new StemmaError("unavailable", "Stemma was closed before the answer came. The prompt is kept.")
+  return new StemmaError(
+    "unavailable",
+    "Stemma was closed before the prompt was answered. The prompt is stored and can still be answered.",
+  )
 }
 
 function busy(sessionID: string): StemmaError {
   return new StemmaError(
     "conflict",
-    `Session ${sessionID} is busy. Wait until its run is over, or abort it first.`,
+    `Session ${sessionID} is busy. Wait for its run to end, or abort it first.`,
   )
 }

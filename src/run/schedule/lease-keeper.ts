@@ -2,12 +2,12 @@ import { StemmaError } from "../../protocol/index.ts"
 import type { Lease, Store } from "../../stores/store.ts"
 
 const renewEveryMs = 3000
-/** The holder stops so long before the store would give the lease to another. */
+/** The holder stops writing this long before the lease expires. */
 const marginMs = 2000
 
 /**
- * The right to write one session's run, kept alive until it is released. `signal` is aborted once it is lost, or may be:
- * whoever holds it must not write any more.
+ * A lease, renewed until it is released. `signal` is aborted once the lease is lost or may have expired; the holder must not
+ * write after that.
  */
 export class LeaseKeeper {
   readonly #store: Store
@@ -23,9 +23,9 @@ export class LeaseKeeper {
     this.#timer = setInterval(() => void this.#renew(), renewEveryMs)
   }
 
-  /** `conflict` while somebody else holds it. */
+  /** Throws `conflict` while another process holds the lease. */
   static async claim(store: Store, sessionID: string): Promise<LeaseKeeper> {
-    // Time is counted from before the call, by a clock that nobody sets.
+    // Measured from before the call, on a monotonic clock, so that the holder never counts more time than the store.
     const claimedAt = performance.now()
     return new LeaseKeeper(store, await store.claim(sessionID), claimedAt)
   }
@@ -42,7 +42,7 @@ export class LeaseKeeper {
     return this.#lost.signal
   }
 
-  /** Throws `conflict` if the lease is lost or its time is nearly over. */
+  /** Throws `conflict` if the lease is lost or about to expire. */
   check(): void {
     if (!this.#lost.signal.aborted && performance.now() > this.#deadline()) this.lose()
     if (this.#lost.signal.aborted) throw this.#lost.signal.reason
@@ -75,7 +75,7 @@ export class LeaseKeeper {
       this.#lease = await this.#store.renew(this.#lease)
       this.#renewedAt = startedAt
     } catch (error) {
-      // Whatever else it is may pass; the deadline decides.
+      // Other errors may pass, so the lease is kept until its deadline.
       const isGone = StemmaError.is(error, "conflict") || StemmaError.is(error, "not_found")
       if (isGone || performance.now() > this.#deadline()) this.lose()
     }

@@ -1,4 +1,4 @@
-/** Lets so many in at a time, in the order in which they came. */
+/** Limits how many callers work at the same time, in the order of their calls. */
 export class Limiter {
   #free: number
   readonly #waiting: (() => void)[] = []
@@ -7,7 +7,7 @@ export class Limiter {
     this.#free = places
   }
 
-  /** Resolves once there is a place; call the result to give it back. */
+  /** Resolves when a slot is free. The caller calls the returned function to free the slot. */
   async enter(): Promise<() => void> {
     if (this.#free > 0) this.#free--
     else await new Promise<void>((resolve) => this.#waiting.push(resolve))

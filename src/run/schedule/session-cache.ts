@@ -2,17 +2,17 @@ import { HistoryMemo } from "../context/history-memo.ts"
 import { ReadFiles } from "../step/tools/read-files.ts"
 
 const sessionsMax = 2000
-/** About as many characters as all memos together may hold. */
+/** The approximate size of all memos together, in characters. */
 const sizeMax = 64 * 1024 * 1024
 
 export interface CachedSession {
   memo: HistoryMemo
   reads: ReadFiles
-  /** The fence of the lease with which a run of this process ended, leaving nothing to do. */
+  /** The fence of the last lease of this process, if its run ended in order with an empty inbox. */
   idleFence?: number
 }
 
-/** What is remembered of sessions between their runs; the least recently used are forgotten. */
+/** What is kept of sessions between their runs. The least recently used sessions are dropped. */
 export class SessionCache {
   readonly #memories = new Map<string, CachedSession>()
 

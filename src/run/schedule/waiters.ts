@@ -10,24 +10,24 @@ interface Waiter {
 type Answer = HistoryItem & { message: AssistantMessage }
 
 /**
- * The message that ends the answer to a prompt, among those after it. One that was cut off ends it only if nobody has
- * gone on from there; `isOver` says that nobody will.
+ * The message that ends the answer to a prompt, among the messages after it. An interrupted message ends the answer only if
+ * no run has continued it; `isOver` says that no run will.
  */
 function answerAmong(items: readonly HistoryItem[], { isOver }: { isOver: boolean }): Answer | undefined {
   return items.find((item, index): item is Answer => {
     if (!isAnswer(item)) return false
     if ((item.message as AssistantMessage).finish !== "interrupted") return true
-    // A compaction, and our word after it that the turn goes on, are neither an answer nor a prompt.
+    // A compaction, and the synthetic message after it that continues the turn, are neither answers nor prompts.
     const next = items.find((later, at) => at > index && !isCompaction(later) && !compactionBefore(items, at))
     return next ? next.message.role === "user" : isOver
   })
 }
 
-/** Those who wait for the answer to a prompt, whichever process gives it. */
+/** The callers that wait for the answer to a prompt, whichever process writes it. */
 export class Waiters {
-  /** By session, then by prompt. */
+  /** Keyed by session, then by prompt. */
   readonly #waiting = new Map<string, Map<string, Set<Waiter>>>()
-  /** Those of them that are compactions. */
+  /** Ids of the awaited items that are compactions. */
   readonly #compactions = new Set<string>()
   readonly #store: Store
 
@@ -49,7 +49,7 @@ export class Waiters {
     return promise
   }
 
-  /** The same for a compaction: the message that it became. */
+  /** Waits for the message of a compaction. */
   async addCompaction(sessionID: string, id: string): Promise<HistoryItem> {
     this.#compactions.add(id)
     try {
@@ -59,7 +59,7 @@ export class Waiters {
     }
   }
 
-  /** A run of this process has ended a turn; `items` are those of the turn, and those before. */
+  /** Resolves the waiters of a turn that a run of this process has ended. `items` are the messages up to the end of the turn. */
   answered(sessionID: string, items: readonly HistoryItem[]): void {
     const prompts = this.#waiting.get(sessionID)
     if (!prompts) return
@@ -70,7 +70,7 @@ export class Waiters {
         continue
       }
       if (item.message.role !== "user" || !prompts.has(item.message.id)) {
-        // The turn before: whoever waited for that has been told.
+        // The turn before this one: its waiters have been resolved.
         if (index < items.length - 1 && isAnswer(item) && items[index + 1]!.message.role === "user") return
         continue
       }
@@ -79,11 +79,11 @@ export class Waiters {
     }
   }
 
-  /** Looks into the store, for answers that other processes gave. `isOver`: nobody goes on with what was cut off. */
+  /** Reads the store for answers of other processes. `isOver`: no run will continue an interrupted message. */
   async look(sessionID: string, options?: { isOver: boolean }): Promise<void> {
     for (const promptID of [...(this.#waiting.get(sessionID)?.keys() ?? [])]) {
       try {
-        // Whoever takes it writes the message in the same commit: looked for in this order, it is missed by nobody.
+        // Taking the item and writing the message is one commit, so the inbox must be read before the history.
         const isTaken =
           this.#compactions.has(promptID) &&
           (await this.#store.inbox(sessionID)).every(({ id }) => id !== promptID)
@@ -96,7 +96,7 @@ export class Waiters {
     }
   }
 
-  /** A prompt that can never be answered. */
+  /** Rejects the waiters of a prompt that can never be answered. */
   refuse(sessionID: string, promptID: string, error: unknown): void {
     this.#end(sessionID, promptID, (waiter) => waiter.reject(error))
   }
@@ -117,16 +117,16 @@ export class Waiters {
   }
 }
 
-/** A compaction in between answers nothing. */
+/** A compaction inside a turn is not an answer. */
 function isAnswer({ sealed, message }: HistoryItem): boolean {
   return sealed && message.role === "assistant" && message.finish !== "tool-calls" && !message.summary
 }
 
-/** Whoever took it knows why there is no message. */
+/** Another process took the item, so the reason is not known here. */
 function notCompacted(): StemmaError {
   return new StemmaError(
     "unavailable",
-    "Nothing was compacted: it was aborted, or there is too little history.",
+    "The compaction was aborted, or the session has too little history to compact.",
   )
 }
 
@@ -134,7 +134,7 @@ export function nothingToCompact(): StemmaError {
   return new StemmaError("invalid", "There is nothing to compact: the session has too little history.")
 }
 
-/** The answer to a prompt in the history; undefined if there is none yet. */
+/** The message that ends the answer to a prompt; undefined if the history has none yet. */
 export async function findAnswer(
   store: Store,
   sessionID: string,
@@ -149,13 +149,13 @@ export async function findAnswer(
     const answer = answerAmong(page.items, { isOver: isOver && !page.more })
     if (answer) return answer
     if (!page.more || page.items.length === 0) return undefined
-    // The last one that may be it again: what follows says whether it ended anything.
+    // The last candidate is read again with the messages that follow it, which decide whether it ended the answer.
     const candidate = page.items.findLast(isAnswer)?.position ?? 0
     from = candidate > from ? candidate : page.items.at(-1)!.position
   }
 }
 
-/** A message by its id; undefined if the history has none such. */
+/** A message by its id; undefined if the history has no such message. */
 export async function findMessage(
   store: Pick<Store, "history">,
   sessionID: string,

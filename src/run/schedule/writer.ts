@@ -5,8 +5,8 @@ import type { Metrics } from "../telemetry/metrics.ts"
 import type { LeaseKeeper } from "./lease-keeper.ts"
 
 /**
- * Writes one session's run under its fence. Commits are applied in the order in which they are handed in. After the first
- * one that fails nothing more is written: what is in the store then is what recovery finds.
+ * Writes one session's run under its fence, in the order of the calls. After the first commit that fails nothing more is
+ * written: recovery continues from what is in the store.
  */
 export class RunWriter {
   readonly #store: Store
@@ -41,7 +41,7 @@ export class RunWriter {
     }
   }
 
-  /** The same, for what somebody else has asked for: if the store refuses that, the run goes on without it. */
+  /** Commits operations that a caller asked for. If the store refuses them, the run can continue without them. */
   async attempt(ops: Op[]): Promise<Committed> {
     this.#failed.signal.throwIfAborted()
     this.#lease.check()
@@ -58,13 +58,13 @@ export class RunWriter {
     }
   }
 
-  /** Hands in without waiting; a failure shows in `signal` and in the next `commit`. */
+  /** Commits without waiting. A failure aborts `signal` and fails the next `commit`. */
   push(ops: Op[]): void {
     if (this.#failed.signal.aborted || ops.length === 0) return
     this.commit(ops).catch(() => {})
   }
 
-  /** The session is gone, or somebody else's: nothing more is written. */
+  /** Gives up the lease: the session was removed, or another process has it. */
   lose(): void {
     this.#lease.lose()
   }

@@ -14,13 +14,13 @@ import type { SubscribeOptions } from "../../../stream/hub.ts"
 import type { ShareOptions } from "../share.ts"
 import { checkArgument, checkOptions } from "./check.ts"
 
-/** Checks what a caller gave and copies it. */
+/** Checks an argument and returns a copy. */
 export type Check<T> = (value: unknown) => T
 
-/** One schema for each field of an options object, so that none can be forgotten. */
+/** One schema for each field of an options object; the type makes a missing field an error. */
 export type Shape<T> = { [K in keyof Required<T>]: z.ZodType }
 
-/** A check of the options of a call. Those that are not `required` may be left out or undefined. */
+/** Makes the check of a call's options. Options that are not `required` may be absent or undefined. */
 export function optionsOf<T extends object>(
   call: string,
   shape: Shape<T>,
@@ -53,11 +53,11 @@ const dollars = "expected dollars, from 0 on"
 const budget = z.number(dollars).min(0, dollars)
 
 export interface CreateOptions {
-  /** The same id again gives the same session. */
+  /** Creating with the id of an existing session returns that session. */
   id?: string
   /** An outside name, unique per agent. */
   key?: string
-  /** Where it works; the directory that Stemma was opened with if absent. */
+  /** The directory that the session works in; the directory that Stemma was opened with if absent. */
   directory?: string
   parentID?: string
   agent?: string
@@ -67,7 +67,7 @@ export interface CreateOptions {
   permission?: RulesInput | Ruleset
   maxHistory?: number
   budget?: number
-  /** Files that the session knows from the start. */
+  /** Files whose text starts the history. */
   files?: readonly string[]
 }
 
@@ -186,9 +186,9 @@ export const shareOptions = optionsOf<ShareOptions>(
 export const archiveOptions = optionsOf<{ archived?: boolean }>("sessions.archive", { archived: flag })
 
 export interface RetentionOptions {
-  /** Whose config and sessions; the directory that Stemma was opened with if absent. */
+  /** The project's directory; the directory that Stemma was opened with if absent. */
   directory?: string
-  /** Only says what would be removed. */
+  /** Lists the sessions that would be removed, and removes nothing. */
   dryRun?: boolean
 }
 

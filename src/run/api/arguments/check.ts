@@ -2,19 +2,19 @@ import type { z } from "zod"
 import { PermissionID, SessionID, StemmaError } from "../../../protocol/index.ts"
 import { storable } from "../../../stores/prepare.ts"
 
-/** What is checked, in the words of whoever called. */
+/** Names an argument in error texts. */
 export interface Argument {
-  /** The call as one writes it, such as `sessions.create`. */
+  /** The call, such as `sessions.create`. */
   call: string
-  /** The argument: `options`, `session id`. */
+  /** The argument, such as `options` or `session id`. */
   name: string
-  /** The options that there are, if it has any. */
+  /** The names of the options that the call has. */
   known?: readonly string[]
 }
 
 /**
- * The value as the schema reads it, now: a copy, so that whatever becomes of the caller's object later changes nothing.
- * `invalid`, naming the argument, for any other value and for one that cannot be read.
+ * Parses a value with a schema and returns a copy, so that later changes of the caller's object have no effect. Throws
+ * `invalid`, with the name of the argument, for a value that does not match or whose properties throw when they are read.
  */
 export function checkArgument<T>(schema: z.ZodType<T>, value: unknown, argument: Argument): T {
   const { data, issues } = read(() => parse(schema, value), argument)
@@ -22,7 +22,7 @@ export function checkArgument<T>(schema: z.ZodType<T>, value: unknown, argument:
   return data
 }
 
-/** The same for an object with options. Anything else would be taken for one without any. */
+/** Like `checkArgument`, and refuses a value that is no plain object, which a schema of optional fields would accept. */
 export function checkOptions<T>(schema: z.ZodType<T>, value: unknown, argument: Argument): T {
   const isObject = read(() => Object.prototype.toString.call(value) === "[object Object]", argument)
   if (isObject) return checkArgument(schema, value, argument)
@@ -43,7 +43,7 @@ export function wrongArgument({ call, name }: Argument, message: string): Stemma
   })
 }
 
-/** A copy of data that a schema leaves as it is, shared with the caller. */
+/** A deep copy of JSON data. zod passes such data through without copying it. */
 export function ownCopy<T>(value: T, argument: Argument): T {
   try {
     return storable(value)
@@ -52,7 +52,7 @@ export function ownCopy<T>(value: T, argument: Argument): T {
   }
 }
 
-/** Reads at once; what is wrong is thrown by whoever asks for the value. */
+/** Runs `read` at once. The returned function gives its result, or throws its error. */
 export function readNow<T>(read: () => T): () => T {
   try {
     const value = read()
@@ -64,7 +64,7 @@ export function readNow<T>(read: () => T): () => T {
   }
 }
 
-/** The issues are worded when they are asked for, with another look at the value. */
+/** Reads the issues at once: zod builds their messages lazily, and reads the value again to do so. */
 function parse<T>(schema: z.ZodType<T>, value: unknown) {
   const { success, data, error } = schema.safeParse(value)
   return success ? { data } : { issues: error.issues }
@@ -81,14 +81,14 @@ function read<T>(work: () => T, argument: Argument): T {
 }
 
 function refused(issues: readonly z.core.$ZodIssue[], argument: Argument): StemmaError {
-  // A wrong name explains what else is missing.
+  // A misspelt option also makes the right one missing, so the unknown name is reported first.
   const issue = issues.find(({ code }) => code === "unrecognized_keys") ?? issues[0]!
   const path = short(issue.path.map(String).join("."))
-  const place = path === "" ? argument : { ...argument, name: placeName(argument, path) }
-  if (issue.code !== "unrecognized_keys") return wrongArgument(place, issue.message)
+  const field = path === "" ? argument : { ...argument, name: fieldName(argument, path) }
+  if (issue.code !== "unrecognized_keys") return wrongArgument(field, issue.message)
   const names = short(issue.keys.join(", "))
   const known = path === "" ? argument.known : undefined
-  if (known === undefined) return wrongArgument(place, `there is no ${names} in it`)
+  if (known === undefined) return wrongArgument(field, `there is no ${names} in it`)
   return new StemmaError(
     "invalid",
     `${argument.call} has no option ${names}. Its options are: ${known.join(", ")}.`,
@@ -96,8 +96,8 @@ function refused(issues: readonly z.core.$ZodIssue[], argument: Argument): Stemm
   )
 }
 
-/** `files` of options, `0.text` of a prompt. */
-function placeName({ name }: Argument, path: string): string {
+/** Names a field of an argument: `option files`, or `0.text in the prompt`. */
+function fieldName({ name }: Argument, path: string): string {
   if (name === "options") return `option ${path}`
   return name.startsWith("option ") ? `${name}.${path}` : `${path} in the ${name}`
 }

@@ -20,7 +20,7 @@ const timing = z.strictObject({
   claimRetryMs: waitMs.optional(),
 } satisfies Record<keyof Timing, z.ZodType>)
 
-/** The schemas of what Stemma is opened with; what has methods stays the caller's own object. */
+/** The schemas of the options of `openStemma`. Objects with methods (stores, models, tools) are not copied. */
 export const openShape = {
   directory: path,
   store: z.custom(isStoreOrOptions, "expected an open store, or how to open one: { path }"),
@@ -77,7 +77,7 @@ const storeMethods = [
   "close",
 ] as const satisfies (keyof Store)[]
 
-/** Whether it is a store that is open, rather than how to open one. `invalid` for a part of a store. */
+/** True for an open store, false for options to open one. Throws `invalid` for an object with only some methods of a store. */
 export function isStore(value: unknown): value is Store {
   if (!hasMethods(value, ["commit"])) return false
   const missing = storeMethods.find((name) => !hasMethods(value, [name]))
@@ -105,7 +105,7 @@ const toolShape = {
   execute: fn,
 } satisfies Record<keyof Tool, z.ZodType>
 
-/** A tool may have fields of its own, and is used as it was given. */
+/** A tool may have fields of its own, so it is used as the caller gave it. */
 const toolSchema = z.looseObject(toolShape)
 
 function checkTools(tools: readonly unknown[]): readonly Tool[] {
@@ -124,7 +124,7 @@ function isSchema(value: unknown): boolean {
   return hasMethods(value, ["safeParse"]) && "_zod" in (value as object)
 }
 
-/** What a model cannot be told of would fail with every prompt. */
+/** Refuses an input schema that has no JSON Schema: every prompt with such a tool would fail. */
 function checkInput(input: z.ZodType, argument: { call: string; name: string }): void {
   let type: unknown
   try {

@@ -46,7 +46,7 @@ export function promptInput(value: unknown): PromptPart[] {
   return checkArgument(PromptParts, value, prompt).map(ownMetadata)
 }
 
-/** Schemas leave what is in metadata as it is, shared with the caller. */
+/** zod passes metadata through without copying it. */
 function ownMetadata(part: PromptPart): PromptPart {
   return part.type === "text" && part.metadata ? { ...part, metadata: ownCopy(part.metadata, prompt) } : part
 }
