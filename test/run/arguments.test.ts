@@ -471,7 +471,7 @@ describe("a messageID that the history has", () => {
     ]) {
       const error = await rejection(session.prompt(text, { messageID: id }))
       expect(error).toMatchObject({ code: "conflict" })
-      expect((error as Error).message).toContain(`Message ${id} is in the history`)
+      expect((error as Error).message).toContain(`has another message with the id ${id}`)
     }
     expect(await stateOf(scene)).toEqual(before)
     expect((await session.prompt("Hello", { messageID })).text).toBe("Answer 0.")

@@ -56,8 +56,16 @@ export function sendPrompt(
   })
 }
 
-/** The last events of a run arrive shortly after its reply. */
-const lastEventsMs = 250
+/** The last events of a run may arrive after its reply. An iterator that misses the last one is closed after this time. */
+const lastEventsMs = 5000
+
+/** One caller that iterates over the events. */
+interface Iteration {
+  subscription: Subscription
+  /** Messages whose end the caller has been given. */
+  ended: Set<string>
+  timer?: NodeJS.Timeout
+}
 
 /**
  * A prompt that was sent. Await it for the reply, or iterate over it for the events of the session until the reply, or both.
@@ -69,9 +77,10 @@ export class PromptRun implements PromiseLike<Reply>, AsyncIterable<StemmaEvent>
   readonly messageID: Promise<string>
   readonly #reply: Promise<Reply>
   readonly #subscribe: () => Subscription
-  /** One for each iterator. */
-  readonly #subscriptions = new Set<Subscription>()
+  readonly #iterations = new Set<Iteration>()
   #isOver = false
+  /** The message that ends the answer, once it is known. */
+  #lastID: string | undefined
 
   constructor(options: PromptRunOptions) {
     this.messageID = options.messageID
@@ -92,16 +101,16 @@ export class PromptRun implements PromiseLike<Reply>, AsyncIterable<StemmaEvent>
 
   /** The events from now on, until the reply. Each iterator has its own subscription. */
   [Symbol.asyncIterator](): AsyncIterator<StemmaEvent> {
-    const subscription = this.#subscribe()
-    this.#subscriptions.add(subscription)
-    if (this.#isOver) subscription.close()
-    return this.#events(subscription)
+    const iteration: Iteration = { subscription: this.#subscribe(), ended: new Set() }
+    this.#iterations.add(iteration)
+    if (this.#isOver) iteration.subscription.close()
+    return this.#events(iteration)
   }
 
   async #admit(admit: () => Promise<void>): Promise<void> {
     // A caller that iterates does so in the tick of the call, so its subscription exists after one microtask.
     await Promise.resolve()
-    await Promise.all([...this.#subscriptions].map(({ ready }) => ready))
+    await Promise.all([...this.#iterations].map(({ subscription }) => subscription.ready))
     await admit()
   }
 
@@ -109,25 +118,27 @@ export class PromptRun implements PromiseLike<Reply>, AsyncIterable<StemmaEvent>
     try {
       await this.admitted
       const { item, isOld } = await answer()
-      this.#end({ afterMs: isOld ? 0 : lastEventsMs })
+      this.#end(isOld ? undefined : item.message.id)
       return replyOf(item)
     } catch (error) {
-      this.#end({ afterMs: 0 })
+      this.#end()
       throw error
     }
   }
 
-  /** Closes the iterators that have not seen the last event: late ones, and those of a reply without events. */
-  #end({ afterMs }: { afterMs: number }): void {
+  /** Closes the iterators. With an id, those that have not given the end of that message yet may still do so. */
+  #end(lastID?: string): void {
     this.#isOver = true
-    const close = () => {
-      for (const subscription of this.#subscriptions) subscription.close()
+    this.#lastID = lastID
+    for (const iteration of this.#iterations) {
+      const { subscription, ended } = iteration
+      if (lastID === undefined || ended.has(lastID)) subscription.close()
+      else iteration.timer = setTimeout(() => subscription.close(), lastEventsMs)
     }
-    if (afterMs === 0) close()
-    else if (this.#subscriptions.size > 0) setTimeout(close, afterMs)
   }
 
-  async *#events(subscription: Subscription): AsyncGenerator<StemmaEvent> {
+  async *#events(iteration: Iteration): AsyncGenerator<StemmaEvent> {
+    const { subscription, ended } = iteration
     try {
       const messageID = await this.messageID
       let isTaken = false
@@ -139,14 +150,18 @@ export class PromptRun implements PromiseLike<Reply>, AsyncIterable<StemmaEvent>
           if (event.type !== "message.updated") continue
           const { info } = event.properties
           if (info.id === messageID) isTaken = true
+          if (!isEnd(event)) continue
+          ended.add(info.id)
+          if (info.id === this.#lastID) return
           // Recovery may continue an interrupted message, so only the reply ends the iteration then.
-          if (isTaken && isEnd(event) && info.role === "assistant" && info.finish !== "interrupted") return
+          if (isTaken && info.role === "assistant" && info.finish !== "interrupted") return
         }
       }
       // Throws for a prompt that failed.
       await this.#reply
     } finally {
-      this.#subscriptions.delete(subscription)
+      this.#iterations.delete(iteration)
+      clearTimeout(iteration.timer)
       subscription.close()
     }
   }
