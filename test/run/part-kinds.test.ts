@@ -11,7 +11,7 @@ function tableOfPage(): Map<string, string[]> {
   const section = page.slice(page.indexOf("## Which path writes which part"))
   const rows = [...section.matchAll(/^\| `([a-z-]+)` \| (.*) \|$/gm)]
   return new Map(
-    rows.map(([, kind, cell]) => [kind!, [...cell!.matchAll(/`([a-z-]+\.ts)`/g)].map((match) => match[1]!)]),
+    rows.map(([, kind, cell]) => [kind!, [...cell!.matchAll(/`([a-z/-]+\.ts)`/g)].map((match) => match[1]!)]),
   )
 }
 
@@ -23,7 +23,7 @@ test("the page names each of the twelve kinds and files that write it", () => {
     expect(files.length, kind).toBeGreaterThan(0)
     for (const file of files) {
       const source = readFileSync(new URL(`../../src/run/${file}`, import.meta.url), "utf8")
-      const takesAny = file === "append.ts" || file === "prompt.ts" || source.includes("toolOp(")
+      const takesAny = file === "api/append-message.ts" || file === "prompt/prompt.ts" || source.includes("toolOp(")
       expect(takesAny || source.includes(`"${kind}"`), `${file} writes ${kind}`).toBe(true)
     }
   }
