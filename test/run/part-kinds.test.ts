@@ -23,7 +23,8 @@ test("the page names each of the twelve kinds and files that write it", () => {
     expect(files.length, kind).toBeGreaterThan(0)
     for (const file of files) {
       const source = readFileSync(new URL(`../../src/run/${file}`, import.meta.url), "utf8")
-      const takesAny = file === "api/append-message.ts" || file === "prompt/prompt.ts" || source.includes("toolOp(")
+      const takesAny =
+        file === "api/append-message.ts" || file === "prompt/prompt.ts" || source.includes("toolOp(")
       expect(takesAny || source.includes(`"${kind}"`), `${file} writes ${kind}`).toBe(true)
     }
   }
