@@ -24,8 +24,9 @@ const steps: Step[] = [
   { name: "format and lint", command: bin("biome"), args: ["check", "--error-on-warnings", "."] },
   { name: "types", command: bin("tsc"), args: ["-p", "tsconfig.json"] },
   { name: "floating promises", command: process.execPath, args: [tool("floating-promises.ts")] },
-  { name: "package and papers", command: process.execPath, args: [tool("package-check.ts")] },
-  { name: "papers from routes", command: process.execPath, args: [tool("openapi.ts")] },
+  { name: "package and folder READMEs", command: process.execPath, args: [tool("package-check.ts")] },
+  { name: "HTTP documents are current", command: process.execPath, args: [tool("openapi.ts")] },
+  { name: "API page is current", command: process.execPath, args: [tool("api-doc.ts")] },
   {
     name: "import table",
     command: bin("vitest"),
