@@ -20,11 +20,15 @@ import type { MetricsSnapshot } from "./telemetry/metrics.ts"
 
 /** An open Stemma: its sessions, their events and their permission questions. `openStemma` returns it. */
 export class Stemma implements AsyncDisposable {
+  /** Creates, finds, changes and removes sessions. */
   readonly sessions: Sessions
+  /** Permission questions and grants. */
   readonly permissions: Permissions
   /** The store itself, for programs that work on it directly. Edges use `reader` and the calls of the engine. */
   readonly store: Store
+  /** The store for reading only. */
   readonly reader: StoreReader
+  /** The directory that sessions work in unless they name another one. */
   readonly directory: string
   readonly #engine: Engine
   readonly #coordinator: Coordinator

@@ -14,10 +14,13 @@ import type { Coordinator } from "../schedule/coordinator.ts"
 
 /** The answer to a prompt. A failed run is not thrown: `error` has the reason. */
 export interface Reply {
+  /** The last message of the answer. */
   message: AssistantMessage
+  /** The parts of that message. */
   parts: Part[]
   /** The text of the answer, without reasoning and tools. */
   text: string
+  /** Why the answer failed. */
   error?: MessageError
 }
 
@@ -74,6 +77,7 @@ interface Iteration {
 export class PromptRun implements PromiseLike<Reply>, AsyncIterable<StemmaEvent> {
   /** Resolves once the prompt is accepted and durable. */
   readonly admitted: Promise<void>
+  /** The id of the user message. */
   readonly messageID: Promise<string>
   readonly #reply: Promise<Reply>
   readonly #subscribe: () => Subscription

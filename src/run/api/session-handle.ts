@@ -58,6 +58,7 @@ function compactionOf({ message, parts }: HistoryItem): Compaction {
 
 /** The calls of one session. A handle has no state: any number of handles, in any number of processes, work at once. */
 export class SessionHandle {
+  /** The id of the session. */
   readonly id: string
   readonly #engine: Engine
   readonly #coordinator: Coordinator

@@ -34,6 +34,7 @@ export interface PromptOptions {
   messageID?: string
   /** For a busy session: `steer` is taken at the next step, `queue` after the current turn. `steer` if absent. */
   delivery?: "steer" | "queue"
+  /** The agent that answers; the session's agent if absent. */
   agent?: string
   /** `provider/model`. */
   model?: string
@@ -41,6 +42,7 @@ export interface PromptOptions {
   system?: string
   /** Tools switched on or off for this message. */
   tools?: Record<string, boolean>
+  /** A variant of the model that the config defines, such as a reasoning effort. */
   variant?: string
   /**
    * Which references in the text are resolved. `@path`, `[[path]]`, `@agent` and `[[agent]]` name files and agents;

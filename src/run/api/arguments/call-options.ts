@@ -59,25 +59,38 @@ export interface CreateOptions {
   key?: string
   /** The directory that the session works in; the directory that Stemma was opened with if absent. */
   directory?: string
+  /** Makes the session a child of this one. */
   parentID?: string
+  /** The agent that answers; the default agent if absent. */
   agent?: string
   /** `provider/model`. */
   model?: string
+  /** A title; without one the first prompt gives the title. */
   title?: string
+  /** Permission rules of this session, applied after those of the config and the agent. */
   permission?: RulesInput | Ruleset
+  /** The number of last messages that the model is shown; all if absent. */
   maxHistory?: number
+  /** The cost in dollars at which runs stop; the config's budget if absent. */
   budget?: number
   /** Files whose text starts the history. */
   files?: readonly string[]
 }
 
 export interface UpdateOptions {
+  /** The title. */
   title?: string
+  /** The agent that answers. */
   agent?: string | null
+  /** The model that answers, as `provider/model`. */
   model?: string | null
+  /** Permission rules of this session. */
   permission?: RulesInput | Ruleset | null
+  /** The number of last messages that the model is shown. */
   maxHistory?: number | null
+  /** The cost in dollars at which runs stop. */
   budget?: number | null
+  /** An outside name, unique per agent. */
   key?: string | null
 }
 
@@ -105,6 +118,7 @@ export const updateOptions = optionsOf<UpdateOptions>("sessions.update", {
 export interface CurrentOptions {
   /** The project's own session if absent. */
   scope?: "project" | (string & {})
+  /** The agent that the session belongs to. */
   agent?: string
 }
 
