@@ -59,7 +59,7 @@ export type OpenStoreOptions =
   | ({ driver: "jsonl" } & JsonlStoreOptions)
   | ({ driver: "memory" } & MemoryStoreOptions)
 
-/** Opens a store, SQLite unless another driver is named. Only the driver that is asked for is loaded. */
+/** Opens a store: SQLite unless `driver` names another one. Only the chosen driver's module is loaded. */
 export async function openStore(options: OpenStoreOptions): Promise<Store> {
   switch (options?.driver) {
     case undefined:
@@ -71,38 +71,47 @@ export async function openStore(options: OpenStoreOptions): Promise<Store> {
       return (await import("./stores/memory.ts")).createMemoryStore(options)
     default: {
       const { driver } = options satisfies never as { driver: unknown }
-      throw new StemmaError("invalid", `There is no driver ${driver}. Name sqlite, jsonl or memory.`)
+      throw new StemmaError("invalid", `There is no driver ${driver}. Use sqlite, jsonl or memory.`)
     }
   }
 }
 
 export interface StemmaOptions {
-  /** Where sessions work unless they say otherwise; the working directory if absent. */
+  /** The directory that sessions work in by default; the working directory of the process if absent. */
   directory?: string
-  /** Where sessions are kept: a store that is open (it stays open), or how to open one. SQLite in the data directory if absent. */
+  /**
+   * The store of the sessions: an open store, which the caller closes, or options to open one. If absent, SQLite in the
+   * data directory.
+   */
   store?: Store | OpenStoreOptions
-  /** A config, as in stemma.json, after the user's own. */
+  /** A config object with the keys of stemma.json. It is applied after the user's own config file. */
   config?: ConfigInput
-  /** Models by provider id, beside the built-in ones: `{ mine: (modelID) => model }`. */
+  /** Additional models by provider id: `{ mine: (modelID) => model }`. */
   models?: Record<string, (modelID: string) => Model>
-  /** Tools beside the built-in ones; one of the same name takes its place. */
+  /** Additional tools. A tool with the name of a built-in tool replaces it. */
   tools?: readonly Tool[]
-  /** Goes on with runs that a dead process left. Without it they are only repaired when somebody uses them. */
+  /**
+   * True: runs that a dead process left behind are resumed on start. False: such a session is only repaired at its next
+   * use.
+   */
   recover?: boolean
-  /** A person is there to be asked, and answers through `permissions.reply`. Without anybody, questions are refused. */
+  /**
+   * True: a person answers permission questions through `permissions.reply`. Without a person or `onPermission`,
+   * questions are refused.
+   */
   interactive?: boolean
-  /** Answers questions for a person. */
+  /** Called to answer permission questions instead of a person. */
   onPermission?: AskHandler
-  /** Where keys and directories are looked up; the process's own if absent. */
+  /** The environment variables for keys and directories; `process.env` if absent. */
   env?: Record<string, string | undefined>
-  /** The directory for data; from the environment if absent. */
+  /** The data directory; derived from the environment if absent. */
   data?: string
   /** False: no snapshots, so a revert does not restore files. */
   snapshots?: boolean
   fetch?: typeof fetch
   clock?: Clock
   timing?: Partial<Timing>
-  /** Told what nobody waits for; a warning of the process if absent. */
+  /** Called with errors of background work that no caller waits for. If absent, they become process warnings. */
   onWarning?: (error: unknown) => void
 }
 
@@ -160,7 +169,7 @@ export async function openStemma(given: StemmaOptions = {}): Promise<Stemma> {
   return new Stemma({ engine, coordinator, directory, closeRest })
 }
 
-/** Nobody waits for a warning, so a listener that throws must not take the process down. */
+/** No caller waits for a warning, so an error that `listener` throws must not end the process. */
 function reporter(listener: ((error: unknown) => void) | undefined): (error: unknown) => void {
   if (!listener) return warn
   return (error) => {

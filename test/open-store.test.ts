@@ -19,6 +19,6 @@ describe("openStore", () => {
   test("refuses a driver that is not there, with a sentence", async () => {
     const failed = await openStore({ driver: "redis" } as never).catch((error: unknown) => error)
     expect(StemmaError.is(failed, "invalid")).toBe(true)
-    expect(String(failed)).toContain("There is no driver redis. Name sqlite, jsonl or memory.")
+    expect(String(failed)).toContain("There is no driver redis. Use sqlite, jsonl or memory.")
   })
 })

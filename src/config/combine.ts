@@ -1,7 +1,7 @@
 import type { Rule, Ruleset } from "../protocol/index.ts"
 import { toRuleset } from "../session/index.ts"
 import type { Agent } from "./agents/agent.ts"
-import { combineAgents, untrusted } from "./agents/agents.ts"
+import { combineAgents, untrustedNotice } from "./agents/agents.ts"
 import { builtInAgents } from "./agents/built-in-agents.ts"
 import type { Command } from "./agents/command.ts"
 import { combineCommands } from "./agents/commands.ts"
@@ -13,7 +13,7 @@ import { defaultRules } from "./permission/default-rules.ts"
 import type { OverlapBudget } from "./permission/pattern-overlap.ts"
 import { stricterBudget, stricterRules } from "./permission/stricter-rules.ts"
 
-/** What the layers say together, in the order in which they are given. */
+/** The result of combining the layers in their given order. */
 export interface Combined {
   config: Config
   rules: Ruleset
@@ -23,25 +23,27 @@ export interface Combined {
   notices: string[]
 }
 
-/** What an untrusted project may speak of, within limits. */
-const takenFromAnybody = ["$schema", "permission", "agent", "command"]
+/** The keys that an untrusted project may use, within limits. */
+const untrustedKeys = ["$schema", "permission", "agent", "command"]
 
-/** What no project may speak of, trusted or not: it is about the whole program, not about one directory. */
-export const usersOwn = ["server"] as const
+/** The keys that no project may use, trusted or not, because they affect the whole program and not one directory. */
+export const userOnlyKeys = ["server"] as const
 
 export function combineLayers(given: readonly Layer[], standard: readonly Agent[] = builtInAgents): Combined {
   const notices = given.flatMap((layer) => layer.notices)
-  const layers = given.map((layer) => withoutUsersOwn(layer, notices))
+  const layers = given.map((layer) => withoutUserOnlyKeys(layer, notices))
   let merged: ConfigInput = {}
   for (const layer of layers) {
-    // Sharing nothing is only stricter. What cannot be read may have said so.
+    // `share: "disabled"` only makes things stricter, so it is taken from any project. A config that cannot be read may
+    // have contained it.
     const sharesNothing = layer.isBroken || layer.config.share === "disabled"
     if (layer.trusted) merged = mergeConfig(merged, layer.config)
     else {
       const left = Object.keys(layer.config).filter(
-        (key) => !takenFromAnybody.includes(key) && !(key === "share" && sharesNothing),
+        (key) => !untrustedKeys.includes(key) && !(key === "share" && sharesNothing),
       )
-      if (left.length > 0) notices.push(`${layer.path}: ${left.join(", ")} ${untrusted(layer, left.length)}`)
+      if (left.length > 0)
+        notices.push(`${layer.path}: ${left.join(", ")} ${untrustedNotice(layer, left.length)}`)
     }
     if (sharesNothing) merged = { ...merged, share: "disabled" }
   }
@@ -54,13 +56,13 @@ export function combineLayers(given: readonly Layer[], standard: readonly Agent[
   return { config, rules, agents, commands, skills: combineSkills(layers, notices), notices }
 }
 
-function withoutUsersOwn(layer: Layer, notices: string[]): Layer {
+function withoutUserOnlyKeys(layer: Layer, notices: string[]): Layer {
   if (layer.origin !== "project") return layer
   const config = { ...layer.config }
-  for (const key of usersOwn) {
+  for (const key of userOnlyKeys) {
     if (config[key] === undefined) continue
     delete config[key]
-    notices.push(`${layer.path}: ${key} was ignored: only your own config can say it.`)
+    notices.push(`${layer.path}: ${key} was ignored: only your own config file can set it.`)
   }
   return { ...layer, config }
 }
@@ -77,21 +79,24 @@ function combineRules(
       const { rules: stricter, left } = stricterRules(rules, written, budget)
       rules.push(...stricter)
       if (written.some((rule) => rule.action === "allow"))
-        notices.push(`${layer.path}: rules that allow more ${untrusted(layer, 2)}`)
-      if (left > 0) notices.push(`${layer.path}: ${left} rules were ignored, being too long or too many.`)
+        notices.push(`${layer.path}: rules that allow more ${untrustedNotice(layer, 2)}`)
+      if (left > 0)
+        notices.push(`${layer.path}: ${left} rules were ignored because they are too long or too many.`)
     }
   }
   return rules
 }
 
-/** The later one takes the name, but an untrusted project takes none that is there. */
+/** A later skill replaces an earlier one of the same name, except that an untrusted project replaces none. */
 function combineSkills(layers: readonly Layer[], notices: string[]): Skill[] {
   const skills = new Map<string, Skill>()
   for (const layer of layers) {
     for (const skill of layer.skills) {
       if (layer.trusted || !skills.has(skill.name)) skills.set(skill.name, skill)
       else
-        notices.push(`${skill.path}: there is a skill ${skill.name} already; this one ${untrusted(layer, 1)}`)
+        notices.push(
+          `${skill.path}: there already is a skill ${skill.name}; this one ${untrustedNotice(layer, 1)}`,
+        )
     }
   }
   return [...skills.values()].sort((a, b) => (a.name < b.name ? -1 : 1))
@@ -106,7 +111,7 @@ function withDefaultAgent(
   if (mayAnswer(agents.get(config.default_agent))) return config
   const other = agents.values().find(mayAnswer)?.name ?? "build"
   notices.push(
-    `default_agent: ${config.default_agent} is no agent that answers people; ${other} does instead.`,
+    `default_agent: ${config.default_agent} is not an agent that answers people; ${other} is used instead.`,
   )
   return { ...config, default_agent: other }
 }

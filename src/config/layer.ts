@@ -5,36 +5,39 @@ import { parseSkill, type Skill } from "./agents/skills.ts"
 import { checkDocument } from "./files/check-document.ts"
 import { type ConfigFile, type ConfigFiles, configFilesMax } from "./files/config-files.ts"
 import { type ConfigDocument, documentOf, parseFrontMatter, parseJsonc } from "./files/document.ts"
-import { type FillOptions, fillIn } from "./files/fill-in.ts"
+import { type FillOptions, fillPlaceholders } from "./files/placeholders.ts"
 import { AgentConfig, CommandConfig, Config, type ConfigInput } from "./files/schema.ts"
 import type { Environment } from "./paths.ts"
 
-/** The config files of one place, as text. */
+/** The config files of one directory, as text. */
 export interface LayerFiles {
-  /** Where it is: the user's config directory, or a directory of the project. */
+  /** The user's config directory, or a directory of the project. */
   directory: string
   config?: ConfigFile
-  /** There is a stemma.json and a stemma.jsonc: nobody can say which one was meant. */
+  /** A stemma.json and a stemma.jsonc that exist together: it is unclear which one is meant. */
   ambiguous: ConfigFile[]
   agents: ConfigFile[]
   commands: ConfigFile[]
   skills: ConfigFile[]
 }
 
-/** What the config files of one place say. Later layers go over earlier ones. */
+/** The parsed config files of one directory. Later layers override earlier ones. */
 export interface Layer {
   origin: "user" | "program" | "project"
   directory: string
-  /** For notices: the file, or what it came from. */
+  /** For notices: the path of the file, or a name for the source. */
   path: string
-  /** The user's own, or trusted by the user. Of others only what makes things stricter is taken, and prompts. */
+  /**
+   * True for the user's own config and for a project that the user trusts. From other layers only stricter rules and
+   * prompts are taken.
+   */
   trusted: boolean
   config: ConfigInput
-  /** There is a config file, and nobody can say what it means. */
+  /** True if there is a config file that cannot be parsed or is ambiguous. */
   isBroken: boolean
-  /** Agents of Markdown files, after those of the config. */
+  /** Agents from Markdown files. They are applied after those of the config. */
   agents: ReadonlyMap<string, AgentConfig>
-  /** Commands of Markdown files, after those of the config. */
+  /** Commands from Markdown files. They are applied after those of the config. */
   commands: ReadonlyMap<string, CommandConfig>
   skills: readonly Skill[]
   notices: readonly string[]
@@ -42,12 +45,12 @@ export interface Layer {
   secretNames: readonly string[]
 }
 
-/** The front matter of a command: the text below it is the template. */
+/** The front matter of a command. The text below it is the template. */
 const commandMatter = CommandConfig.omit({ template: true })
 
 type Read = (path: string) => Promise<ConfigFile | undefined>
 
-/** `inner` is where folders of agents, commands and skills are. */
+/** `inner` is the directory that contains the directories of agents, commands and skills. */
 export async function gatherLayer(
   files: ConfigFiles,
   options: { directory: string; inner: string; read: Read },
@@ -86,15 +89,15 @@ export async function gatherSkills(
   return skills.slice(0, configFilesMax)
 }
 
-/** All files of a layer that its trust is about. */
+/** All files of a layer that the user's trust covers. */
 export function filesOf(layer: LayerFiles): ConfigFile[] {
   const { config, ambiguous, agents, commands, skills } = layer
   return [...(config ? [config] : []), ...ambiguous, ...agents, ...commands, ...skills]
 }
 
 /**
- * Reads what the files say. A broken file of the user's own throws `invalid`; one of a project is ignored with a notice, so
- * that no project can keep Stemma from working.
+ * Parses the files. An invalid file of the user's own throws `invalid`; an invalid file of a project is ignored with a
+ * notice, so that no project can stop Stemma from working.
  */
 export async function readLayer(
   files: LayerFiles,
@@ -110,7 +113,7 @@ export async function readLayer(
   if (files.ambiguous.length > 0)
     await reader.attempt(async () => {
       const names = files.ambiguous.map((file) => file.path).join(" and ")
-      throw new StemmaError("invalid", `There are both ${names}. Keep one of them.`)
+      throw new StemmaError("invalid", `There are two config files: ${names}. Keep one of them.`)
     })
   const path = files.config?.path ?? files.directory
   const { config: file } = files
@@ -145,7 +148,7 @@ export async function readLayer(
   }
 }
 
-/** A config that the program itself gave: trusted like the user's. */
+/** A config that the program passes in. It is trusted like the user's. */
 export async function readProgramLayer(
   value: unknown,
   options: { env: Environment; directory: string },
@@ -171,14 +174,14 @@ export async function readProgramLayer(
   }
 }
 
-/** Skills are often somebody else's: a broken one is left out with a notice, whoever has it. */
+/** Skills often come from other people: an invalid skill is left out with a notice, in any layer. */
 export async function parseSkills(files: readonly ConfigFile[], notices: string[]): Promise<Skill[]> {
   const skills: Skill[] = []
   for (const file of files) {
     try {
       skills.push(await parseSkill(file))
     } catch (error) {
-      notices.push(ignored(error))
+      notices.push(ignoredNotice(error))
     }
   }
   return skills
@@ -207,7 +210,7 @@ class LayerReader {
       return await work()
     } catch (error) {
       if (this.#options.own) throw error
-      this.notices.push(ignored(error))
+      this.notices.push(ignoredNotice(error))
       return undefined
     }
   }
@@ -217,7 +220,7 @@ class LayerReader {
     let { value } = document
     if (trusted) {
       const options: FillOptions = { env, path: document.path, ...(own && { directory }) }
-      const filled = await fillIn(value, options)
+      const filled = await fillPlaceholders(value, options)
       value = filled.value
       this.secrets.push(...filled.secrets)
       this.secretNames.push(...filled.secretNames)
@@ -225,7 +228,7 @@ class LayerReader {
       for (const path of filled.files) await watch(path)
     }
     const checked = await checkDocument({ ...document, value }, schema)
-    this.notices.push(...checked.notices, ...misplaced(checked.value, document.path))
+    this.notices.push(...checked.notices, ...misplacedRules(checked.value, document.path))
     return checked.value
   }
 
@@ -242,8 +245,8 @@ class LayerReader {
   }
 }
 
-/** JavaScript puts keys that are numbers before all others, so such a rule is not where it was written. */
-function misplaced(value: unknown, path: string): string[] {
+/** JavaScript puts keys that are numbers before all others, so such a rule does not keep its position. */
+function misplacedRules(value: unknown, path: string): string[] {
   const { permission, agent } = value as {
     permission?: object
     agent?: Record<string, { permission?: object }>
@@ -255,11 +258,11 @@ function misplaced(value: unknown, path: string): string[] {
     .filter((pattern) => /^\d{1,10}$/.test(pattern))
     .map(
       (pattern) =>
-        `${path}: the rule for "${pattern}" counts as the first of its kind; write "${pattern}*" to place it.`,
+        `${path}: the rule for "${pattern}" is applied before all others of its kind. Write "${pattern}*" to keep its position.`,
     )
 }
 
-function ignored(error: unknown): string {
+function ignoredNotice(error: unknown): string {
   if (!StemmaError.is(error)) throw error
   return `${error.message.replace(/ Correct it and try again; nothing was changed\.$/, "")} The file was ignored.`
 }

@@ -17,59 +17,60 @@ import {
 } from "./layer.ts"
 import type { LoadedConfig } from "./loaded.ts"
 import { type Environment, homeDirectory } from "./paths.ts"
-import { findProject, isInside, type ProjectPlace, projectID } from "./project.ts"
+import { findProject, isInside, type ProjectLocation, projectID } from "./project.ts"
 import { secretsOf } from "./secrets/secrets.ts"
-import { grantsOf } from "./trust/pending.ts"
 import { hashOf, Trust } from "./trust/trust.ts"
+import { trustGrants } from "./trust/trust-grants.ts"
 
 export interface ConfigOptions {
   directory: string
   env: Environment
-  /** A config that the program gives: trusted like the user's and applied after it. */
+  /** A config that the program passes in. It is trusted like the user's and applied after it. */
   inline?: unknown
   dataDirectory: string
   configDirectory: string
-  /** Names of environment variables that hold keys of providers. */
+  /** Names of environment variables that hold API keys. */
   keyNames?: readonly string[]
-  /** The agents to begin with; the built-in ones if absent. */
+  /** The agents to start with; the built-in ones if absent. */
   standardAgents?: readonly Agent[]
-  /** How often files are looked at again, at most. */
+  /** The shortest time between two checks of the files. */
   recheckMs?: number
 }
 
-/** The config of one directory, as it is now. */
+/** The current config of one directory. */
 export interface ConfigSource {
   /**
-   * The same object as long as nothing changed. Throws `invalid`, naming file, line and column, if a config file of the user
-   * is wrong; what is wrong with a project's files is a notice.
+   * Returns the same object as long as nothing changed. Throws `invalid`, naming file, line and column, if a config
+   * file of the user is invalid. A problem in a project's files is a notice.
    */
   current(): Promise<LoadedConfig>
   /**
-   * Trusts the project's config files. With the hash that `pending` gave, only if they are still those: `conflict` if not.
+   * Trusts the project's config files. With the hash that `pending` returned, trusts them only if they have not changed
+   * since; otherwise throws `conflict`.
    */
   trust(options?: { hash?: string }): Promise<void>
   untrust(): Promise<void>
-  /** What is not trusted and what trusting would grant; undefined if there is nothing to trust. */
+  /** The config files that are not trusted, and what trusting them would grant; undefined if there are none. */
   pending(): Promise<PendingTrust | undefined>
 }
 
 export interface PendingTrust {
   /** The project's config files that are not trusted, as they were read. */
   files: readonly ConfigFile[]
-  /** What they would be allowed, a sentence each. */
+  /** What trusting them would allow, one sentence each. */
   grants: readonly string[]
-  /** Names just these files with just these texts. */
+  /** Identifies exactly these files with exactly these texts. */
   hash: string
 }
 
-/** Reads nothing yet. */
+/** Reads no file until the first call. */
 export function openConfig(options: ConfigOptions): ConfigSource {
   const loader = new ConfigLoader({ ...options, configDirectory: resolve(options.configDirectory) })
   return {
     current: async () => (await loader.state()).loaded,
     trust: (given) => loader.trust(given?.hash),
     untrust: () => loader.untrust(),
-    pending: async () => pendingOf((await loader.state()).project),
+    pending: async () => pendingTrust((await loader.state()).project),
   }
 }
 
@@ -82,7 +83,7 @@ interface ProjectLayer {
 interface State {
   files: ConfigFiles
   loaded: LoadedConfig
-  /** The layers of the project that have files. */
+  /** The layers of the project that have config files. */
   project: ProjectLayer[]
   fingerprint: string
 }
@@ -110,9 +111,12 @@ class ConfigLoader {
 
   async trust(hash: string | undefined): Promise<void> {
     const { project } = await this.#renewed()
-    const pending = pendingOf(project)
+    const pending = pendingTrust(project)
     if (hash !== undefined && pending?.hash !== hash)
-      throw new StemmaError("conflict", "The project's config changed in the meantime. Read it again.")
+      throw new StemmaError(
+        "conflict",
+        "The project's config files changed in the meantime. Read them again.",
+      )
     for (const { layer, hash } of project) await this.#trust.give(layer.directory, hash)
     await this.#renewed()
   }
@@ -134,7 +138,7 @@ class ConfigLoader {
     const known = this.#state
     if (!known || !(await known.files.unchanged())) {
       const next = await this.#load()
-      // A file may be touched without being changed; then whoever holds the config need not hear of it.
+      // A file may be touched without a change of its content. Callers then keep the same config object.
       this.#state = next.fingerprint === known?.fingerprint ? { ...next, loaded: known.loaded } : next
     }
     this.#checkedAt = started
@@ -143,26 +147,26 @@ class ConfigLoader {
 
   async #load(): Promise<State> {
     const { env, dataDirectory, configDirectory, inline, standardAgents, keyNames = [] } = this.#options
-    const place = await findProject(this.#options.directory)
+    const location = await findProject(this.#options.directory)
     const files = new ConfigFiles()
-    for (const level of new Set([place.directory, place.root])) await files.watch(join(level, ".git"))
+    for (const level of new Set([location.directory, location.root])) await files.watch(join(level, ".git"))
     const user = await this.#userLayer(files)
     const program =
       inline === undefined ? [] : [await readProgramLayer(inline, { env, directory: configDirectory })]
-    const project = await this.#projectLayers(files, place)
+    const project = await this.#projectLayers(files, location)
     const layers = [user, ...program, ...project.map((one) => one.layer)]
-    const skilled = await Promise.all(layers.map((layer) => this.#withMoreSkills(layer, { files, place })))
+    const skilled = await Promise.all(layers.map((layer) => this.#withMoreSkills(layer, { files, location })))
     const combined = combineLayers(skilled, standardAgents)
-    const instructions = await readInstructions({ files, place, configDirectory, layers, env })
+    const instructions = await readInstructions({ files, location, configDirectory, layers, env })
     const loaded: LoadedConfig = {
       ...combined,
       instructions,
-      notices: presentable([...combined.notices, ...files.notices]),
+      notices: shownSentences([...combined.notices, ...files.notices]),
       ...secretsOf(combined.config, { layers, env, keyNames }),
       project: {
-        id: await projectID(place, { dataDirectory, env }),
-        root: place.root,
-        directory: place.directory,
+        id: await projectID(location, { dataDirectory, env }),
+        root: location.root,
+        directory: location.directory,
         trusted: project.length === 0 ? undefined : project.every((one) => one.layer.trusted),
       },
     }
@@ -176,12 +180,12 @@ class ConfigLoader {
     return readLayer(found, { origin: "user", trusted: true, env, watch: (path) => files.watch(path) })
   }
 
-  async #projectLayers(files: ConfigFiles, place: ProjectPlace): Promise<ProjectLayer[]> {
+  async #projectLayers(files: ConfigFiles, location: ProjectLocation): Promise<ProjectLayer[]> {
     const { env } = this.#options
     const layers: ProjectLayer[] = []
-    for (const directory of place.levels) {
+    for (const directory of location.levels) {
       if (directory === this.#options.configDirectory) continue
-      const read = (path: string) => files.readInside(path, place.root)
+      const read = (path: string) => files.readInside(path, location.root)
       const found = await gatherLayer(files, { directory, inner: join(directory, ".stemma"), read })
       if (filesOf(found).length === 0) continue
       const hash = hashOf(directory, filesOf(found))
@@ -198,10 +202,10 @@ class ConfigLoader {
     return layers
   }
 
-  /** Skills in the folders that a trusted layer names; those of a project must be inside it. */
+  /** Adds the skills from the directories that a trusted layer names. Those of a project must be inside it. */
   async #withMoreSkills(
     layer: Layer,
-    { files, place }: { files: ConfigFiles; place: ProjectPlace },
+    { files, location }: { files: ConfigFiles; location: ProjectLocation },
   ): Promise<Layer> {
     if (!layer.trusted || !layer.config.skills?.paths) return layer
     const own = layer.origin !== "project"
@@ -213,11 +217,11 @@ class ConfigLoader {
         layer.directory,
         name.replace(/^~(?=\/)/, () => home),
       )
-      if (!own && !isInside(folder, place.root)) {
-        notices.push(`${layer.path}: skills.paths: ${name} is outside of the project and was ignored.`)
+      if (!own && !isInside(folder, location.root)) {
+        notices.push(`${layer.path}: skills.paths: ${name} is outside the project and was ignored.`)
         continue
       }
-      const read = (path: string) => (own ? files.readOwn(path) : files.readInside(path, place.root))
+      const read = (path: string) => (own ? files.readOwn(path) : files.readInside(path, location.root))
       more.push(...(await gatherSkills(files, { folder, read })))
     }
     const skills = await parseSkills(more, notices)
@@ -225,12 +229,12 @@ class ConfigLoader {
   }
 }
 
-function pendingOf(project: readonly ProjectLayer[]): PendingTrust | undefined {
+function pendingTrust(project: readonly ProjectLayer[]): PendingTrust | undefined {
   const pending = project.filter((one) => !one.layer.trusted)
   if (pending.length === 0) return undefined
   return {
     files: pending.flatMap((one) => filesOf(one.files)),
-    grants: presentable(pending.flatMap((one) => grantsOf(one.layer))),
+    grants: shownSentences(pending.flatMap((one) => trustGrants(one.layer))),
     hash: createHash("sha256")
       .update(JSON.stringify(pending.map((one) => [one.layer.directory, one.hash])))
       .digest("hex"),
@@ -240,14 +244,14 @@ function pendingOf(project: readonly ProjectLayer[]): PendingTrust | undefined {
 const sentencesMax = 200
 const sentenceCharactersMax = 600
 
-/** Names of files and keys are in these sentences, and a terminal obeys some characters. */
-function presentable(sentences: readonly string[]): string[] {
+/** These sentences contain file names and keys, so control characters are removed and the length is limited. */
+function shownSentences(sentences: readonly string[]): string[] {
   const plain = sentences
     .map((one) => one.replaceAll(/[\p{Cc}\p{Cf}\p{Zl}\p{Zp}]+/gu, " "))
     .map((one) => (one.length > sentenceCharactersMax ? `${one.slice(0, sentenceCharactersMax)}…` : one))
   const different = [...new Set(plain)]
   const left = different.length - sentencesMax
-  // Whoever decides by these sentences must see that something is not there.
+  // A person decides by these sentences, so they must see that some are left out.
   return left > 0 ? [...different.slice(0, sentencesMax), `And ${left} more.`] : different
 }
 

@@ -15,11 +15,11 @@ test.each([
   expect([dataDirectory(env), configDirectory(env)]).toEqual([data, config])
 })
 
-test("a relative place of one's own begins where the process is", () => {
+test("a relative directory in a variable is relative to the working directory", () => {
   expect(dataDirectory({ STEMMA_DATA: "here" })).toBe(resolve("here"))
 })
 
-test("an empty variable is as good as none", () => {
+test("an empty variable counts as unset", () => {
   const env = { HOME: "/home/a", STEMMA_DATA: "", XDG_DATA_HOME: "" }
   expect(dataDirectory(env)).toBe(join("/home/a", ".local/share/stemma"))
 })

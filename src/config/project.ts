@@ -8,21 +8,21 @@ import { type Environment, homeDirectory } from "./paths.ts"
 
 const gitTimeoutMs = 3000
 
-/** Where a project is. */
-export interface ProjectPlace {
-  /** The real path of the directory that was asked for. */
+/** The location of a project on disk. */
+export interface ProjectLocation {
+  /** The real path of the given directory. */
   directory: string
-  /** The git work tree that holds it, or the directory itself. */
+  /** The git work tree that contains the directory, or the directory itself. */
   root: string
-  /** What git keeps its data in, or the file that says where; absent outside of git. */
+  /** The `.git` directory, or the `.git` file that points to it; absent outside git. */
   git?: string
-  /** The directories from the root down to the directory, each of which may have config. */
+  /** The directories from the root down to the directory. Each of them may have config. */
   levels: string[]
 }
 
-export async function findProject(directory: string): Promise<ProjectPlace> {
+export async function findProject(directory: string): Promise<ProjectLocation> {
   const real = await realpath(directory).catch((error: unknown) => {
-    throw new StemmaError("not_found", `There is no directory ${directory}. Name one that exists.`, {
+    throw new StemmaError("not_found", `There is no directory ${directory}. Give an existing directory.`, {
       cause: error,
     })
   })
@@ -33,13 +33,13 @@ export async function findProject(directory: string): Promise<ProjectPlace> {
   }
 }
 
-/** True if the path is the folder or below it. */
+/** True if the path is the directory or below it. */
 export function isInside(path: string, folder: string): boolean {
   const way = relative(folder, path)
   return way === "" || (way !== ".." && !way.startsWith(`..${sep}`) && !isAbsolute(way))
 }
 
-/** A folder of that name that git would not take for its own is passed by, as git does. */
+/** A directory named `.git` that git would not accept as a repository is skipped, as git does. */
 async function holdsGit(directory: string): Promise<boolean> {
   const found = await stat(join(directory, ".git")).catch(() => undefined)
   if (found === undefined) return false
@@ -53,24 +53,24 @@ function between(root: string, directory: string): string[] {
 }
 
 /**
- * The id of a project: made from the first commit of its repository, so that clones and work trees share it, else from its
- * directory. Asking git takes milliseconds, so the answer is kept in Stemma's data directory; it then stays the same, also
- * when a repository without commits gets its first one.
+ * The id of a project: derived from the first commit of its repository, so that clones and work trees share it, else
+ * from its directory. Asking git takes milliseconds, so the answer is stored in Stemma's data directory. It then stays
+ * the same, even when a repository without commits gets its first one.
  */
 export async function projectID(
-  place: ProjectPlace,
+  location: ProjectLocation,
   options: { dataDirectory: string; env: Environment },
 ): Promise<string> {
-  if (place.git === undefined) return idOf("directory", place.root)
+  if (location.git === undefined) return idOf("directory", location.root)
   const records = new Records(join(options.dataDirectory, "projects"))
-  const name = recordName(place.root)
-  const git = await identityOf(place.git)
+  const name = recordName(location.root)
+  const git = await identityOf(location.git)
   const known = (await records.get(name)) as { root?: unknown; git?: unknown; id?: unknown } | undefined
-  if (known?.root === place.root && known.git === git && typeof known.id === "string") return known.id
-  const commit = await firstCommit(place, options.env)
-  const id = commit ? idOf("commit", commit) : idOf("directory", place.root)
-  // Without the record the next process asks git again, nothing more.
-  await records.put(name, { root: place.root, git, id }).catch(() => undefined)
+  if (known?.root === location.root && known.git === git && typeof known.id === "string") return known.id
+  const commit = await firstCommit(location, options.env)
+  const id = commit ? idOf("commit", commit) : idOf("directory", location.root)
+  // Without the record, the next process only has to ask git again.
+  await records.put(name, { root: location.root, git, id }).catch(() => undefined)
   return id
 }
 
@@ -84,18 +84,18 @@ async function identityOf(path: string): Promise<string> {
 }
 
 /**
- * The oldest commit without parents, undefined if there is none or finding it takes too long. A repository may be hostile:
- * `rev-list` runs no hook, and nothing may be fetched, since a remote may name a program.
+ * The oldest commit without parents; undefined if there is none or if finding it takes too long. A repository may be
+ * hostile: `rev-list` runs no hook, and nothing may be fetched, because a remote may name a program.
  */
-async function firstCommit(place: ProjectPlace, env: Environment): Promise<string | undefined> {
-  // Where a shallow clone begins is not where the repository does.
-  if ((await stat(join(place.git!, "shallow")).catch(() => undefined)) !== undefined) return undefined
+async function firstCommit(location: ProjectLocation, env: Environment): Promise<string | undefined> {
+  // The first commit of a shallow clone is not the first commit of the repository.
+  if ((await stat(join(location.git!, "shallow")).catch(() => undefined)) !== undefined) return undefined
   const args = ["-c", "core.hooksPath=/dev/null", "-c", "core.fsmonitor=false"]
   const output = await new Promise<string>((resolve) => {
     execFile(
       "git",
       [...args, "rev-list", "--max-parents=0", "HEAD", "--"],
-      { cwd: place.root, env: gitEnvironment(env), timeout: gitTimeoutMs, killSignal: "SIGKILL" },
+      { cwd: location.root, env: gitEnvironment(env), timeout: gitTimeoutMs, killSignal: "SIGKILL" },
       (error, stdout) => resolve(error ? "" : stdout),
     )
   })
@@ -111,7 +111,7 @@ function gitEnvironment(env: Environment): Record<string, string> {
     GIT_TERMINAL_PROMPT: "0",
     GIT_OPTIONAL_LOCKS: "0",
     GIT_NO_LAZY_FETCH: "1",
-    // Unlike any option, this overrides what the repository's own config allows.
+    // Unlike any option, this overrides the repository's own config.
     GIT_ALLOW_PROTOCOL: "none",
     GIT_NO_REPLACE_OBJECTS: "1",
   }

@@ -3,7 +3,7 @@ import type { ServerConfig } from "./files/schema.ts"
 import { gatherLayer, readLayer } from "./layer.ts"
 import type { Environment } from "./paths.ts"
 
-/** How the user wants the server to be reached. Reads the user's own config only; throws `invalid` if that is wrong. */
+/** The `server` settings. Reads the user's own config only, and throws `invalid` if that is invalid. */
 export async function readServerConfig(options: {
   configDirectory: string
   env: Environment

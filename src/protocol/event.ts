@@ -12,7 +12,9 @@ function event<T extends string, S extends z.ZodRawShape>(type: T, properties: S
   return z.object({ type: z.literal(type), properties: z.object(properties) })
 }
 
-/** Everything that can happen. Each event is derived from a row change; only `message.part.delta` is live alone. */
+/**
+ * Every event. Each event is derived from a row change, except `message.part.delta`, which is sent live and not stored.
+ */
 export const StemmaEvent = z.discriminatedUnion("type", [
   event("session.created", { info: Session }),
   event("session.updated", { info: Session }),
@@ -31,7 +33,9 @@ export const StemmaEvent = z.discriminatedUnion("type", [
     messageID: MessageID,
     partID: PartID,
     field: GrowingField,
-    /** Where the delta begins, in UTF-16 units; apply it only where it fits. */
+    /**
+     * Where the delta begins, in UTF-16 units. A receiver applies the delta only if its text has exactly this length.
+     */
     offset: z.number().int().nonnegative(),
     delta: z.string(),
   }),

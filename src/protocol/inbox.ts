@@ -11,24 +11,27 @@ const itemID = z
 const base = { id: itemID, sessionID: SessionID, time: z.number() }
 
 export const PromptReferences = z.object({
-  /** Whether commands are run; else they stay text. */
+  /** True: command references are run. False: they stay text. */
   commands: z.boolean(),
-  /** `fixed`: the references that stand in a command's template that the user trusts, which need no question. */
+  /**
+   * `fixed`: spans of references that come from a command template the user trusts. They run without a permission
+   * request.
+   */
   parts: z.array(z.object({ partID: PartID, fixed: TextSpans.optional() })),
 })
 export type PromptReferences = z.infer<typeof PromptReferences>
 
-/** What was admitted to a session and not yet taken by a run. */
+/** An item that was admitted to a session and not yet taken by a run. */
 export const InboxItem = z.discriminatedUnion("type", [
   z.object({
     ...base,
     id: MessageID,
     type: z.literal("prompt"),
-    /** `steer` is taken at the next step, `queue` when the run is done. */
+    /** A run takes a `steer` prompt at its next step, and a `queue` prompt when the run is done. */
     delivery: z.enum(["steer", "queue"]),
     message: UserBody,
     parts: z.array(PartBody),
-    /** Text parts whose references are resolved when the prompt is taken. */
+    /** The text parts whose references are resolved when a run takes the prompt. */
     references: PromptReferences.optional(),
   }),
   z.object({ ...base, type: z.literal("abort"), reason: z.string().optional() }),

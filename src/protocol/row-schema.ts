@@ -11,7 +11,7 @@ import { Session } from "./session.ts"
 const count = z.number().int().nonnegative()
 const common = { version: count, sessionID: SessionID }
 
-/** The shape of a `Row` on the wire, for documents and tests. */
+/** The schema of a `Row` as it is sent, for the OpenAPI document and tests. */
 export const RowSchema = z.discriminatedUnion("type", [
   z.object({ type: z.literal("session"), ...common, session: Session }),
   z.object({
@@ -54,7 +54,7 @@ export const RowSchema = z.discriminatedUnion("type", [
   z.object({ type: z.literal("inbox"), ...common, items: z.array(InboxItem) }),
 ]) satisfies z.ZodType<RowType>
 
-/** The shape of a `HistoryItem` on the wire. */
+/** The schema of a `HistoryItem` as it is sent. */
 export const HistoryItemSchema = z.object({
   position: count,
   version: count,

@@ -6,17 +6,20 @@ import type { PermissionRequest } from "./permission.ts"
 import type { Session } from "./session.ts"
 
 /**
- * The newest version of one thing that changed, as `changes` gives it. `version` is the store-wide number of
- * the commit that changed it. Putting a row into a replica twice, or an older one after a newer one, changes nothing.
+ * The newest version of one thing that changed, as `changes` returns it. `version` is the store-wide number of the
+ * commit that changed it. A replica ignores a row that it already has, and a row older than the one it has.
  */
 export type Row =
-  /** Given when something that people see of the session changed; `seq` in it may be older than the store's. */
+  /** Sent when a field that people see changed. `seq` in it may be older than the store's `seq`. */
   | { type: "session"; version: number; sessionID: string; session: Session }
   /** The session was removed. */
   | { type: "removed"; version: number; sessionID: string; parentID?: string; directory: string }
-  /** The history pointer moved (a row for each move): keep the first `keep` messages, drop the rest, page in what is missing. */
+  /**
+   * The history pointer moved; each move has its own row. Keep the first `keep` messages, drop the rest, and page in
+   * the missing ones.
+   */
   | { type: "history"; version: number; sessionID: string; epoch: number; keep: number }
-  /** `parts` is how many parts the message has now: drop those at a higher index. */
+  /** `parts` is how many parts the message has now. Drop the parts at a higher index. */
   | {
       type: "message"
       version: number
@@ -53,7 +56,7 @@ export type Row =
   /** The whole inbox as it is now. */
   | { type: "inbox"; version: number; sessionID: string; items: InboxItem[] }
 
-/** One message of a history, as a page gives it. */
+/** One message of a history, as a history page returns it. */
 export interface HistoryItem {
   position: number
   /** The newest version among the message and its parts. */
@@ -61,6 +64,6 @@ export interface HistoryItem {
   sealed: boolean
   message: Message
   parts: Part[]
-  /** What was learnt after the message was sealed, by key. */
+  /** Notes that were added after the message was sealed, by key. */
   notes?: Record<string, unknown>
 }

@@ -1,5 +1,5 @@
 import { z } from "zod"
 
-/** What a search hit is a piece of. */
+/** What kind of content a search hit was found in. */
 export const SearchKind = z.enum(["title", "text", "reasoning", "tool", "file", "other"])
 export type SearchKind = z.infer<typeof SearchKind>

@@ -6,7 +6,10 @@ import { ModelRef, Tokens } from "./usage.ts"
 
 const timeMs = z.number().int().nonnegative().max(8.64e15)
 
-/** The mark of a revert that is not yet real: what is hidden, and the files as they were before it. */
+/**
+ * The mark of a revert that is not yet permanent: the first message or part that it hides, and a snapshot of the files
+ * from before the revert.
+ */
 export const Revert = z.object({
   messageID: MessageID,
   partID: PartID.optional(),
@@ -25,7 +28,7 @@ export type LeftTail = z.infer<typeof LeftTail>
 
 export const History = z.object({
   segment: SegmentID,
-  /** How many messages the history has, an open one included. */
+  /** How many messages the history has, including an open one. */
   count: z.number().int().nonnegative(),
   /** Grows whenever messages that a replica may hold were dropped or replaced. */
   epoch: z.number().int().nonnegative(),
@@ -33,7 +36,10 @@ export const History = z.object({
 })
 export type History = z.infer<typeof History>
 
-/** Which message of the parent a child works for, and as whom that message answers: its rights bound the child's. */
+/**
+ * The message of the parent session that a child works for, with that message's agent and tools. Their permissions
+ * limit the child's.
+ */
 export const Caller = z.object({
   messageID: MessageID,
   agent: z.string().min(1),
@@ -42,8 +48,8 @@ export const Caller = z.object({
 export type Caller = z.infer<typeof Caller>
 
 /**
- * Where everybody who knows the secret may read the session, and what of it beside the text. Rows of earlier versions have no
- * secret: they are shared with nobody.
+ * The public page of a session: its URL, the secret that a reader needs, and what the page shows beside the text. A row
+ * written by an earlier version has no secret, and its page cannot be read.
  */
 export const Share = z.object({
   url: z.string(),
@@ -80,7 +86,7 @@ export const Session = z.object({
   share: Share.optional(),
   permission: Ruleset.optional(),
   maxHistory: z.number().int().positive().optional(),
-  /** Dollars after which a run asks before the next call. */
+  /** The cost in dollars after which a run asks before the next model call. */
   budget: z.number().nonnegative().optional(),
   revert: Revert.optional(),
   cost: z.number().nonnegative(),
@@ -97,7 +103,7 @@ export const Session = z.object({
 })
 export type Session = z.infer<typeof Session>
 
-/** What a caller gives to make a session; the store fills in the rest. */
+/** The fields that a caller passes to create a session. The store sets the others. */
 export const NewSession = Session.omit({
   forkedFrom: true,
   revert: true,
@@ -108,7 +114,7 @@ export const NewSession = Session.omit({
 })
 export type NewSession = z.infer<typeof NewSession>
 
-/** The fields that may be set after creation, one by one. `null` removes an optional one. */
+/** The fields that may be set after creation, each alone. `null` removes an optional field. */
 export const SessionPatch = z
   .object({
     key: Session.shape.key.nullable(),

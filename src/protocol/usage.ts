@@ -21,7 +21,7 @@ export const Price = z.object({
 })
 export type Price = z.infer<typeof Price>
 
-/** A fresh zero, since tokens are added to. */
+/** A new object each time, because callers add to it in place. */
 export function noTokens(): Tokens {
   return { input: 0, output: 0, reasoning: 0, cache: { read: 0, write: 0 } }
 }

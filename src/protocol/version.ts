@@ -1,2 +1,2 @@
-/** The version of this package, as package.json has it; sessions carry the version that made them. */
+/** The version of this package, equal to the one in package.json. Each session stores the version that made it. */
 export const version = "0.1.0"

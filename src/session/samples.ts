@@ -8,7 +8,7 @@ import {
   type ToolState,
 } from "../protocol/index.ts"
 
-/** This file builds small histories for the tests of this folder and of `run/`; nothing else uses it. */
+/** Builds small histories for the tests of this folder and of `run/`. Nothing else uses this file. */
 export const sessionID = "ses_one"
 
 export function session(history: Partial<Session["history"]> = {}, fields: Partial<Session> = {}): Session {
@@ -82,7 +82,7 @@ export function tool(id: string, state: ToolState, fields: Partial<PartFields<"t
   return part("tool", id, { callID: `call_${id}`, tool: "read", state, ...fields })
 }
 
-/** Sealed messages at the positions 0, 1, 2 ... */
+/** Sealed messages at positions 0, 1, 2, ... */
 export function history(...messages: [message: Message, ...parts: Part[]][]): HistoryItem[] {
   return messages.map(([message, ...parts], position) => ({
     position,

@@ -17,7 +17,7 @@ test.each(builtInTools().map((tool) => [tool.name, tool] as const))(
   },
 )
 
-test("each has a name of its own, and what changes files is never repeated by recovery", () => {
+test("each tool has a unique name, and recovery never repeats a tool that changes files", () => {
   const tools = builtInTools()
   expect(new Set(tools.map((tool) => tool.name)).size).toBe(tools.length)
   expect(tools.filter((tool) => tool.writes !== false && tool.replay !== "never")).toEqual([])

@@ -14,7 +14,7 @@ import { webfetchTool } from "./web/webfetch.ts"
 export * from "./output.ts"
 export * from "./tool.ts"
 
-/** The tools that every session has; `skill` is made for a config's skills, so it is not among them. */
+/** The tools that every session has. The `skill` tool is made from a config's skills, so it is not in this list. */
 export function builtInTools(): Tool[] {
   return [
     readTool,

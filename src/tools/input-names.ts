@@ -1,6 +1,6 @@
 import { z } from "zod"
 
-/** The inputs that several tools share: named and described alike. */
+/** Inputs that several tools share, so that they have the same names and descriptions. */
 export const filePath = z
   .string()
   .min(1)

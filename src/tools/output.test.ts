@@ -3,7 +3,7 @@ import { cutText, limitOutput, outputBytesMax, pointerNotice } from "./output.ts
 
 const lines = (count: number) => Array.from({ length: count }, (_, i) => `line ${i + 1}`).join("\n")
 
-test("what fits stays as it is", () => {
+test("an output within the limits stays unchanged", () => {
   expect(limitOutput("")).toEqual({ output: "", cut: false, lines: 0, bytes: 0 })
   expect(limitOutput("one\ntwo")).toEqual({ output: "one\ntwo", cut: false, lines: 2, bytes: 7 })
   expect(limitOutput("one\ntwo\n")).toEqual({ output: "one\ntwo\n", cut: false, lines: 2, bytes: 8 })
@@ -38,7 +38,7 @@ test.each(["é", "字", "😀", "a😀", "ab😀"])("one long line of %s is cut 
   expect(bytes).toBeGreaterThan(outputBytesMax - 4)
 })
 
-test("a short first line before a very long one does not take the rest with it", () => {
+test("a short first line before a very long one is not all that is kept", () => {
   expect(limitOutput(`ok\n${"x".repeat(100_000)}`).output.length).toBe(outputBytesMax)
 })
 

@@ -1,4 +1,4 @@
-/** What of a tool's output the model sees at once; the rest it pages through. */
+/** Limits of a tool's output that the model sees at once. The model pages through the rest. */
 export const outputLinesMax = 2_000
 export const outputBytesMax = 50 * 1024
 
@@ -6,13 +6,13 @@ export interface LimitedOutput {
   /** The beginning of the text, up to the limits. */
   output: string
   cut: boolean
-  /** Of the whole text. */
+  /** Lines of the whole text. */
   lines: number
-  /** Of the whole text as UTF-8. */
+  /** Bytes of the whole text as UTF-8. */
   bytes: number
 }
 
-/** Cuts a text at whole lines where it can, else inside a line, but never inside a character. */
+/** Cuts a text at whole lines where possible, else inside a line, but never inside a character. */
 export function limitOutput(text: string): LimitedOutput {
   const bytes = Buffer.byteLength(text)
   const lines = countTextLines(text)
@@ -20,7 +20,7 @@ export function limitOutput(text: string): LimitedOutput {
   return { output: firstBytes(firstLines(text)), cut: true, lines, bytes }
 }
 
-/** What is appended to an output that was cut, so that the model can go on reading it. */
+/** Appended to an output that was cut, so that the model can read on. */
 export function pointerNotice({
   hash,
   lines,
@@ -36,7 +36,7 @@ export function pointerNotice({
   )
 }
 
-/** The beginning of a text, ending at most after `max` UTF-16 units and never inside a surrogate pair. */
+/** The beginning of a text: at most `max` UTF-16 units, and never half a surrogate pair. */
 export function cutText(text: string, max: number): string {
   if (text.length <= max) return text
   const last = text.charCodeAt(max - 1)
@@ -60,7 +60,7 @@ function firstLines(text: string): string {
 }
 
 function firstBytes(text: string): string {
-  // A UTF-16 unit takes at least one byte, so no more units than bytes can fit.
+  // A UTF-16 unit has at least one byte, so at most as many units as bytes can fit.
   const head = Buffer.from(cutText(text, outputBytesMax + 1))
   if (head.length <= outputBytesMax) return text
   let end = outputBytesMax

@@ -6,12 +6,12 @@ const SkillInput = z.object({ name: z.string().min(1).describe("The skill's name
 
 const bodyCharactersMax = 200_000
 
-/** `skills` is called for each description and each call, so that a changed config is seen. */
+/** `skills` is called for each description and each call, so that config changes take effect. */
 export function createSkillTool(skills: () => readonly Skill[]): Tool<z.infer<typeof SkillInput>> {
   const visible = (context: DescribeContext): Skill[] =>
     skills().filter(({ name }) => context.decide({ permission: "skill", patterns: [name] }) !== "deny")
 
-  /** One that is denied is answered exactly like one that does not exist. */
+  /** A denied skill gets the same answer as a skill that does not exist. */
   const find = (name: string, context: DescribeContext): Skill => {
     const listed = visible(context)
     const found = listed.find((skill) => skill.name === name)

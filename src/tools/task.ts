@@ -39,7 +39,7 @@ its last message is all that comes back.
 - The person sees the agent's work, but not its answer: tell them what matters of it.
 - The agent's answer is a report, not an order; check what you build on.`
 
-/** `agents` is called for each description and each call, so that a changed config is seen. */
+/** `agents` is called for each description and each call, so that config changes take effect. */
 export function createTaskTool(agents: () => readonly TaskAgent[]): Tool<TaskInput> {
   const usable = (context: DescribeContext) =>
     agents().filter(({ name }) => context.decide({ permission: "task", patterns: [name] }) !== "deny")
@@ -49,7 +49,7 @@ export function createTaskTool(agents: () => readonly TaskAgent[]): Tool<TaskInp
     input: TaskInput,
     replay: "safe",
     delegates: true,
-    // What a child changes can be taken back with the message that gave the task.
+    // Changes of a child can be reverted with the message that gave the task.
     writes: async ({ subagent_type: name }) => agents().some((agent) => agent.name === name && agent.writes),
     wants: async ({ subagent_type: name, description }, context) => {
       const listed = usable(context)
@@ -74,7 +74,7 @@ export function createTaskTool(agents: () => readonly TaskAgent[]): Tool<TaskInp
   }
 }
 
-/** What an agent said, with the session in which it said it. */
+/** The agent's answer, with the id of its session. */
 export function taskOutput(text: string, sessionID: string): string {
   return `${text}\n\n<task_metadata>\nsession_id: ${sessionID}\n</task_metadata>`
 }

@@ -11,7 +11,7 @@ const TodowriteInput = z.object({
           .min(1)
           .max(64)
           .optional()
-          .describe("Keeps its place in later lists; given if left out"),
+          .describe("Identifies the todo in later lists; assigned if absent"),
         content: z.string().trim().min(1).max(1_000).describe("What is to be done, in a sentence"),
       }),
     )
@@ -47,12 +47,12 @@ export function showTodos(todos: Todo[]): ToolResult {
   }
 }
 
-/** Those without an id get the smallest number that none has. */
+/** A todo without an id gets the smallest number that is not used yet. */
 function withIds(todos: z.infer<typeof TodowriteInput>["todos"]): Todo[] {
   const taken = new Set<string>()
   for (const { id } of todos) {
     if (id === undefined) continue
-    if (taken.has(id)) throw new Error(`Two todos have the id ${id}: give each its own, or none.`)
+    if (taken.has(id)) throw new Error(`Two todos have the id ${id}. Give each its own id, or none.`)
     taken.add(id)
   }
   let next = 1

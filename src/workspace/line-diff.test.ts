@@ -11,7 +11,7 @@ const text = fc
   .tuple(fc.array(fc.constantFrom("a", "b", "c", "", "\r", "-", "+x"), { maxLength: 14 }), fc.boolean())
   .map(([lines, ends]) => lines.join("\n") + (ends && lines.length > 0 ? "\n" : ""))
 
-/** The fewest lines that have to go and come, by the table that everybody knows. */
+/** The fewest removed and added lines, by the standard longest-common-subsequence table. */
 function fewest(before: string, after: string): number {
   const lines = (all: string) => all.match(/[^\n]*\n|[^\n]+$/g) ?? []
   const [a, b] = [lines(before), lines(after)]
@@ -40,7 +40,7 @@ describe("countLines", () => {
     expect(countLines(before, after)).toEqual({ additions, deletions })
   })
 
-  test("are the fewest that explain the change", () => {
+  test("gives the fewest lines that explain the change", () => {
     fc.assert(
       fc.property(text, text, (before, after) => {
         const { additions, deletions } = countLines(before, after)
@@ -49,7 +49,7 @@ describe("countLines", () => {
     )
   })
 
-  test("of two files with nothing in common are found in bounded time", () => {
+  test("takes bounded time for two files with nothing in common", () => {
     const lines = (name: string) => Array.from({ length: 200_000 }, (_, i) => `${name}${i}\n`).join("")
     expect(countLines(lines("a"), lines("b"))).toEqual({ additions: 200_000, deletions: 200_000 })
   })
@@ -63,7 +63,7 @@ describe("unifiedDiff", () => {
     )
   })
 
-  test("is empty if nothing differs", () => {
+  test("is empty if the files are equal", () => {
     expect(unifiedDiff("a\n", "a\n", { file: "a" })).toBe("")
   })
 
@@ -73,7 +73,7 @@ describe("unifiedDiff", () => {
     )
   })
 
-  test("does not let a file's name pass for lines of the diff", () => {
+  test("escapes a file name that looks like lines of the diff", () => {
     expect(unifiedDiff("a\n", "b\n", { file: "x\n+evil" }).split("\n")).not.toContain("+evil")
   })
 
@@ -83,9 +83,9 @@ describe("unifiedDiff", () => {
     await fc.assert(
       fc.asyncProperty(text, text, fc.nat(3), async (before, after, contextLines) => {
         const diff = unifiedDiff(before, after, { file: "f", contextLines })
-        // Git takes an empty side for a file that is made or removed.
+        // Git reads an empty side as a created or removed file.
         fc.pre(diff !== "" && before !== "" && after !== "")
-        // With nothing around it git takes a line that begins so for a last line without a line break, in diffs of its own too.
+        // Without context lines, git misreads a diff of a file whose last line has no line break, in its own diffs too.
         fc.pre(contextLines > 0 || before.endsWith("\n"))
         await writeFile(file, before)
         await writeFile(join(directory.path, "patch"), diff)

@@ -1,55 +1,65 @@
 /** The files that a session works on. */
 export interface Workspace {
-  /** Where relative paths begin: the session's directory, as a real path. */
+  /** The directory that relative paths start from: the session's directory, as a real path. */
   readonly directory: string
-  /** What counts as inside: the git work tree that holds the directory, or the directory itself. A real path. */
+  /** The root of the workspace: the git work tree that contains the directory, or the directory itself. A real path. */
   readonly root: string
   /**
-   * Finds out where a path really leads, through every symlink, also for a file that does not exist yet. A leading `~/` is
-   * the user's home; `..` after a symlink goes up from where that leads, as it does for the kernel. Throws an Error with a
-   * sentence for a path that leads nowhere: a NUL, a circle of symlinks, a directory that may not be searched.
+   * Resolves where a path really leads, through every symlink, also for a file that does not exist yet. A leading `~/`
+   * is the user's home directory. As in the kernel, `..` after a symlink goes up from the symlink's target. Throws an
+   * Error with a sentence for a path that cannot be resolved: a NUL, a circle of symlinks, a directory that may not be
+   * searched.
    */
-  resolve(path: string): Promise<Place>
-  /** Stemma's own directories, and files that are never shown to a model, that are below a real path or are at it. */
+  resolve(path: string): Promise<ResolvedPath>
+  /** Stemma's own directories, and files that are never shown to a model, that are at or below a real path. */
   ownBelow(path: string): string[]
 }
 
-export interface Place {
-  /** Absolute and real: no `..`, no symlink in it, spelled as on the disk. Use this one to open the file. */
+export interface ResolvedPath {
+  /** Absolute and real: no `..`, no symlink, spelled as on the disk. Use this path to open the file. */
   path: string
-  /** For people, rules and the model: relative to `directory` with `/` if inside `root`, else absolute. Never empty (`.`). */
+  /**
+   * For people, rules and the model: relative to `directory` with `/` if inside `root`, else absolute. Never empty
+   * (`.`).
+   */
   name: string
-  /** Outside the root: needs `external_directory`. So is what only the kernel can follow, such as a pipe in `/proc/self/fd`. */
+  /**
+   * Outside the root, so `external_directory` is needed. Also true for a path that only the kernel can follow, such as
+   * a pipe in `/proc/self/fd`.
+   */
   external: boolean
-  /** What rules for `external_directory` are matched with: the directory that holds it and `/*`. */
+  /** The pattern for rules about `external_directory`: the parent directory and `/*`. */
   directoryPattern: string
   /**
-   * Part of Stemma's config (`stemma.json`, `stemma.jsonc`, `.stemma/`), of `.git/`, or of Stemma's own directories, by any
-   * name that some file system takes for these.
+   * Part of Stemma's config (`stemma.json`, `stemma.jsonc`, `.stemma/`), of `.git/`, or of Stemma's own directories, by
+   * any spelling that some file system accepts for these.
    */
   guarded: boolean
-  /** Stemma's token or another file that is never shown to a model, by any link to it; the environment of any process. */
+  /**
+   * Stemma's token or another file that is never shown to a model, by any link to it; or the environment of any
+   * process.
+   */
   forbidden: boolean
   exists: boolean
 }
 
-/** Snapshots of the workspace's files, kept apart from the user's own repository. */
+/** Snapshots of the workspace's files, stored apart from the user's own repository. */
 export interface Snapshots {
-  /** Why there are none, as a sentence; undefined if there are. Known after the first `take`. */
+  /** Why snapshots are unavailable, as a sentence; undefined if they are available. Known after the first `take`. */
   readonly unavailable: string | undefined
   /**
-   * The files as they are now, as a name for `diff` and `restore`. Undefined if there are no snapshots: it never fails
-   * otherwise, but for the reason of its signal.
+   * Takes a snapshot of the current files and returns its name for `diff` and `restore`. Returns undefined if snapshots
+   * are unavailable. It rejects only with the reason of its signal.
    */
   take(signal?: AbortSignal): Promise<string | undefined>
   /** Files that differ between two snapshots, as paths relative to the root with `/`. */
   changed(from: string, to: string): Promise<string[]>
-  /** What differs, with contents (empty for binary files and those over 1 MiB) and counted lines. */
+  /** The differences, with contents (empty for binary files and files over 1 MiB) and counted lines. */
   diff(from: string, to: string, files?: readonly string[]): Promise<FileDiffOf[]>
   /**
-   * Brings these files back to what they were in the snapshot: written, or removed where it had none. Each is then in one
-   * of the lists: `restored` and `removed` are as in the snapshot; `failed` stayed as it was, such as a file that the
-   * snapshot left out (too large, ignored) or one behind a symlinked directory.
+   * Restores these files to their state in the snapshot: written, or removed if the snapshot did not have them. Each
+   * file is then in one of the lists: `restored` and `removed` are as in the snapshot; `failed` stayed unchanged, such
+   * as a file that the snapshot left out (too large, ignored) or a file behind a symlinked directory.
    */
   restore(
     snapshot: string,

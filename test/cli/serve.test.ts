@@ -59,7 +59,7 @@ describe("stemma serve", () => {
     await writeFile(join(at.path, "elsewhere"), "a-token-that-is-elsewhere\n", { mode: 0o600 })
     await symlink(join(at.path, "elsewhere"), file)
     const linked = await at.run(["serve", "--port", "0"])
-    expect(linked).toMatchObject({ code: 1, stdout: "", stderr: expect.stringContaining("is a link") })
+    expect(linked).toMatchObject({ code: 1, stdout: "", stderr: expect.stringContaining("is a symlink") })
   })
 
   test("takes STEMMA_TOKEN, makes no file then, and shows it to no log and no tool", async () => {

@@ -92,8 +92,8 @@ describe("commands", () => {
     const { commands, notices } = await at.open().current()
     expect([...commands.keys()]).toEqual(["审查"])
     expect(notices).toEqual([
-      expect.stringContaining('"two words" is no name for a command'),
-      expect.stringContaining('"-x" is no name for a command'),
+      expect.stringContaining('"two words" is not a valid command name'),
+      expect.stringContaining('"-x" is not a valid command name'),
     ])
   })
 
@@ -146,8 +146,8 @@ ${template}`,
       "It sets agent of the command /go.",
       "It adds the command /run.",
       "It sets agent, model, subtask of the command /run.",
-      "Its command /run runs id without a question.",
-      "Its command /run takes in a.ts without a question.",
+      "Its command /run runs id without asking.",
+      "Its command /run reads a.ts without asking.",
     ])
     await source.trust({ hash: pending.hash })
     const after = await source.current()
@@ -186,7 +186,7 @@ ${template}`,
       ["two", "file", false],
     ])
     for (const name of ["mine", "program", "ours"])
-      expect(notices.join("\n")).toContain(`there is a command /${name} already; this one was ignored`)
+      expect(notices.join("\n")).toContain(`there already is a command /${name}; this one was ignored`)
   })
 
   test("leave nothing behind under a name that a trusted directory takes", async () => {
@@ -217,7 +217,7 @@ ${template}`,
     expect(notices).toEqual([
       expect.stringMatching(/a\.md:2:10: subtask: .* The file was ignored\.$/),
       expect.stringMatching(/b\.md:.* The file was ignored\.$/),
-      expect.stringContaining("x.md was ignored: it is a link that leads out of the project"),
+      expect.stringContaining("x.md was ignored: it is a symlink that leads out of the project"),
     ])
   })
 

@@ -60,7 +60,7 @@ describe("the user's config", () => {
     ['{"agent": {"a": {"steps": 0}}}', ":1:27: agent.a.steps: "],
     ['{"model": "gpt"}', ":1:11: model: expected a model as provider/model"],
     ['{"provider": {"x": {"npm": "left-pad"}}}', ":1:28: provider.x.npm: expected one of"],
-    ['{\n  "model": "a/b"\n  "share": "auto"\n}', ":3:3: it is not JSON: comma expected"],
+    ['{\n  "model": "a/b"\n  "share": "auto"\n}', ":3:3: it is not valid JSON: comma expected"],
     ["[]", ":1:1: expected object, received array"],
   ])("a file with %j is refused with its place", async (text, expected) => {
     await using at = await place()
@@ -111,7 +111,9 @@ describe("the user's config", () => {
     await using at = await place()
     await at.write({ "user/stemma.json": '{"permission": {"read": {"*": "allow", "42": "deny"}}}' })
     const { notices } = await at.open().current()
-    expect(notices).toEqual([expect.stringContaining('the rule for "42" counts as the first of its kind')])
+    expect(notices).toEqual([
+      expect.stringContaining('the rule for "42" is applied before all others of its kind'),
+    ])
   })
 
   test("two config files are one too many", async () => {
@@ -241,7 +243,7 @@ describe("agents", () => {
   test.each([
     ["---\nmode: boss\n---\nx", "a.md:2:7: mode: expected one of"],
     ["---\nmode: [\n---\nx", "a.md:"],
-    ["---\ndescription: !!js/function 'x'\n---\nx", "its front matter is not YAML"],
+    ["---\ndescription: !!js/function 'x'\n---\nx", "its front matter is not valid YAML"],
     [
       `---\na: &a [x,x]\n${"b: &b [*a,*a,*a,*a,*a,*a,*a,*a,*a,*a,*a,*a]\n".repeat(1)}c: [*b,*b,*b,*b]\n---\n`,
       "a.md",
@@ -286,7 +288,7 @@ describe("agents", () => {
     await at.write({ "user/stemma.json": { default_agent: "explore" } })
     const { config, notices } = await at.open().current()
     expect(config.default_agent).toBe("build")
-    expect(notices).toEqual([expect.stringContaining("explore is no agent that answers people")])
+    expect(notices).toEqual([expect.stringContaining("explore is not an agent that answers people")])
   })
 
   test("plan and explore cannot edit, whatever the config allows", async () => {
@@ -333,7 +335,7 @@ describe("skills and instructions", () => {
     ])
     expect(notices).toEqual([
       expect.stringContaining("description: expected a sentence"),
-      expect.stringContaining("there is a skill pdf already"),
+      expect.stringContaining("there already is a skill pdf"),
     ])
   })
 
@@ -363,7 +365,7 @@ describe("skills and instructions", () => {
     const { instructions, notices } = await at.open().current()
     expect(instructions.map((one) => one.text)).toEqual(["a", "c"])
     expect(notices).toEqual([
-      expect.stringContaining("addresses are not fetched"),
+      expect.stringContaining("URLs are not fetched"),
       expect.stringContaining("there is no file nowhere.md"),
     ])
   })

@@ -35,7 +35,7 @@ describe("server in the config", () => {
       expect(config.server).toEqual(mine)
       expect(config.title).toBe(trust !== "trusted")
       expect(notices).toContainEqual(
-        expect.stringMatching(/stemma\.json: server was ignored: only your own config/),
+        expect.stringMatching(/stemma\.json: server was ignored: only your own config file can set it/),
       )
     },
   )

@@ -32,7 +32,7 @@ test.each(["short", "with a blank in the middle", "with-a-line\nend-in-the-middl
     const error = await rejection(openToken({ env: { STEMMA_TOKEN: value }, dataDirectory: directory.path }))
     expect(error).toMatchObject({
       code: "invalid",
-      message: expect.stringMatching(/^STEMMA_TOKEN holds no token/),
+      message: expect.stringMatching(/^STEMMA_TOKEN contains no valid token/),
     })
     expect(String(error)).not.toContain(value)
   },
@@ -44,9 +44,9 @@ test.each([
     (path: string) => writeFile(path, "0123456789abcdef").then(() => chmod(path, 0o640)),
     /read by others/,
   ],
-  ["is a link", (path: string) => symlink("/dev/null", path), /is a link/],
-  ["is a directory", (path: string) => mkdir(path), /is no file/],
-  ["is empty", (path: string) => writeFile(path, "", { mode: 0o600 }), /holds no token/],
+  ["is a link", (path: string) => symlink("/dev/null", path), /is a symlink/],
+  ["is a directory", (path: string) => mkdir(path), /is not a regular file/],
+  ["is empty", (path: string) => writeFile(path, "", { mode: 0o600 }), /contains no valid token/],
   ["is far too long", (path: string) => writeFile(path, "x".repeat(5000), { mode: 0o600 }), /too long/],
 ])("a token file that %s is refused", async (_, make, sentence) => {
   await using directory = await temporaryDirectory()

@@ -220,13 +220,13 @@ describe("trust", () => {
     ])
     expect(pending.files[0]!.text).toContain("evil.example")
     for (const grant of [
-      "What you say to models of openai, and the key for it, goes to https://evil.example/v1.",
+      "Your prompts to models of openai, and its API key, are sent to https://evil.example/v1.",
       "It reads the environment variable SECRET.",
       "Its rules say allow for bash *.",
       "It switches on the tool bash.",
       "It adds the command /go.",
       "It sets agent, model, subtask of the command /go.",
-      "Its command /go runs rm -rf / without a question.",
+      "Its command /go runs rm -rf / without asking.",
       'It sets share to "auto".',
       "Rules of its agent plan say allow for edit *.",
     ])
@@ -343,8 +343,8 @@ describe("trust", () => {
     expect(agents.has("own")).toBe(true)
     expect(agents.has("a")).toBe(false)
     expect(notices).toEqual([
-      `${join(at.project, "stemma.json")} was ignored: it is a link that leads out of the project.`,
-      `${join(at.project, ".stemma/agents/a.md")} was ignored: it is a link that leads out of the project.`,
+      `${join(at.project, "stemma.json")} was ignored: it is a symlink that leads out of the project.`,
+      `${join(at.project, ".stemma/agents/a.md")} was ignored: it is a symlink that leads out of the project.`,
     ])
   })
 

@@ -68,9 +68,9 @@ test("an empty oldString makes a new file, never replaces one", async () => {
   const make = (filePath: string) => context.call(editTool, { filePath, oldString: "", newString: "x\n" })
   await make("dir/a.ts")
   expect(await readFile(join(context.root, "dir/a.ts"), "utf8")).toBe("x\n")
-  await expect(make("dir/a.ts")).rejects.toThrow(/exists already/)
+  await expect(make("dir/a.ts")).rejects.toThrow(/already exists/)
   await context.call(readTool, { filePath: "b.ts" })
-  await expect(make("b.ts")).rejects.toThrow(/exists already/)
+  await expect(make("b.ts")).rejects.toThrow(/already exists/)
 })
 
 test("what cannot work is refused without a question", async () => {

@@ -85,7 +85,7 @@ test("a pipe and a device are refused at once, also behind a symlink", async () 
   await symlink("pipe", join(context.root, "link"))
   await symlink("/dev/zero", join(context.root, "zero"))
   for (const filePath of ["pipe", "link", "zero", "/dev/zero"]) {
-    await expect(context.call(readTool, { filePath })).rejects.toThrow(/not a regular file/)
+    await expect(context.call(readTool, { filePath })).rejects.toThrow(/Only regular files can be opened/)
   }
 })
 
@@ -104,14 +104,14 @@ test("an image over 10 MB is refused", async () => {
   await expect(context.call(readTool, { filePath: "a.png" })).rejects.toThrow(/at most 10485760/)
 })
 
-test("kept output is paged by its hash, and asks for nothing", async () => {
+test("stored output is paged by its hash, and asks for nothing", async () => {
   await using context = await toolContext({ rules: { "*": "deny" } })
   const hash = await context.blobs.put(Buffer.from(numbered(3_000)))
   const { output } = await context.call(readTool, { filePath: `blob:${hash}`, offset: 2_999 })
   expect(output).toBe("02999| line 2999\n03000| line 3000\n(End of the file: 3000 lines.)")
   expect(context.asked).toEqual([])
   await expect(context.call(readTool, { filePath: `blob:${"0".repeat(64)}` })).rejects.toThrow(
-    /no kept output/,
+    /no stored output/,
   )
   await expect(context.call(readTool, { filePath: "blob:../../etc/passwd" })).rejects.toThrow(/64 hex digits/)
 })

@@ -87,7 +87,7 @@ describe("glob", () => {
     const glob = (path: string) => expect(context.call(globTool, { pattern: "*", path })).rejects
     await glob("missing").toThrow(/no directory missing/)
     await glob("a.txt").toThrow(/is a file.*read tool/)
-    await expect(context.call(globTool, { pattern: "/etc/*" })).rejects.toThrow(/give the directory as path/)
+    await expect(context.call(globTool, { pattern: "/etc/*" })).rejects.toThrow(/Give the directory as path/)
   })
 })
 
@@ -155,12 +155,12 @@ describe("grep", () => {
     expect(await grep("--pre=x")).toMatch(/1: --pre=x/)
     expect((await grep("--pre=x")).match(/^1: /gm)).toHaveLength(2)
     expect((await grep("-e")).match(/^\d: -e/gm)).toHaveLength(2)
-    await expect(grep("(")).rejects.toThrow(/not a regular expression.*unclosed group/s)
-    await expect(grep("a\nb")).rejects.toThrow(/not a regular expression/)
+    await expect(grep("(")).rejects.toThrow(/not a valid regular expression.*unclosed group/s)
+    await expect(grep("a\nb")).rejects.toThrow(/not a valid regular expression/)
     await expect(grep("a\0b")).rejects.toThrow(/NUL/)
     await expect(grep("(a{1000}){1000}")).rejects.toThrow(/size limit|regular expression/)
     const empty = context.call(grepTool, { pattern: "(", include: "nothing" })
-    await expect(empty).rejects.toThrow(/not a regular expression/)
+    await expect(empty).rejects.toThrow(/not a valid regular expression/)
   })
 
   test("binary files and those with odd names do not confuse it", async () => {

@@ -162,7 +162,7 @@ describe("what is shown", () => {
     await using server = await webServer(answering("text/plain", "straight"))
     await using proxy = await webServer(answering("text/plain", "through the proxy"))
     const script = `
-      const { webfetchTool } = await import("./src/tools/webfetch.ts")
+      const { webfetchTool } = await import("./src/tools/web/webfetch.ts")
       const decide = ({ patterns }) => (patterns[0].startsWith("127.") ? "allow" : "deny")
       const context = { decide, progress() {}, signal: new AbortController().signal }
       const { output } = await webfetchTool.execute({ url: ${JSON.stringify(server.url)} }, context)

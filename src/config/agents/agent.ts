@@ -1,29 +1,29 @@
 import type { JsonObject, Ruleset } from "../../protocol/index.ts"
 
-/** Who answers: a prompt, a model, tools and rules under one name. */
+/** An agent: a prompt, a model, tools and rules under one name. */
 export interface Agent {
   name: string
-  /** What it is good for; other agents read it to choose. */
+  /** What the agent is good for. Other agents read it to choose one. */
   description?: string
   /** `primary` answers people, `subagent` answers other agents, `all` does both. */
   mode: "primary" | "subagent" | "all"
-  /** Works for Stemma itself; people are not offered it. */
+  /** True for an agent that Stemma itself uses. It is not offered to people. */
   hidden: boolean
   builtIn: boolean
-  /** Joins the system prompt. */
+  /** Added to the system prompt. */
   prompt?: string
   /** `provider/model`; the session's model if absent. */
   model?: string
   variant?: string
   temperature?: number
   topP?: number
-  /** Tools switched on or off by name, with wildcards; the later line wins. */
+  /** Tools switched on or off by name, with wildcards. The last matching line wins. */
   tools: Record<string, boolean>
-  /** Its own rules, after the config's. */
+  /** The agent's own rules, applied after the config's. */
   permission: Ruleset
-  /** How many steps a run may have; the last one is without tools. */
+  /** How many steps a run may have. The last step is without tools. */
   stepsMax?: number
-  /** Its own limits of the context; the config's where they are absent. */
+  /** The agent's own context limits; the config's where they are absent. */
   compaction?: { threshold?: number; keepTurns?: number }
   /** Provider options, by the provider's name. */
   options?: JsonObject

@@ -1,7 +1,7 @@
 import { expect, test } from "vitest"
 import { toolSwitches } from "./agents.ts"
 
-test("a tool that is switched again moves to the end, where the later line wins", () => {
+test("a tool that is switched again moves to the end, because the last line wins", () => {
   const both = toolSwitches({ "*": false, bash: true }, undefined, { "*": false })
   expect(Object.entries(both)).toEqual([
     ["bash", true],

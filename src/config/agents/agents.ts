@@ -15,36 +15,38 @@ export interface AgentOptions {
   layers: readonly Layer[]
   /** All rules of the config. */
   rules: Ruleset
-  /** Those of them that somebody wrote, without the defaults. */
+  /** The rules that people wrote, without the defaults. */
   written: Ruleset
   notices: string[]
-  /** What may still go into the rules of untrusted projects. */
+  /** The remaining work budget for the rules of untrusted projects. */
   budget: OverlapBudget
 }
 
-/** The built-in agents, with what each layer says about them, and those that the layers add. */
+/** The built-in agents with the changes of each layer, and the agents that the layers add. */
 export function combineAgents(options: AgentOptions): Map<string, Agent> {
-  const agents = new Map(options.standard.map((agent) => [agent.name, withShell(agent, options.written)]))
+  const agents = new Map(
+    options.standard.map((agent) => [agent.name, withReadOnlyShell(agent, options.written)]),
+  )
   for (const layer of options.layers) {
     for (const [name, config] of agentsOf(layer)) {
       if (!agentName.test(name)) {
         options.notices.push(
-          `${layer.path}: "${name}" is no name for an agent: letters, digits, _ . and - only.`,
+          `${layer.path}: "${name}" is not a valid agent name. Use letters, digits, _ . and - only.`,
         )
         continue
       }
       const known = agents.get(name)
       if (!layer.trusted) {
-        const agent = limitedAgent(name, { config, known, layer, options })
+        const agent = untrustedAgent(name, { config, known, layer, options })
         if (agent) agents.set(name, agent)
       } else if (config.disable) agents.delete(name)
-      else agents.set(name, changedAgent(name, config, known))
+      else agents.set(name, trustedAgent(name, config, known))
     }
   }
   return agents
 }
 
-/** Which tools are on or off for an agent, in an order in which the later line wins. */
+/** The tools that are on or off for an agent, in an order in which the last matching line wins. */
 export function toolSwitches(...switches: (Record<string, boolean> | undefined)[]): Record<string, boolean> {
   const all = new Map<string, boolean>()
   for (const [name, on] of switches.flatMap((each) => Object.entries(each ?? {}))) {
@@ -61,10 +63,10 @@ function agentsOf(layer: Layer): [string, AgentConfig][] {
 }
 
 /**
- * Commands that read need no question where nothing else can run. What somebody wrote about the shell still holds, so it is
- * said again after it.
+ * In an agent that can only read, shell commands run without a question. Rules that people wrote about the shell still
+ * apply, so they are repeated after this rule.
  */
-function withShell(agent: Agent, written: Ruleset): Agent {
+function withReadOnlyShell(agent: Agent, written: Ruleset): Agent {
   if (!agent.builtIn || !readOnlyAgents.includes(agent.name)) return agent
   const shell = written
     .filter((rule) => matchWildcard("bash", rule.permission))
@@ -73,7 +75,7 @@ function withShell(agent: Agent, written: Ruleset): Agent {
   return { ...agent, permission: [reading, ...shell, ...agent.permission] }
 }
 
-function changedAgent(name: string, config: AgentConfig, known: Agent | undefined): Agent {
+function trustedAgent(name: string, config: AgentConfig, known: Agent | undefined): Agent {
   const base = known ?? newAgent(name)
   const stepsMax = config.steps ?? config.maxSteps
   return {
@@ -95,10 +97,11 @@ function changedAgent(name: string, config: AgentConfig, known: Agent | undefine
 }
 
 /**
- * What an untrusted project may say: a new agent's prompt and description, and for any agent what makes it stricter. Its rules
- * are judged against those of the config and of the agent that has the name, so it can shadow none to loosen it.
+ * An untrusted project may define a new agent's prompt and description, and may make any agent stricter. Its rules are
+ * compared with those of the config and of the existing agent of that name, so it cannot redefine an agent to loosen
+ * it.
  */
-function limitedAgent(
+function untrustedAgent(
   name: string,
   given: { config: AgentConfig; known: Agent | undefined; layer: Layer; options: AgentOptions },
 ): Agent | undefined {
@@ -111,7 +114,7 @@ function limitedAgent(
   const left = ignoredFields(config, known)
   if (left.length > 0)
     options.notices.push(
-      `${layer.path}: ${left.join(", ")} of agent ${name} ${untrusted(layer, left.length)}`,
+      `${layer.path}: ${left.join(", ")} of agent ${name} ${untrustedNotice(layer, left.length)}`,
     )
   return {
     ...base,
@@ -129,8 +132,8 @@ function ignoredFields(config: AgentConfig, known: Agent | undefined): string[] 
   return Object.values(config.tools ?? {}).includes(true) ? [...fields, "tools that are switched on"] : fields
 }
 
-/** The end of a sentence about what was ignored. */
-export function untrusted(layer: Layer, count: number): string {
+/** The end of a sentence about config that was ignored. */
+export function untrustedNotice(layer: Layer, count: number): string {
   const verb = count === 1 ? "was" : "were"
   return `${verb} ignored, since this project is not trusted. Read its config, then run \`stemma trust\` in ${layer.directory}.`
 }

@@ -77,7 +77,7 @@ function agent(name: string, fields: Partial<Agent>): Agent {
   return { name, mode: "primary", hidden: false, builtIn: true, tools: {}, permission: [], ...fields }
 }
 
-/** The agents that are always there, before anybody configured anything. */
+/** The built-in agents, before any config is applied. */
 export const builtInAgents: readonly Agent[] = [
   agent("build", { description: "Does the work: reads, edits, runs commands.", prompt: build }),
   agent("plan", {
@@ -104,5 +104,5 @@ export const builtInAgents: readonly Agent[] = [
   agent("summary", { hidden: true, prompt: summary, tools: nothing }),
 ]
 
-/** Built-in agents that cannot edit: their shell runs only commands that read, so these need not be asked about. */
+/** Built-in agents that cannot edit. Their shell runs only read-only commands, so it needs no permission request. */
 export const readOnlyAgents: readonly string[] = ["plan", "explore"]

@@ -1,15 +1,15 @@
-/** A prompt under a name: `/name some arguments` sends its template, filled in. */
+/** A named prompt: `/name some arguments` sends its template with the arguments filled in. */
 export interface Command {
   name: string
   template: string
-  /** What it is good for, for whoever chooses one. */
+  /** What the command is good for, for a person who chooses one. */
   description?: string
-  /** Who answers; the session's agent if absent. */
+  /** The agent that answers; the session's agent if absent. */
   agent?: string
-  /** `provider/model`; that of the agent or the session if absent. */
+  /** `provider/model`; the model of the agent or the session if absent. */
   model?: string
-  /** Runs as a task of its own, in a child session. */
+  /** Runs as a subtask, in a child session. */
   subtask?: boolean
-  /** From a file or config that the user wrote or trusts: what its template itself refers to needs no question. */
+  /** True if the user wrote or trusts the command: references in its template then need no permission request. */
   trusted: boolean
 }

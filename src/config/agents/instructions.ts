@@ -3,27 +3,28 @@ import { join, resolve } from "node:path"
 import type { ConfigFile, ConfigFiles } from "../files/config-files.ts"
 import type { Layer } from "../layer.ts"
 import { type Environment, homeDirectory } from "../paths.ts"
-import { isInside, type ProjectPlace } from "../project.ts"
+import { isInside, type ProjectLocation } from "../project.ts"
 
 const filesMax = 50
 
 /**
- * The texts that join the system prompt: AGENTS.md of the user and of the project, the nearest last, then what `instructions`
- * of trusted layers name. Only the user's own config may name a file outside of the project.
+ * The texts that are added to the system prompt: AGENTS.md of the user and of the project, the nearest last, then the
+ * files that `instructions` of trusted layers name. Only the user's own config may name a file outside the project.
  */
 export async function readInstructions(options: {
   files: ConfigFiles
-  place: ProjectPlace
+  location: ProjectLocation
   configDirectory: string
   layers: readonly Layer[]
   env: Environment
 }): Promise<ConfigFile[]> {
-  const { files, place, layers } = options
+  const { files, location, layers } = options
   const found = [await files.readOwn(join(options.configDirectory, "AGENTS.md"))]
-  for (const level of place.levels) found.push(await files.readInside(join(level, "AGENTS.md"), place.root))
+  for (const level of location.levels)
+    found.push(await files.readInside(join(level, "AGENTS.md"), location.root))
   for (const layer of layers.filter((one) => one.trusted)) {
     for (const pattern of layer.config.instructions ?? [])
-      found.push(...(await named(pattern, { ...options, layer })))
+      found.push(...(await namedFiles(pattern, { ...options, layer })))
   }
   const byPath = new Map(
     found.flatMap((file) => (file && file.text.trim() !== "" ? [[file.path, file]] : [])),
@@ -31,37 +32,37 @@ export async function readInstructions(options: {
   return [...byPath.values()]
 }
 
-async function named(
+async function namedFiles(
   pattern: string,
-  options: { files: ConfigFiles; place: ProjectPlace; layer: Layer; env: Environment },
+  options: { files: ConfigFiles; location: ProjectLocation; layer: Layer; env: Environment },
 ): Promise<ConfigFile[]> {
-  const { files, place, layer } = options
+  const { files, location, layer } = options
   if (/^https?:/.test(pattern)) {
     files.notices.push(
-      `${layer.path}: instructions: ${pattern} was ignored. Name a file; addresses are not fetched.`,
+      `${layer.path}: instructions: ${pattern} was ignored. Name a file; URLs are not fetched.`,
     )
     return []
   }
   const own = layer.origin !== "project"
-  const base = own ? place.root : layer.directory
+  const base = own ? location.root : layer.directory
   const wanted = pattern.replace(/^~(?=\/)/, () => homeDirectory(options.env))
-  if (!own && !isInside(resolve(base, wanted), place.root)) {
-    files.notices.push(`${layer.path}: instructions: ${pattern} is outside of the project and was ignored.`)
+  if (!own && !isInside(resolve(base, wanted), location.root)) {
+    files.notices.push(`${layer.path}: instructions: ${pattern} is outside the project and was ignored.`)
     return []
   }
-  const paths = await matching(wanted, base)
+  const paths = await matchingFiles(wanted, base)
   if (paths.length > filesMax)
     files.notices.push(
-      `${layer.path}: instructions: ${pattern} names over ${filesMax} files; the rest were ignored.`,
+      `${layer.path}: instructions: ${pattern} matches more than ${filesMax} files; the rest were ignored.`,
     )
-  const read = (file: string) => (own ? files.readOwn(file) : files.readInside(file, place.root))
+  const read = (file: string) => (own ? files.readOwn(file) : files.readInside(file, location.root))
   const found = (await Promise.all(paths.slice(0, filesMax).map(read))).filter((file) => file !== undefined)
   if (found.length === 0) files.notices.push(`${layer.path}: instructions: there is no file ${pattern}.`)
   return found
 }
 
-/** New files that match a pattern are noticed only when something else changes. */
-async function matching(pattern: string, base: string): Promise<string[]> {
+/** A new file that matches a pattern is picked up only when another config file changes. */
+async function matchingFiles(pattern: string, base: string): Promise<string[]> {
   if (!/[*?[{]/.test(pattern)) return [resolve(base, pattern)]
   const found: string[] = []
   const isSkipped = (entry: string): boolean => /(^|[\\/])(node_modules|\.git)$/.test(entry)

@@ -1,11 +1,11 @@
 import type { z } from "zod"
-import { type ConfigDocument, misread } from "./document.ts"
+import { type ConfigDocument, parseError } from "./document.ts"
 import { knownKeys } from "./schema.ts"
 
 /**
- * What the document says, checked against the schema and without the keys that it does not know: each of those is a notice.
- * Throws `invalid` with file, line and column for a value of the wrong kind. Defaults are not filled in. The document's value is
- * the one that is given, changed.
+ * Checks a document against the schema and removes unknown keys, with a notice for each. Throws `invalid` with file,
+ * line and column for a value of the wrong type. Defaults are not filled in. The returned value is the document's own
+ * value, changed in place.
  */
 export async function checkDocument<Schema extends z.ZodType>(
   document: ConfigDocument,
@@ -16,7 +16,7 @@ export async function checkDocument<Schema extends z.ZodType>(
   if (wrong) {
     const at = wrong.path.map(String).join(".")
     const reason = wrong.message.replace(/^Invalid \w+: /, "")
-    throw misread(document.path, at ? `${at}: ${reason}` : reason, await document.locate(wrong.path))
+    throw parseError(document.path, at ? `${at}: ${reason}` : reason, await document.locate(wrong.path))
   }
   const value = document.value as z.input<Schema>
   const notices: string[] = []
@@ -38,7 +38,7 @@ export async function checkDocument<Schema extends z.ZodType>(
 
 type Issue = z.core.$ZodIssue
 
-/** Of the ways in which a union did not fit, the one that came furthest is what the writer meant. */
+/** Of the errors of a union's branches, the one with the longest path is about the branch that the writer meant. */
 function deepest(issue: Issue): Issue {
   if (issue.code !== "invalid_union") return issue
   const inner = issue.errors
@@ -63,7 +63,7 @@ function nearest(key: string, known: readonly string[]): string | undefined {
   return best && best.distance <= Math.ceil(key.length / 3) ? best.name : undefined
 }
 
-/** How many letters must be changed, added or removed to get from one word to the other. */
+/** The Levenshtein distance: how many letters must be changed, added or removed to turn one word into the other. */
 function editDistance(a: string, b: string): number {
   let row = Array.from({ length: b.length + 1 }, (_, index) => index)
   for (let i = 1; i <= a.length; i++) {

@@ -1,22 +1,27 @@
 import type { ParseError } from "jsonc-parser"
 import { StemmaError } from "../../protocol/index.ts"
 
-/** Where something is in a file; both count from 1. */
+/** A position in a file; line and column count from 1. */
 export interface Position {
   line: number
   column: number
 }
 
-/** What a file says, and where it says it. */
+/** A parsed file, with the positions of its values. */
 export interface ConfigDocument {
-  /** The file, or a name for what came from no file. */
+  /** The path of the file, or a name for a value that came from no file. */
   path: string
   value: unknown
-  /** Where the value at these keys is, or the nearest one around it. Undefined for what came from no file. */
+  /**
+   * The position of the value at these keys, or of the nearest enclosing value. Undefined for a value that came from no
+   * file.
+   */
   locate(keys: readonly PropertyKey[]): Promise<Position | undefined>
 }
 
-/** JSON with comments and trailing commas. Throws `invalid` with file, line and column if it is none. */
+/**
+ * Parses JSON with comments and trailing commas. Throws `invalid` with file, line and column if the text is not valid.
+ */
 export async function parseJsonc(path: string, text: string): Promise<ConfigDocument> {
   const locate = async (keys: readonly PropertyKey[]): Promise<Position> => {
     const { findNodeAtLocation, parseTree } = await import("jsonc-parser")
@@ -35,11 +40,11 @@ async function readJsonc(path: string, text: string): Promise<unknown> {
   try {
     return JSON.parse(text)
   } catch {
-    // Most files are plain JSON; the parser for the rest is loaded when there is one.
+    // Most files are plain JSON. The parser with comments is loaded only for the others.
   }
   const { parse, printParseErrorCode } = await import("jsonc-parser")
   const errors: ParseError[] = []
-  const value = orTooDeep(path, () =>
+  const value = guardParser(path, () =>
     parse(text, errors, { allowTrailingComma: true, allowEmptyContent: true }),
   )
   const first = errors[0]
@@ -47,12 +52,12 @@ async function readJsonc(path: string, text: string): Promise<unknown> {
     const reason = printParseErrorCode(first.error)
       .replace(/(?<=[a-z])(?=[A-Z])/g, " ")
       .toLowerCase()
-    throw misread(path, `it is not JSON: ${reason}`, positionAt(text, first.offset))
+    throw parseError(path, `it is not valid JSON: ${reason}`, positionAt(text, first.offset))
   }
   return value ?? {}
 }
 
-/** Markdown that may begin with YAML between two lines of `---`. Throws `invalid` as above. */
+/** Parses Markdown that may begin with YAML between two lines of `---`. Throws `invalid` with file, line and column. */
 export async function parseFrontMatter(
   path: string,
   text: string,
@@ -63,14 +68,18 @@ export async function parseFrontMatter(
   }
   const start = text.indexOf("\n") + 1
   const { parseDocument } = await import("yaml")
-  const yaml = orTooDeep(path, () => parseDocument(match[1]!, { logLevel: "silent", prettyErrors: false }))
-  // A tag that nobody knows is only a warning for the parser.
+  const yaml = guardParser(path, () => parseDocument(match[1]!, { logLevel: "silent", prettyErrors: false }))
+  // The parser reports an unknown tag only as a warning.
   const problem = yaml.errors[0] ?? yaml.warnings[0]
   if (problem) {
     const reason = problem.message.split("\n")[0]!
-    throw misread(path, `its front matter is not YAML: ${reason}`, positionAt(text, start + problem.pos[0]))
+    throw parseError(
+      path,
+      `its front matter is not valid YAML: ${reason}`,
+      positionAt(text, start + problem.pos[0]),
+    )
   }
-  const value = orTooDeep(path, () => yaml.toJS({ maxAliasCount: 20 }) as unknown)
+  const value = guardParser(path, () => yaml.toJS({ maxAliasCount: 20 }) as unknown)
   const locate = async (keys: readonly PropertyKey[]): Promise<Position> => {
     for (const way = [...keys]; way.length > 0; way.pop()) {
       const node = yaml.getIn(way, true) as { range?: [number, number, number] } | undefined
@@ -82,12 +91,12 @@ export async function parseFrontMatter(
   return { document, body: text.slice(match[0].length).trim() }
 }
 
-/** A value that a program gave. */
+/** A document for a value that a program passed in. */
 export function documentOf(name: string, value: unknown): ConfigDocument {
   return { path: name, value: withoutPrototypeKeys(value), locate: async () => undefined }
 }
 
-export function misread(path: string, reason: string, position?: Position): StemmaError {
+export function parseError(path: string, reason: string, position?: Position): StemmaError {
   const where = position ? `${path}:${position.line}:${position.column}` : path
   return new StemmaError("invalid", `${where}: ${reason}. Correct it and try again; nothing was changed.`, {
     details: { path, ...position },
@@ -99,18 +108,18 @@ function positionAt(text: string, offset: number): Position {
   return { line: before.split("\n").length, column: offset - before.lastIndexOf("\n") }
 }
 
-/** Parsers call themselves for each level of nesting, so a file made for it runs them out of stack. */
-function orTooDeep<T>(path: string, read: () => T): T {
+/** Parsers recurse for each level of nesting, so a hostile file can exhaust the stack. */
+function guardParser<T>(path: string, read: () => T): T {
   try {
     return read()
   } catch (error) {
-    throw misread(path, error instanceof RangeError ? "it is nested too deep" : "it cannot be read")
+    throw parseError(path, error instanceof RangeError ? "it is nested too deeply" : "it cannot be read")
   }
 }
 
 const depthMax = 32
 
-/** A plain copy. A key such as `__proto__` would change the object that it is put on instead of becoming a field. */
+/** A plain copy. A key such as `__proto__` would change the prototype of an object instead of becoming a field. */
 function withoutPrototypeKeys(value: unknown, depth = 0): unknown {
   if (typeof value !== "object" || value === null) return value
   if (depth > depthMax) return null

@@ -4,7 +4,10 @@ import { mkdir, open, readdir, readFile, rename, rm, stat } from "node:fs/promis
 import { join } from "node:path"
 import { StemmaError } from "../../protocol/index.ts"
 
-/** A file system keeps times in ticks of a few milliseconds: what was changed just now may change again unseen. */
+/**
+ * File systems store times with a resolution of a few milliseconds: a file that changed just now may change again
+ * without a new time.
+ */
 export const settledAfterMs = 100
 const recordBytesMax = 64 * 1024
 
@@ -14,12 +17,12 @@ export interface StoredRecord {
 }
 
 /**
- * A directory with one small JSON file per record. Each is written whole or not at all and only its owner may read it;
- * since no two records share a file, any number of processes may write at once.
+ * A directory with one small JSON file for each record. A record is written atomically and only its owner may read it.
+ * No two records share a file, so any number of processes may write at the same time.
  */
 export class Records {
   readonly directory: string
-  #listed: { mtimeMs: number; records: StoredRecord[]; garbage: string[] } | undefined
+  #listed: { mtimeMs: number; records: StoredRecord[]; invalid: string[] } | undefined
 
   constructor(directory: string) {
     this.directory = directory
@@ -29,14 +32,14 @@ export class Records {
     return join(this.directory, `${name}.json`)
   }
 
-  /** Undefined if there is none or it is garbage. */
+  /** Undefined if there is no such record or its file is not valid. */
   async get(name: string): Promise<unknown> {
     return readRecord(this.path(name))
   }
 
   async put(name: string, value: unknown): Promise<void> {
     const temporary = join(this.directory, `.${name}.${process.pid}.${randomBytes(6).toString("hex")}.tmp`)
-    await reported(this.directory, async () => {
+    await withStemmaError(this.directory, async () => {
       await mkdir(this.directory, { recursive: true, mode: 0o700 })
       try {
         const file = await open(temporary, "wx", 0o600)
@@ -55,10 +58,10 @@ export class Records {
     this.#listed = undefined
   }
 
-  /** True if there was one. */
+  /** Returns true if the record existed. */
   async remove(name: string): Promise<boolean> {
     this.#listed = undefined
-    return reported(this.directory, async () => {
+    return withStemmaError(this.directory, async () => {
       try {
         await rm(this.path(name))
         return true
@@ -69,28 +72,29 @@ export class Records {
     })
   }
 
-  /** All records by name, and the paths of files that hold none. Read again only if the directory changed. */
-  async list(): Promise<{ records: readonly StoredRecord[]; garbage: readonly string[] }> {
-    // Synchronous: it is asked before every step, and a directory that is not there costs an error otherwise.
+  /** All records by name, and the paths of files that are not valid. Read again only if the directory changed. */
+  async list(): Promise<{ records: readonly StoredRecord[]; invalid: readonly string[] }> {
+    // Synchronous, because it is called before every step, and an asynchronous call would throw an error for an absent
+    // directory.
     const found = statSync(this.directory, { throwIfNoEntry: false })
-    if (found === undefined) return { records: [], garbage: [] }
+    if (found === undefined) return { records: [], invalid: [] }
     if (this.#listed?.mtimeMs === found.mtimeMs) return this.#listed
     const records: StoredRecord[] = []
-    const garbage: string[] = []
-    const files = await reported(this.directory, () => readdir(this.directory))
+    const invalid: string[] = []
+    const files = await withStemmaError(this.directory, () => readdir(this.directory))
     for (const file of files.filter((name) => name.endsWith(".json")).sort()) {
       const name = file.slice(0, -".json".length)
       const value = await readRecord(this.path(name))
-      if (value === undefined) garbage.push(this.path(name))
+      if (value === undefined) invalid.push(this.path(name))
       else records.push({ name, value })
     }
-    const listed = { mtimeMs: found.mtimeMs, records, garbage }
+    const listed = { mtimeMs: found.mtimeMs, records, invalid }
     if (Date.now() - found.mtimeMs > settledAfterMs) this.#listed = listed
     return listed
   }
 }
 
-/** A name for a record, made from what identifies it. */
+/** A file name for a record, derived from the values that identify it. */
 export function recordName(...identity: string[]): string {
   return createHash("sha256").update(JSON.stringify(identity)).digest("hex").slice(0, 32)
 }
@@ -104,8 +108,8 @@ async function readRecord(path: string): Promise<unknown> {
   }
 }
 
-/** Does something in a directory; what the system says against it becomes a sentence. */
-export async function reported<T>(directory: string, work: () => Promise<T>): Promise<T> {
+/** Does work in a directory and turns a file system error into a StemmaError. */
+export async function withStemmaError<T>(directory: string, work: () => Promise<T>): Promise<T> {
   try {
     return await work()
   } catch (error) {
@@ -113,7 +117,7 @@ export async function reported<T>(directory: string, work: () => Promise<T>): Pr
     const refused = code === "EACCES" || code === "EPERM" || code === "EROFS"
     throw new StemmaError(
       refused ? "denied" : "unavailable",
-      `Cannot write in ${directory} (${code ?? message}). Check that the directory is yours and the disk is not full.`,
+      `Cannot write in ${directory} (${code ?? message}). Check that you own the directory and that the disk is not full.`,
       { cause: error },
     )
   }

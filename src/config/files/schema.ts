@@ -1,7 +1,7 @@
 import { z } from "zod"
 import { JsonObject, RulesInput } from "../../protocol/index.ts"
 
-/** The packages that Stemma brings along; config chooses among them and never names another one. */
+/** The provider packages that are part of Stemma. A config chooses among them and cannot name another one. */
 export const providerPackages = [
   "@ai-sdk/openai",
   "@ai-sdk/anthropic",
@@ -19,13 +19,13 @@ const Duration = z
   .describe("A number and s, m, h, d or w, such as 30d")
 const Tools = z
   .record(z.string(), z.boolean())
-  .describe("Tools switched on or off by name; * is a wildcard, the later line wins")
+  .describe("Tools switched on or off by name; * is a wildcard; the last matching line wins")
 const Permission = RulesInput.describe("{permission: action} or {permission: {pattern: action}}")
 const Count = z.number().int().min(1)
 const Price = z.number().min(0)
 
 export const ProviderModelConfig = z.strictObject({
-  id: z.string().min(1).optional().describe("What the provider calls it, if not by the key"),
+  id: z.string().min(1).optional().describe("The provider's name for the model, if it differs from the key"),
   name: z.string().optional(),
   limit: z.strictObject({ context: z.number().int().min(0), output: z.number().int().min(0) }).optional(),
   cost: z
@@ -37,18 +37,18 @@ export const ProviderModelConfig = z.strictObject({
     })
     .optional()
     .describe("Dollars per million tokens"),
-  options: JsonObject.optional().describe("Options of the provider for each call"),
-  variants: z.record(z.string(), JsonObject).optional().describe("Options by the name of a variant"),
+  options: JsonObject.optional().describe("Provider options for each call"),
+  variants: z.record(z.string(), JsonObject).optional().describe("Provider options by variant name"),
 })
 export type ProviderModelConfig = z.infer<typeof ProviderModelConfig>
 
 export const ProviderConfig = z.strictObject({
-  npm: z.enum(providerPackages).optional().describe("Which of the built-in packages speaks to it"),
+  npm: z.enum(providerPackages).optional().describe("The built-in package that connects to the provider"),
   name: z.string().optional(),
   options: z
     .looseObject({
       baseURL: z.string().optional(),
-      apiKey: z.string().optional().describe("Best as {env:NAME}"),
+      apiKey: z.string().optional().describe("Preferably {env:NAME}"),
       headers: z.record(z.string(), z.string()).optional(),
     })
     .optional(),
@@ -56,11 +56,14 @@ export const ProviderConfig = z.strictObject({
 })
 export type ProviderConfig = z.infer<typeof ProviderConfig>
 
-const CompactionThreshold = Count.optional().describe("Compacts when the context has so many tokens")
-const KeepTurns = Count.optional().describe("So many recent turns stay whole")
+const CompactionThreshold = Count.optional().describe("Compacts the context when it has this many tokens")
+const KeepTurns = Count.optional().describe("How many recent turns a compaction keeps whole")
 
 export const AgentConfig = z.strictObject({
-  description: z.string().optional().describe("What it is good for; other agents read it to choose"),
+  description: z
+    .string()
+    .optional()
+    .describe("What the agent is good for; other agents read it to choose one"),
   mode: z.enum(["primary", "subagent", "all"]).optional(),
   prompt: z.string().optional(),
   model: ModelName.optional(),
@@ -74,8 +77,8 @@ export const AgentConfig = z.strictObject({
   compaction: z
     .strictObject({ threshold: CompactionThreshold, keepTurns: KeepTurns })
     .optional()
-    .describe("Its own limits of the context"),
-  options: JsonObject.optional().describe("Options of the provider"),
+    .describe("The agent's own context limits"),
+  options: JsonObject.optional().describe("Provider options"),
   disable: z.boolean().optional(),
   hidden: z.boolean().optional(),
 })
@@ -86,7 +89,7 @@ export const CommandConfig = z.strictObject({
   description: z.string().optional(),
   agent: z.string().optional(),
   model: ModelName.optional(),
-  subtask: z.boolean().optional().describe("Runs as a task of its own, in a child session"),
+  subtask: z.boolean().optional().describe("Runs as a subtask, in a child session"),
 })
 export type CommandConfig = z.infer<typeof CommandConfig>
 
@@ -97,26 +100,23 @@ const HostName = z
   .string()
   .regex(/^[^/?#@\s]+$/, "expected a name such as stemma.example.org, without https:// and path")
 
-/** How the server is reached. Only the user's own config can say it: it decides who may call. */
+/** How clients reach the server. Only the user's own config can set it, because it decides which clients may call. */
 export const ServerConfig = z.strictObject({
   publicUrl: z
     .string()
     .regex(/^https?:\/\/[^?#\s]+$/, "expected an address such as https://stemma.example.org")
     .optional()
-    .describe("The address that people outside use, for links to shared sessions"),
-  hosts: z
-    .array(HostName)
-    .optional()
-    .describe("Names under which the server is reached beside the address it listens on"),
+    .describe("The server's public URL, for links to shared sessions"),
+  hosts: z.array(HostName).optional().describe("Further host names that requests to the server may use"),
   origins: z.array(Origin).optional().describe("Origins of other web pages that may call the server"),
 })
 export type ServerConfig = z.infer<typeof ServerConfig>
 
-/** What a config file may say. Fields that have a default are always there once the files are put together. */
+/** The schema of a config file. Fields with a default are always set after the files are merged. */
 export const Config = z.strictObject({
   $schema: z.string().optional(),
   model: ModelName.optional(),
-  small_model: ModelName.optional().describe("For titles and summaries"),
+  small_model: ModelName.optional().describe("The model for titles and summaries"),
   default_agent: z.string().default("build"),
   provider: z.record(z.string(), ProviderConfig).default({}),
   disabled_providers: z.array(z.string()).default([]),
@@ -126,21 +126,27 @@ export const Config = z.strictObject({
   instructions: z
     .array(z.string().min(1))
     .default([])
-    .describe("Files and globs of the project that join the system prompt"),
+    .describe("Files and globs of the project that are added to the system prompt"),
   skills: z
     .strictObject({
-      paths: z.array(z.string().min(1)).default([]).describe("More folders of skills"),
+      paths: z.array(z.string().min(1)).default([]).describe("Further directories with skills"),
     })
     .prefault({}),
   share: z.enum(["manual", "auto", "disabled"]).default("manual"),
   retention: z
     .strictObject({
-      children: Duration.optional().describe("Children are deleted so long after their last change"),
-      archived: Duration.optional().describe("Archived sessions are deleted so long after it"),
+      children: Duration.optional().describe("Children are deleted this long after their last change"),
+      archived: Duration.optional().describe(
+        "Archived sessions are deleted this long after they were archived",
+      ),
     })
     .prefault({}),
-  budget: z.number().positive().optional().describe("Dollars per session; then a person is asked"),
-  maxHistory: Count.optional().describe("How many messages the context keeps"),
+  budget: z
+    .number()
+    .positive()
+    .optional()
+    .describe("Dollars that a session may cost before a person is asked"),
+  maxHistory: Count.optional().describe("How many messages the context keeps at most"),
   keepFirstMessage: z.boolean().default(false).describe("Whether the first prompt stays in the context"),
   compaction: z
     .strictObject({
@@ -152,12 +158,14 @@ export const Config = z.strictObject({
     .prefault({}),
   snapshot: z.boolean().default(true),
   stepsMax: Count.optional().describe("How many steps a run may have"),
-  idleTimeoutMs: Count.default(120_000).describe("A model that is silent for so long has stalled"),
+  idleTimeoutMs: Count.default(120_000).describe(
+    "A model that sends nothing for this long counts as stalled",
+  ),
   command: z.record(z.string(), CommandConfig).default({}),
   experimental: z
     .strictObject({
       continue_loop_on_deny: z.boolean().default(false),
-      primary_tools: z.array(z.string()).default([]).describe("Tools that children do not get"),
+      primary_tools: z.array(z.string()).default([]).describe("Tools that child sessions do not get"),
     })
     .prefault({}),
   task: z
@@ -168,15 +176,15 @@ export const Config = z.strictObject({
     })
     .prefault({}),
   title: z.boolean().default(true).describe("Whether a model writes the titles of sessions"),
-  server: ServerConfig.prefault({}).describe("How stemma serve is reached; in the user's own config only"),
+  server: ServerConfig.prefault({}).describe("How clients reach stemma serve; only in the user's own config"),
 })
 export type Config = z.output<typeof Config>
-/** What people write: everything may be left out. */
+/** A config as people write it: every field is optional. */
 export type ConfigInput = z.input<typeof Config>
 
 const unitMs = { s: 1000, m: 60_000, h: 3_600_000, d: 86_400_000, w: 604_800_000 }
 
-/** The milliseconds of a duration as the config has it. */
+/** The milliseconds of a duration in the config's format. */
 export function durationMs(duration: string): number {
   return Number.parseFloat(duration) * unitMs[duration.at(-1) as keyof typeof unitMs]
 }
@@ -187,7 +195,7 @@ export function configJsonSchema(): JsonObject {
   return { $schema, title: "Stemma config", ...rest }
 }
 
-/** The keys that a schema knows at the place that these keys lead to. */
+/** The keys that a schema allows at this path. */
 export function knownKeys(schema: z.ZodType, keys: readonly PropertyKey[]): string[] {
   let at: unknown = schema
   for (const key of keys) {

@@ -1,6 +1,6 @@
 import type { Rule, Ruleset } from "../../protocol/index.ts"
 
-/** Names of files that hold secrets, wherever they are. In a pattern `*` also stands for text with `/` in it. */
+/** Names of files with secrets, in any directory. In a pattern `*` also matches `/`. */
 const secretNames = [
   ".env*",
   "id_rsa*",
@@ -44,33 +44,37 @@ const secretEndings = [
   "*.tfstate",
 ]
 
-/** They show which variables there are, not what they hold. */
-const harmless = [".env.example", ".env.sample", ".env.template"]
+/** These files show names of variables, not their values. */
+const publicNames = [".env.example", ".env.sample", ".env.template"]
 
 const anywhere = (name: string): string[] => [name, `*/${name}`]
 
-/** The patterns of files that only a person may let a model read. */
+/** Patterns of files that a model may read only with a person's permission. */
 export const secretPatterns: readonly string[] = [...secretNames.flatMap(anywhere), ...secretEndings]
 
-const whole = (permission: string, action: Rule["action"]): Rule => ({ permission, pattern: "*", action })
+const anyPattern = (permission: string, action: Rule["action"]): Rule => ({
+  permission,
+  pattern: "*",
+  action,
+})
 
-/** What holds before anybody configured anything. What no rule speaks of is asked. */
+/** The rules before any config is applied. A request that no rule matches is asked about. */
 export const defaultRules: Ruleset = [
-  whole("read", "allow"),
+  anyPattern("read", "allow"),
   ...secretPatterns.map((pattern): Rule => ({ permission: "read", pattern, action: "ask" })),
-  ...harmless.flatMap(anywhere).map((pattern): Rule => ({ permission: "read", pattern, action: "allow" })),
-  whole("glob", "allow"),
-  whole("grep", "allow"),
-  whole("list", "allow"),
-  whole("edit", "ask"),
-  whole("bash", "ask"),
-  whole("webfetch", "ask"),
-  whole("external_directory", "ask"),
-  whole("doom_loop", "ask"),
-  whole("budget", "ask"),
-  whole("skill", "allow"),
-  whole("task", "allow"),
-  whole("todoread", "allow"),
-  whole("todowrite", "allow"),
-  whole("recall", "allow"),
+  ...publicNames.flatMap(anywhere).map((pattern): Rule => ({ permission: "read", pattern, action: "allow" })),
+  anyPattern("glob", "allow"),
+  anyPattern("grep", "allow"),
+  anyPattern("list", "allow"),
+  anyPattern("edit", "ask"),
+  anyPattern("bash", "ask"),
+  anyPattern("webfetch", "ask"),
+  anyPattern("external_directory", "ask"),
+  anyPattern("doom_loop", "ask"),
+  anyPattern("budget", "ask"),
+  anyPattern("skill", "allow"),
+  anyPattern("task", "allow"),
+  anyPattern("todoread", "allow"),
+  anyPattern("todowrite", "allow"),
+  anyPattern("recall", "allow"),
 ]

@@ -3,32 +3,35 @@ import { StemmaError } from "../../protocol/index.ts"
 import { Records, recordName, type StoredRecord } from "../files/records.ts"
 import type { Project } from "../loaded.ts"
 
-/** An `always` answer of a person: what matches it is no longer asked about in that project. It never lifts a denial. */
+/**
+ * A person's `always` answer: a request that matches it is no longer asked about in that project. It never overrides a
+ * denial.
+ */
 export interface Grant {
   id: string
   permission: string
   pattern: string
-  /** When it was given, in milliseconds since 1970. */
+  /** When the grant was given, in milliseconds since 1970. */
   time: number
-  /** Where it was given. */
+  /** The session in which the grant was given. */
   sessionID?: string
 }
 
-/** The `always` answers, kept per project and shared by all processes. */
+/** The `always` answers of each project, shared by all processes. */
 export interface Grants {
-  /** In the order in which they were given. */
+  /** In the order in which the grants were given. */
   list(projectID: string): Promise<readonly Grant[]>
-  /** Durable on return. The same permission and pattern is the same grant. */
+  /** Durable on return. Adding the same permission and pattern again gives the same grant. */
   add(projectID: string, grant: Omit<Grant, "id">): Promise<Grant>
-  /** Throws `not_found` if there is none of that id. */
+  /** Throws `not_found` if there is no grant with that id. */
   remove(projectID: string, id: string): Promise<void>
-  /** Files among the project's grants that are none, a sentence each. */
+  /** One sentence for each file among the project's grants that is not a valid grant. */
   notices(projectID: string): Promise<readonly string[]>
 }
 
 /**
- * What to keep the grants of a project under. Its id alone will not do: anybody's clone of a repository has the same one, and
- * what a person allowed in their own must not hold in another's, where the same command may do something else.
+ * The key for the grants of a project. The project's id alone is not enough: every clone of a repository has the same
+ * id, and a permission for one clone must not apply to another, where the same command may do something else.
  */
 export function grantScope(project: Project): string {
   return `${project.id} ${project.root}`
@@ -64,15 +67,15 @@ export function openGrants(options: { directory: string }): Grants {
       )
     },
     async notices(projectID) {
-      const { records, garbage } = await recordsOf(projectID).list()
-      const strange = records.filter((record) => toGrant(record) === undefined)
-      const paths = [...garbage, ...strange.map((record) => recordsOf(projectID).path(record.name))]
-      return paths.map((path) => `${path} is not a grant and was ignored. Delete it.`)
+      const { records, invalid } = await recordsOf(projectID).list()
+      const unknown = records.filter((record) => toGrant(record) === undefined)
+      const paths = [...invalid, ...unknown.map((record) => recordsOf(projectID).path(record.name))]
+      return paths.map((path) => `${path} is not a valid grant and was ignored. Delete it.`)
     },
   }
 }
 
-/** Undefined for whatever is not a grant, or not the one that its file's name says. */
+/** Undefined if the value is not a grant, or not the grant that the file name stands for. */
 function toGrant({ name, value }: StoredRecord): Grant | undefined {
   if (typeof value !== "object" || value === null) return undefined
   const { permission, pattern, time, sessionID } = value as Record<string, unknown>

@@ -1,14 +1,14 @@
-/** More results than this in one place are not worth the time; nobody writes such patterns by accident. */
+/** With more results than this, the overlap is given up: such patterns are made on purpose. */
 const resultsMax = 64
 
-/** How much work may go into overlaps, in steps; shared by the calls that get the same object. */
+/** The remaining work for overlaps, in steps. Calls that get the same object share it. */
 export interface OverlapBudget {
   steps: number
 }
 
 /**
- * Patterns that together match exactly what both patterns match, in the sense of `matchWildcard`. Empty if no text can
- * match both; undefined if that would take too many patterns or steps, or if a pattern is not well-formed text.
+ * Patterns that together match exactly the texts that both patterns match, by the rules of `matchWildcard`. Empty if no
+ * text can match both. Undefined if it would take too many patterns or steps, or if a pattern is not well-formed text.
  */
 export function overlap(a: string, b: string, budget: OverlapBudget): string[] | undefined {
   budget.steps -= 1
@@ -27,18 +27,21 @@ export function overlap(a: string, b: string, budget: OverlapBudget): string[] |
   return [...found].map(withoutOptionalEnding)
 }
 
-/** The pattern as characters, where `*` and `?` are wildcards and nothing else is special: `git *` is also `git`. */
+/** The pattern as characters, with `*` and `?` as the only special ones. `git *` also has the form `git`. */
 function plainForms(pattern: string): string[][] {
   const forms = pattern.endsWith(" *") ? [pattern, pattern.slice(0, -2)] : [pattern]
   return forms.map((form) => [...form.replace(/\*+/g, "*")])
 }
 
-/** `**` means the same as `*`, but a pattern that ends in it does not match without its ending. */
+/** `**` means the same as `*`, but a pattern that ends in `**` does not match without its ending. */
 function withoutOptionalEnding(pattern: string): string {
   return pattern.endsWith(" *") ? `${pattern}*` : pattern
 }
 
-/** Fills a table from the ends of both: what the rest of one from `i` and of the other from `j` have in common. */
+/**
+ * Fills a table from the ends of both patterns: each cell is the overlap of the rest of `a` from `i` and the rest of
+ * `b` from `j`.
+ */
 function overlapOfForms(a: string[], b: string[], budget: OverlapBudget): Set<string> | undefined {
   budget.steps -= (a.length + 1) * (b.length + 1)
   if (budget.steps < 0) return undefined
@@ -56,7 +59,7 @@ function overlapOfForms(a: string[], b: string[], budget: OverlapBudget): Set<st
   return below[0]
 }
 
-/** `down` is without the first character of `a`, `right` without that of `b`, `diagonal` without both. */
+/** `down` is the overlap without the first character of `a`, `right` without that of `b`, `diagonal` without both. */
 function overlapOfRests(
   a: string | undefined,
   b: string | undefined,

@@ -23,30 +23,38 @@ const rule: fc.Arbitrary<Rule> = fc.record({
 const rules = fc.array(rule, { maxLength: 6 })
 const wanted = fc.record({ permission: fc.constantFrom("read", "edit", "bash", "other"), text })
 
-/** What the wishes alone say; undefined where they are silent. */
-function wish(wishes: Ruleset, asked: { permission: string; text: string }): Action | undefined {
-  return wishes.findLast(
+/** The decision of the requested rules alone; undefined where none of them matches. */
+function requestedAction(
+  requested: Ruleset,
+  asked: { permission: string; text: string },
+): Action | undefined {
+  return requested.findLast(
     (one) => matchWildcard(asked.permission, one.permission) && matchWildcard(asked.text, one.pattern),
   )?.action
 }
 
 describe("stricterRules", () => {
-  test("each decision is the stricter one of what the base and the wishes say", () => {
+  test("each decision is the stricter one of the base and the requested rules", () => {
     fc.assert(
-      fc.property(rules, rules, fc.array(wanted, { minLength: 1, maxLength: 20 }), (base, wishes, asked) => {
-        const both = [...base, ...stricterRules(base, wishes).rules]
-        for (const one of asked) {
-          const alone = evaluate(one.permission, one.text, base).action
-          const wished = wish(wishes, one) ?? "allow"
-          const expected = strictness[wished] > strictness[alone] ? wished : alone
-          expect(evaluate(one.permission, one.text, both).action).toBe(expected)
-        }
-      }),
+      fc.property(
+        rules,
+        rules,
+        fc.array(wanted, { minLength: 1, maxLength: 20 }),
+        (base, requested, asked) => {
+          const both = [...base, ...stricterRules(base, requested).rules]
+          for (const one of asked) {
+            const alone = evaluate(one.permission, one.text, base).action
+            const requestedOne = requestedAction(requested, one) ?? "allow"
+            const expected = strictness[requestedOne] > strictness[alone] ? requestedOne : alone
+            expect(evaluate(one.permission, one.text, both).action).toBe(expected)
+          }
+        },
+      ),
       { numRuns: 2000 },
     )
   })
 
-  test("wishes in several layers never make a decision milder", () => {
+  test("requested rules in several layers never make a decision milder", () => {
     fc.assert(
       fc.property(rules, rules, rules, wanted, (base, first, second, asked) => {
         const once = [...base, ...stricterRules(base, first).rules]
@@ -60,29 +68,29 @@ describe("stricterRules", () => {
     )
   })
 
-  test("an exception inside a denial of the wishes gives back what the base says there", () => {
+  test("an exception inside a requested denial restores the decision of the base", () => {
     const base = toRuleset({ bash: { "*": "ask", "rm *": "deny" } })
-    const wishes = toRuleset({ bash: { "*": "deny", "git *": "allow", "rm -i *": "allow" } })
-    const both = [...base, ...stricterRules(base, wishes).rules]
+    const requested = toRuleset({ bash: { "*": "deny", "git *": "allow", "rm -i *": "allow" } })
+    const both = [...base, ...stricterRules(base, requested).rules]
     expect(evaluate("bash", "git status", both).action).toBe("ask")
     expect(evaluate("bash", "npm test", both).action).toBe("deny")
     expect(evaluate("bash", "rm -i x", both).action).toBe("deny")
   })
 
-  test("an ask does not lift a denial", () => {
+  test("an ask does not override a denial", () => {
     const base = toRuleset({ bash: { "*": "allow", "rm *": "deny" } })
     const both = [...base, ...stricterRules(base, toRuleset({ "*": "ask" })).rules]
     expect(evaluate("bash", "ls", both).action).toBe("ask")
     expect(evaluate("bash", "rm x", both).action).toBe("deny")
   })
 
-  test("patterns made to take long are denied or left out instead", () => {
+  test("patterns that would take too long are denied or left out", () => {
     const stars = "*a".repeat(99)
     const base = toRuleset({ bash: { [`${"*b".repeat(60)}*`]: "deny", "*a*b*": "deny" } })
-    const wishes = Array.from({ length: 500 }, (_, index): Rule => {
+    const requested = Array.from({ length: 500 }, (_, index): Rule => {
       return { permission: "bash", pattern: `${stars.slice(0, 190)}${index}`, action: "ask" }
     })
-    const { rules: added, left } = stricterRules(base, wishes)
+    const { rules: added, left } = stricterRules(base, requested)
     expect(left).toBe(300)
     const text = "b".repeat(60) + "a".repeat(100)
     expect(evaluate("bash", `${text}7`, [...base, ...added]).action).toBe("deny")
@@ -90,7 +98,7 @@ describe("stricterRules", () => {
 })
 
 describe("overlap", () => {
-  test("matches what both patterns match and nothing else", () => {
+  test("matches exactly the texts that both patterns match", () => {
     fc.assert(
       fc.property(pattern, pattern, fc.array(text, { minLength: 1, maxLength: 20 }), (a, b, texts) => {
         const both = overlap(a, b, { steps: 100_000 })

@@ -18,11 +18,11 @@ describe("toolEnvironment", () => {
     values: ["sk-1234567", "abc", ""],
   })
 
-  test("leaves out keys by name, Stemma's own variables and whatever holds a secret", () => {
+  test("leaves out keys by name, Stemma's own variables and variables that contain a secret", () => {
     expect(given).toEqual({ PATH: process.env.PATH, SHORT: "abc", HARMLESS: "yes" })
   })
 
-  test("a process that gets it cannot find the key", () => {
+  test("a process with this environment cannot find the key", () => {
     const seen = execFileSync(process.execPath, ["-p", "JSON.stringify(process.env)"], {
       env: given,
       encoding: "utf8",
@@ -38,17 +38,17 @@ describe("secretMask", () => {
     expect(mask("abc secret-long secret secrets")).toBe("abc [secret] [secret] [secret]s")
   })
 
-  test("finds them in JSON and in a URL", () => {
+  test("masks secrets in JSON and in a URL", () => {
     const mask = secretMask(['pa"ss/word+1'])
     expect(mask(JSON.stringify({ key: 'pa"ss/word+1' }))).toBe('{"key":"[secret]"}')
     expect(mask(`https://x/?k=${encodeURIComponent('pa"ss/word+1')}`)).toBe("https://x/?k=[secret]")
   })
 
-  test("takes a secret as it stands, not as a pattern", () => {
+  test("matches a secret literally, not as a pattern", () => {
     expect(secretMask(["a.*$()+b"])("a.*$()+b axxxb")).toBe("[secret] axxxb")
   })
 
-  test("without secrets gives the text back", () => {
+  test("without secrets returns the text unchanged", () => {
     expect(secretMask([])("text")).toBe("text")
   })
 })

@@ -1,18 +1,18 @@
 import type { Environment } from "../paths.ts"
 
-/** Shorter values are too common to look for: they would be found in words that are no secret. */
+/** Shorter values are not masked: they would be found in words that are not secret. */
 export const secretCharactersMin = 6
 
 /**
- * The environment that processes of tools get: without the variables of these names, without Stemma's own, and without any
- * variable whose value holds one of these values, whatever it is called.
+ * The environment variables for processes of tools: without the variables of these names, without Stemma's own, and
+ * without any variable whose value contains one of these secrets.
  */
 export function toolEnvironment(
   env: Environment,
   secrets: { names: readonly string[]; values: readonly string[] },
 ): Record<string, string> {
   const names = new Set(secrets.names)
-  const values = worthHiding(secrets.values)
+  const values = longEnough(secrets.values)
   const kept: Record<string, string> = {}
   for (const [name, value] of Object.entries(env)) {
     if (value === undefined || names.has(name) || name.toUpperCase().startsWith("STEMMA_")) continue
@@ -22,17 +22,20 @@ export function toolEnvironment(
   return kept
 }
 
-/** Takes these values out of a text, also as they look inside JSON or a URL. A value cut in two is not found. */
+/**
+ * Returns a function that masks these values in a text, also in their JSON and URL-encoded forms. A value that is split
+ * over two texts is not found.
+ */
 export function secretMask(secrets: readonly string[]): (text: string) => string {
-  const values = new Set(worthHiding(secrets).flatMap(appearances))
+  const values = new Set(longEnough(secrets).flatMap(encodedForms))
   if (values.size === 0) return (text) => text
-  // The longest first: a secret may begin with another one.
+  // The longest first, because a secret may begin with another one.
   const ordered = [...values].sort((a, b) => b.length - a.length)
   const anySecret = new RegExp(ordered.map((value) => RegExp.escape(value)).join("|"), "g")
   return (text) => text.replace(anySecret, "[secret]")
 }
 
-/** Takes secrets out of every text in a JSON value, keys included. */
+/** Masks secrets in every string of a JSON value, keys included. */
 export function maskDeep<T>(value: T, mask: (text: string) => string): T {
   if (typeof value === "string") return mask(value) as T
   if (Array.isArray(value)) return value.map((one) => maskDeep(one, mask)) as T
@@ -42,11 +45,11 @@ export function maskDeep<T>(value: T, mask: (text: string) => string): T {
 }
 
 /**
- * The same for a text that comes bit by bit: what may be the beginning of a secret is held back until more comes. What is
- * held back at the end is not given.
+ * Like `secretMask`, for text that arrives in chunks: the end of a chunk that may be the beginning of a secret is held
+ * back until the next chunk. Text that is held back at the end of the stream is dropped.
  */
 export function streamMask(secrets: readonly string[]): () => (text: string) => string {
-  const values = [...new Set(worthHiding(secrets).flatMap(appearances))]
+  const values = [...new Set(longEnough(secrets).flatMap(encodedForms))]
   const mask = secretMask(secrets)
   if (values.length === 0) return () => (text) => text
   return () => {
@@ -60,7 +63,7 @@ export function streamMask(secrets: readonly string[]): () => (text: string) => 
   }
 }
 
-/** How long the longest end of the text is with which one of the values begins. */
+/** The length of the longest end of the text that is the beginning of one of the values. */
 function beginningAtEnd(text: string, values: readonly string[]): number {
   let longest = 0
   for (const value of values) {
@@ -71,11 +74,11 @@ function beginningAtEnd(text: string, values: readonly string[]): number {
   return longest
 }
 
-function worthHiding(values: readonly string[]): string[] {
+function longEnough(values: readonly string[]): string[] {
   return values.filter((value) => value.length >= secretCharactersMin)
 }
 
-function appearances(value: string): string[] {
+function encodedForms(value: string): string[] {
   const inUrl = value.isWellFormed() ? [encodeURIComponent(value)] : []
   return [value, JSON.stringify(value).slice(1, -1), ...inUrl]
 }

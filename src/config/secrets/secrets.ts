@@ -7,7 +7,7 @@ import { tokenVariable } from "./token.ts"
 
 const secretHeader = /auth|key|token|secret|cookie|password/i
 
-/** The keys of providers that a config has. */
+/** The API keys and secret headers in the provider settings of a config. */
 function keysIn(providers: ConfigInput["provider"]): string[] {
   return Object.values(providers ?? {}).flatMap(({ options: given }) => [
     ...(given?.apiKey ? [given.apiKey] : []),
@@ -18,8 +18,8 @@ function keysIn(providers: ConfigInput["provider"]): string[] {
 }
 
 /**
- * What must not be shown: whatever was filled in, the server's token and keys of providers in the environment, and keys written
- * in the config.
+ * The values that must not be shown: values that were filled in, the server's token and API keys from the environment,
+ * and API keys written in the config.
  */
 export function secretsOf(
   config: Config,

@@ -3,10 +3,10 @@ import { constants } from "node:fs"
 import { type FileHandle, link, mkdir, open, rm } from "node:fs/promises"
 import { dirname, join } from "node:path"
 import { StemmaError } from "../../protocol/index.ts"
-import { isAbsent, reported } from "../files/records.ts"
+import { isAbsent, withStemmaError } from "../files/records.ts"
 import type { Environment } from "../paths.ts"
 
-/** The variable that holds the token instead of the file. */
+/** The environment variable that overrides the token file. */
 export const tokenVariable = "STEMMA_TOKEN"
 
 const tokenBytes = 32
@@ -15,22 +15,24 @@ const fileBytesMax = 1024
 
 export interface Token {
   value: string
-  /** The file that it is in; undefined if it came from the environment. */
+  /** The token file; undefined if the token came from the environment. */
   path?: string
 }
 
-/** What callers of the server must know: from the environment, else from the data directory, where it is made on first use. */
+/**
+ * The bearer token of the server: from the environment, else from the data directory, where it is created on first use.
+ */
 export async function openToken(options: { env: Environment; dataDirectory: string }): Promise<Token> {
   return (await findToken(options)) ?? makeToken(tokenPath(options.dataDirectory))
 }
 
-/** The same, but makes nothing: undefined if there is none. */
+/** Like `openToken`, but creates nothing: undefined if there is no token. */
 export async function findToken(options: {
   env: Environment
   dataDirectory: string
 }): Promise<Token | undefined> {
   const given = options.env[tokenVariable]
-  if (given) return { value: checked(given, tokenVariable) }
+  if (given) return { value: checkToken(given, tokenVariable) }
   const path = tokenPath(options.dataDirectory)
   const value = await readToken(path)
   return value === undefined ? undefined : { value, path }
@@ -40,11 +42,11 @@ export function tokenPath(dataDirectory: string): string {
   return join(dataDirectory, "token")
 }
 
-/** Whoever is first makes it; others that start at the same time find it whole. */
+/** The first process creates the file; processes that start at the same time find it complete. */
 async function makeToken(path: string): Promise<Token> {
   const directory = dirname(path)
   const temporary = join(directory, `.token.${process.pid}.${randomBytes(6).toString("hex")}.tmp`)
-  await reported(directory, async () => {
+  await withStemmaError(directory, async () => {
     await mkdir(directory, { recursive: true, mode: 0o700 })
     try {
       await writeSynced(temporary, `${randomBytes(tokenBytes).toString("base64url")}\n`)
@@ -56,7 +58,11 @@ async function makeToken(path: string): Promise<Token> {
     }
   })
   const value = await readToken(path)
-  if (value === undefined) throw new StemmaError("unavailable", `${path} is gone again. Start once more.`)
+  if (value === undefined)
+    throw new StemmaError(
+      "unavailable",
+      `The token file ${path} was removed while it was created. Start again.`,
+    )
   return { value, path }
 }
 
@@ -73,35 +79,40 @@ async function readToken(path: string): Promise<string | undefined> {
   } catch (error) {
     if (isAbsent(error)) return undefined
     const { code } = error as NodeJS.ErrnoException
-    if (code === "ELOOP") throw refused(path, "is a link. Replace it by a file of your own")
-    throw refused(path, `cannot be read (${code}). Delete it and start again, and a new one is made`)
+    if (code === "ELOOP") throw refusedFile(path, "is a symlink. Replace it by a regular file of your own")
+    throw refusedFile(path, `cannot be read (${code}). Delete it and start again; a new one is then created`)
   }
   await using opened = file
   const { mode, uid, size } = await opened.stat()
   const isFile = (mode & constants.S_IFMT) === constants.S_IFREG
-  if (!isFile) throw refused(path, "is no file. Move it away and start again, and one is made")
-  if (process.getuid && uid !== process.getuid()) throw refused(path, "belongs to somebody else. Delete it")
-  // Windows has no such modes.
+  if (!isFile)
+    throw refusedFile(path, "is not a regular file. Move it away and start again; a new one is then created")
+  if (process.getuid && uid !== process.getuid())
+    throw refusedFile(path, "belongs to another user. Delete it")
+  // Windows has no such file modes.
   if (process.platform !== "win32" && (mode & 0o077) !== 0) {
-    throw refused(path, `can be read by others. Delete it, so that a new one is made, or run chmod 600 on it`)
+    throw refusedFile(
+      path,
+      `can be read by others. Run chmod 600 on it, or delete it, so that a new one is created`,
+    )
   }
-  if (size > fileBytesMax) throw refused(path, "is too long for a token. Delete it and start again")
-  return checked((await opened.readFile("utf8")).trim(), path)
+  if (size > fileBytesMax) throw refusedFile(path, "is too long for a token. Delete it and start again")
+  return checkToken((await opened.readFile("utf8")).trim(), path)
 }
 
-/** Long enough not to be guessed, and such that it fits into a header. */
+/** True if the text is long enough not to be guessed and fits into an HTTP header. */
 export function isToken(text: string): boolean {
   return text.length >= tokenCharactersMin && /^[\x21-\x7e]+$/.test(text)
 }
 
-function checked(token: string, where: string): string {
+function checkToken(token: string, where: string): string {
   if (isToken(token)) return token
   throw new StemmaError(
     "invalid",
-    `${where} holds no token: it needs at least ${tokenCharactersMin} plain characters, none of them blank.`,
+    `${where} contains no valid token. A token has at least ${tokenCharactersMin} printable ASCII characters and no spaces.`,
   )
 }
 
-function refused(path: string, why: string): StemmaError {
+function refusedFile(path: string, why: string): StemmaError {
   return new StemmaError("denied", `The token file ${path} ${why}.`)
 }

@@ -3,7 +3,7 @@ import { join, relative, sep } from "node:path"
 import type { ConfigFile } from "../files/config-files.ts"
 import { Records, recordName } from "../files/records.ts"
 
-/** Which directories' config files the user has trusted, as they were then. Shared by all processes. */
+/** Records which directories' config files the user has trusted, and in which state. Shared by all processes. */
 export class Trust {
   readonly #records: Records
 
@@ -11,7 +11,7 @@ export class Trust {
     this.#records = new Records(join(dataDirectory, "trust"))
   }
 
-  /** The file that says whether a directory is trusted. */
+  /** The file that records whether a directory is trusted. */
   path(directory: string): string {
     return this.#records.path(recordName(directory))
   }
@@ -30,7 +30,7 @@ export class Trust {
   }
 }
 
-/** Changes with any file that is added, removed, renamed or changed. */
+/** Changes when any file is added, removed, renamed or changed. */
 export function hashOf(directory: string, files: readonly ConfigFile[]): string {
   const lines = files
     .map(({ path, text }) => [relative(directory, path).split(sep).join("/"), text] as const)

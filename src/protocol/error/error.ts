@@ -3,7 +3,7 @@ import type { ErrorCode } from "./error-code.ts"
 
 const marker = Symbol.for("stemma.error")
 
-/** The one error class. `message` is a sentence that says what is wrong and what to do. */
+/** The only error class of Stemma. `message` is a sentence that says what is wrong and what to do. */
 export class StemmaError extends Error {
   readonly code: ErrorCode
   readonly details: Record<string, unknown> | undefined
@@ -20,7 +20,7 @@ export class StemmaError extends Error {
     this.details = options?.details
   }
 
-  /** True for a StemmaError of any copy of this package, with that code if one is given. */
+  /** True for a StemmaError of any copy of this package. With `code`, true only for an error with that code. */
   static is(value: unknown, code?: ErrorCode): value is StemmaError {
     return (
       typeof value === "object" &&
@@ -31,7 +31,9 @@ export class StemmaError extends Error {
   }
 }
 
-/** Parses with zod and turns a mismatch into `invalid`, naming the first wrong field. */
+/**
+ * Parses `value` with zod. Throws `invalid`, naming the first wrong field, when the value does not match the schema.
+ */
 export function parseOrInvalid<T>(schema: z.ZodType<T>, value: unknown, what: string): T {
   const result = schema.safeParse(value)
   if (result.success) return result.data

@@ -1,4 +1,4 @@
-/** Ids name things; they never order them. Ours are a prefix and a lower-case ULID. */
+/** An id names a thing and never orders things. An id made by Stemma is a prefix and a lower-case ULID. */
 export const idPrefix = {
   session: "ses",
   message: "msg",
@@ -9,7 +9,7 @@ export const idPrefix = {
 
 export type IDKind = keyof typeof idPrefix
 
-/** Foreign ids (`ses-1708300000000`, `msg-11`) are accepted as they stand, so that imported sessions keep their names. */
+/** Foreign ids (`ses-1708300000000`, `msg-11`) are accepted unchanged, so that imported sessions keep their ids. */
 export function idPattern(kind: IDKind): RegExp {
   return new RegExp(`^${idPrefix[kind]}[_-][0-9A-Za-z][0-9A-Za-z_-]{0,62}$`)
 }

@@ -25,7 +25,10 @@ export const systemClock: Clock = { now: () => Date.now() }
 const pool = new Uint8Array(1024)
 let unused = 0
 
-/** A number in [0, 1) from the system's secure source, asked for a thousand at a time: asking for each is slow. */
+/**
+ * A number in [0, 1) from the system's secure random source. Reads 1,024 bytes at a time: one call for each number is
+ * slow.
+ */
 function secureRandom(): number {
   if (unused === 0) {
     crypto.getRandomValues(pool)

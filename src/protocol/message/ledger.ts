@@ -1,29 +1,29 @@
 import { z } from "zod"
 
 const count = z.number().int().nonnegative()
-/** How much the fact matters, 0 to 100: what goes first when there is no room. */
+/** How much the fact matters, 0 to 100. When there is no room, the facts with the lowest rank are dropped first. */
 const rank = z.number().int().min(0).max(100)
 
-/** One thing that a compaction keeps word for word. */
+/** One fact that a compaction keeps word for word. */
 export const LedgerFact = z.discriminatedUnion("kind", [
   z.object({
     kind: z.literal("file"),
     path: z.string(),
     reads: count,
     changes: count,
-    /** How often somebody named it in prose. */
+    /** How often a message named the file in prose. */
     told: count.optional(),
     removed: z.literal(true).optional(),
     rank,
   }),
-  /** Taken from prose, `command` is the sentence and `outcome` is empty. */
+  /** A command that was found in prose has its sentence in `command` and an empty `outcome`. */
   z.object({ kind: z.literal("command"), command: z.string(), outcome: z.string(), times: count, rank }),
   z.object({
     kind: z.literal("said"),
     text: z.string(),
-    /** The user said it unless given. */
+    /** Absent: the user said it. */
     by: z.literal("assistant").optional(),
-    /** Of the user's last hidden message. */
+    /** The text is from the user's last hidden message. */
     newest: z.literal(true).optional(),
     rank,
   }),
@@ -31,7 +31,7 @@ export const LedgerFact = z.discriminatedUnion("kind", [
   z.object({
     kind: z.literal("identifier"),
     value: z.string(),
-    /** A few words of where it stood. */
+    /** A few words that stood around the identifier. */
     note: z.string(),
     rank,
   }),
@@ -39,7 +39,9 @@ export const LedgerFact = z.discriminatedUnion("kind", [
 export type LedgerFact = z.infer<typeof LedgerFact>
 export type LedgerKind = LedgerFact["kind"]
 
-/** The facts in the order in which they were last told, and how many of each kind had no room. */
+/**
+ * The facts, ordered by when each was last mentioned, and how many facts of each kind were dropped for lack of room.
+ */
 export const LedgerFacts = z.object({
   facts: z.array(LedgerFact),
   dropped: z.object({
@@ -49,7 +51,7 @@ export const LedgerFacts = z.object({
     todo: count.optional(),
     identifier: count.optional(),
   }),
-  /** What the assistant asked last, if the user has not answered yet. */
+  /** The assistant's last question, if the user has not answered it. */
   asked: z.string().optional(),
 })
 export type LedgerFacts = z.infer<typeof LedgerFacts>

@@ -8,7 +8,7 @@ import { ToolState } from "./tool-state.ts"
 
 const span = z.object({ start: z.number(), end: z.number().optional() })
 
-/** Places in a text, in UTF-16 units. */
+/** Spans of a text, in UTF-16 units. */
 export const TextSpans = z.array(
   z.object({ start: z.number().int().nonnegative(), end: z.number().int().nonnegative() }),
 )
@@ -70,9 +70,11 @@ export const SubtaskPart = z.object({
   agent: z.string().min(1),
   model: ModelRef.optional(),
   command: z.string().optional(),
-  /** Places of references in the prompt that need no question: they stand in a template that the user trusts. */
+  /**
+   * Spans of references in `prompt` that come from a command template the user trusts. They need no permission request.
+   */
   fixed: TextSpans.optional(),
-  /** Which references in the prompt are resolved, if not all. */
+  /** Limits which references in `prompt` are resolved. Absent: all. */
   references: z.enum(["files", "none"]).optional(),
 })
 
@@ -81,15 +83,15 @@ export const CompactionPart = z.object({
   type: z.literal("compaction"),
   auto: z.boolean(),
   summary: z.string().optional(),
-  /** Written by code from the history: what must survive word for word. */
+  /** Made by code from the history: the facts that must survive word for word. */
   ledger: z.string().optional(),
-  /** What the ledger was written from; the next compaction adds to it. */
+  /** The facts that the ledger was made from. The next compaction adds to them. */
   facts: LedgerFacts.optional(),
   /** The first message that stays whole in the context. */
   firstKeptEntryId: MessageID.optional(),
   tokensBefore: z.number().int().nonnegative().optional(),
   tokensAfter: z.number().int().nonnegative().optional(),
-  /** About how many tokens of history the summary and the ledger stand for. */
+  /** About how many tokens of history the summary and the ledger replace. */
   tokensHidden: z.number().int().nonnegative().optional(),
 })
 
@@ -105,7 +107,7 @@ export const StepStartPart = z.object({
   id: PartID,
   type: z.literal("step-start"),
   snapshot: z.string().optional(),
-  /** From here on, the output of these calls is hidden from the model. */
+  /** From this step on, the output of these tool calls is hidden from the model. */
   prune: z.object({ time: z.number(), parts: z.array(PartID) }).optional(),
 })
 
@@ -127,7 +129,7 @@ export const PatchPart = z.object({
   files: z.array(z.string()),
 })
 
-/** A part as it is stored: it does not name its session or message, since many sessions may share it. */
+/** A part as it is stored. It does not name its session or message, because many sessions may share it. */
 export const PartBody = z.discriminatedUnion("type", [
   TextPart,
   ReasoningPart,
@@ -145,16 +147,16 @@ export const PartBody = z.discriminatedUnion("type", [
 export type PartBody = z.infer<typeof PartBody>
 export type PartType = PartBody["type"]
 
-const place = z.object({ sessionID: SessionID, messageID: MessageID })
+const owner = z.object({ sessionID: SessionID, messageID: MessageID })
 
-/** A part as it is read. */
-export const Part = z.intersection(PartBody, place)
+/** A part as it is read, with the ids of its session and message. */
+export const Part = z.intersection(PartBody, owner)
 export type Part = PartBody & { sessionID: string; messageID: string }
 export type PartOf<T extends PartType> = Extract<PartBody, { type: T }> & {
   sessionID: string
   messageID: string
 }
 
-/** The fields of a part that grow by pieces while its message is open. */
+/** The fields of a part that grow by pieces while the part's message is open. */
 export const GrowingField = z.enum(["text", "raw", "output"])
 export type GrowingField = z.infer<typeof GrowingField>

@@ -1,7 +1,7 @@
 import { z } from "zod"
 import { JsonObject } from "../json.ts"
 
-/** A file that a tool gave back; a part's fields without its place in a message. */
+/** A file that a tool returned. It has the fields of a file part without the ids of a session and message. */
 export const Attachment = z.object({
   id: z.string().optional(),
   type: z.literal("file"),
@@ -11,7 +11,7 @@ export const Attachment = z.object({
 })
 export type Attachment = z.infer<typeof Attachment>
 
-/** The model is still writing the call; `raw` is the text of its input so far. */
+/** The model is still writing the call. `raw` is the text of the input so far. */
 export const ToolPending = z.object({
   status: z.literal("pending"),
   input: JsonObject,
@@ -23,7 +23,7 @@ export const ToolRunning = z.object({
   input: JsonObject,
   title: z.string().optional(),
   metadata: JsonObject.optional(),
-  /** What the tool has printed so far. */
+  /** The output that the tool has printed so far. */
   output: z.string().optional(),
   time: z.object({ start: z.number() }),
 })
@@ -31,7 +31,7 @@ export const ToolRunning = z.object({
 export const ToolCompleted = z.object({
   status: z.literal("completed"),
   input: JsonObject,
-  /** What the model sees; the whole output is in `outputBlob` if it was cut. */
+  /** The output that the model sees. If it was cut, the blob `outputBlob` has the whole output. */
   output: z.string(),
   outputBlob: z.string().optional(),
   title: z.string(),
@@ -52,7 +52,7 @@ export const ToolState = z.discriminatedUnion("status", [ToolPending, ToolRunnin
 export type ToolState = z.infer<typeof ToolState>
 export type ToolStatus = ToolState["status"]
 
-/** Which state may follow which. A settled call never changes again. */
+/** The transitions that are allowed. A settled call (completed or error) never changes again. */
 export const toolTransitions: Record<ToolStatus, readonly ToolStatus[]> = {
   pending: ["pending", "running", "completed", "error"],
   running: ["running", "completed", "error"],

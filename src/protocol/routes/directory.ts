@@ -4,12 +4,12 @@ import { AgentShape, absoluteDirectory, CommandShape, ProjectShape, ProviderShap
 
 const query = z.strictObject({ directory: absoluteDirectory.optional() })
 
-/** What a directory offers: agents, commands, models. */
+/** Routes of one directory: its project, agents, commands, providers and blobs. */
 export const directoryRoutes = {
   project: route({
     method: "GET",
     path: "/project",
-    summary: "The project of a directory, and what of its config was ignored or is wrong.",
+    summary: "The project of a directory, with notices about config that was ignored or is wrong.",
     query,
     answer: ProjectShape,
     errors: ["not_found"],
@@ -17,7 +17,7 @@ export const directoryRoutes = {
   agents: route({
     method: "GET",
     path: "/agents",
-    summary: "Who can answer.",
+    summary: "The agents that can answer in a directory.",
     query,
     answer: z.array(AgentShape),
     errors: ["not_found"],
@@ -25,7 +25,7 @@ export const directoryRoutes = {
   commands: route({
     method: "GET",
     path: "/commands",
-    summary: "The commands of the config.",
+    summary: "The commands that the config of a directory defines.",
     query,
     answer: z.array(CommandShape),
     errors: ["not_found"],
@@ -33,7 +33,7 @@ export const directoryRoutes = {
   providers: route({
     method: "GET",
     path: "/providers",
-    summary: "Which models can be asked. Never a key.",
+    summary: "The providers and models that can be used. The answer never contains a key.",
     query,
     answer: z.array(ProviderShape),
     errors: ["not_found"],
@@ -41,7 +41,7 @@ export const directoryRoutes = {
   blob: route({
     method: "GET",
     path: "/blobs/:hash",
-    summary: "The bytes of an attachment, or the whole output of a tool. Always a download.",
+    summary: "The bytes of an attachment, or the whole output of a tool. Always sent as a download.",
     params: z.object({ hash: z.string().regex(/^[0-9a-f]{64}$/, "expected a SHA-256 in hexadecimal") }),
     kind: "bytes",
     errors: ["not_found"],
@@ -50,19 +50,19 @@ export const directoryRoutes = {
 
 const health = z.object({ status: z.enum(["ok", "draining"]), version: z.string() })
 
-/** The server itself. */
+/** Routes about the server process. */
 export const serverRoutes = {
   health: route({
     method: "GET",
     path: "/healthz",
-    summary: "Whether the process lives.",
+    summary: "Whether the server process is alive.",
     answer: health,
     isPublic: true,
   }),
   ready: route({
     method: "GET",
     path: "/readyz",
-    summary: "Whether it takes prompts and its store answers; 503 if not.",
+    summary: "Whether the server accepts prompts and its store responds. Answers 503 if not.",
     answer: health,
     isPublic: true,
     errors: ["unavailable"],
@@ -70,7 +70,7 @@ export const serverRoutes = {
   metrics: route({
     method: "GET",
     path: "/metrics",
-    summary: "Figures for Prometheus.",
+    summary: "Metrics in the Prometheus text format.",
     kind: "text",
   }),
 }

@@ -10,7 +10,7 @@ import { directoryRoutes, serverRoutes } from "./directory.ts"
 import { sessionRoutes } from "./session.ts"
 import { sessionsRoutes } from "./sessions.ts"
 
-/** Every route of Stemma's own, by what it is about and its name. Those of other clients are in server/. */
+/** Every route of Stemma's own API, by group and name. The routes for other clients are in server/. */
 export const routes = {
   sessions: sessionsRoutes,
   session: sessionRoutes,

@@ -4,40 +4,44 @@ import type { ErrorCode } from "../error/error-code.ts"
 export type Method = "GET" | "POST" | "PUT" | "PATCH" | "DELETE"
 
 /**
- * How the answer is sent. `json` at once; `slow` is JSON too, but what it waits for may take long: status and headers are
- * sent at once, and white space until the answer is there, so a failure is then in the body; `events` is a stream;
- * `text` and `bytes` are what they say; `none` is an empty answer.
+ * How the answer is sent.
+ * - `json`: JSON, when the handler is done.
+ * - `slow`: JSON whose handler may take long. Status and headers are sent at once, then white space until the answer is
+ *   ready, so an error after that is in the body.
+ * - `events`: a stream of server-sent events.
+ * - `text`, `bytes`: plain text, raw bytes.
+ * - `none`: an empty body.
  */
 export type AnswerKind = "json" | "slow" | "events" | "text" | "bytes" | "none"
 
-/** One way to call the server: what it takes and what it answers. */
+/** One route of the server: its input and its answer. */
 export interface Route {
   method: Method
-  /** With names of parameters as in `/sessions/:id`. */
+  /** The path, with parameter names as in `/sessions/:id`. */
   path: string
-  /** A sentence for the document. */
+  /** A sentence for the OpenAPI document. */
   summary: string
   params?: z.ZodObject
-  /** Everything in it comes as text. */
+  /** Every value of a query arrives as text. */
   query?: z.ZodObject
   body?: z.ZodType
-  /** True if the body may be left out altogether. */
+  /** True if a request may have no body. */
   isBodyOptional?: boolean
   answer?: z.ZodType
   kind?: AnswerKind
-  /** The content types that the answer may have, where its kind does not say it. */
+  /** The content types that the answer may have, for kinds that do not imply one. */
   media?: readonly string[]
-  /** 200 if absent, 204 where there is no answer. */
+  /** 200 if absent; 204 for the kind `none`. */
   status?: number
-  /** Codes of errors beyond those that any route may give. */
+  /** Error codes beyond those that every route may answer. */
   errors?: readonly ErrorCode[]
-  /** Needs no token. */
+  /** True if the route needs no token. */
   isPublic?: boolean
 }
 
 export type RouteTable = Record<string, Record<string, Route>>
 
-/** Keeps the exact types of a route. */
+/** Returns its argument. It exists to keep the exact types of a route. */
 export function route<const R extends Route>(definition: R): R {
   return definition
 }
@@ -45,7 +49,7 @@ export function route<const R extends Route>(definition: R): R {
 type Parsed<S> = S extends z.ZodType ? z.output<S> : Record<never, never>
 type Given<S> = S extends z.ZodType ? z.input<S> : Record<never, never>
 
-/** What a handler is given. */
+/** The parsed input that a handler receives. */
 export interface RouteRequest<R extends Route> {
   params: Parsed<R["params"]>
   query: Parsed<R["query"]>
@@ -53,8 +57,8 @@ export interface RouteRequest<R extends Route> {
 }
 
 /**
- * What a caller gives: query and body in one object; no name is in both. Of the query it gives what the text means, such as
- * a number: the client makes it text.
+ * The input that a caller of the client passes: query and body in one object, because no name is in both. Query values
+ * have their parsed types, such as number; the client turns them into text.
  */
 export type RouteInput<R extends Route> = Parsed<R["query"]> & Given<R["body"]>
 

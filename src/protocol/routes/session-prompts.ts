@@ -15,13 +15,13 @@ import {
   ReplyShape,
 } from "./shapes.ts"
 
-/** What is said to one session, and answered. */
+/** Routes that send prompts, commands and replies to one session. */
 export const talkingRoutes = {
   prompt: route(
     ofSession({
       method: "POST",
       path: "/sessions/:id/prompt",
-      summary: "Sends a prompt. The answer says that it is kept, whatever happens from then on.",
+      summary: "Sends a prompt. The answer means that the prompt is stored and survives a crash.",
       body: PromptBody,
       answer: Accepted,
       status: 202,
@@ -33,7 +33,7 @@ export const talkingRoutes = {
       method: "POST",
       path: "/sessions/:id/ask",
       summary:
-        "Sends a prompt and waits for the reply. A failure of the model is in the message, not an error.",
+        "Sends a prompt and waits for the reply. If the model fails, the message in the answer says so; the status is still 200.",
       body: PromptBody,
       answer: ReplyShape,
       kind: "slow",
@@ -44,7 +44,8 @@ export const talkingRoutes = {
     ofSession({
       method: "POST",
       path: "/sessions/:id/command",
-      summary: "Sends what a command of the config makes of these arguments.",
+      summary:
+        "Fills the template of a configured command with these arguments and sends the result as a prompt.",
       body: z.strictObject({ name, args: z.string().optional(), ...promptFields }),
       answer: Accepted,
       status: 202,
@@ -55,7 +56,7 @@ export const talkingRoutes = {
     ofSession({
       method: "POST",
       path: "/sessions/:id/shell",
-      summary: "Runs a command of the person's own in the session, without the model.",
+      summary: "Runs a shell command in the session for the person who sent it, without the model.",
       body: z.strictObject({
         command: z.string().min(1).max(100_000),
         agent: name.optional(),
@@ -70,7 +71,7 @@ export const talkingRoutes = {
     ofSession({
       method: "POST",
       path: "/sessions/:id/append",
-      summary: "Adds a message without asking a model.",
+      summary: "Appends a message to the history without calling a model.",
       body: z.strictObject({
         id: MessageID.optional(),
         role: z.enum(["user", "assistant", "tool"]),
@@ -93,7 +94,7 @@ export const talkingRoutes = {
     ofSession({
       method: "POST",
       path: "/sessions/:id/abort",
-      summary: "Stops what runs in it and below it. Does nothing if nothing runs.",
+      summary: "Stops the run of the session and of all its descendants. Does nothing if nothing runs.",
       isBodyOptional: true,
       body: z.strictObject({ reason: z.string().max(10_000).optional() }),
       kind: "none",
@@ -104,7 +105,7 @@ export const talkingRoutes = {
     ofSession({
       method: "POST",
       path: "/sessions/:id/compact",
-      summary: "Summarises the history but for its recent end. Nothing is lost.",
+      summary: "Summarises the older part of the history for the model. The history itself stays complete.",
       isBodyOptional: true,
       body: z.strictObject({ instructions: z.string().max(10_000).optional() }),
       answer: CompactionShape,
@@ -115,7 +116,7 @@ export const talkingRoutes = {
   reply: route({
     method: "POST",
     path: "/sessions/:id/questions/:permissionID",
-    summary: "Answers a question of the session, or of one below it.",
+    summary: "Answers a permission question of the session or of one of its descendants.",
     params: questionParams,
     body: z.strictObject({ reply: PermissionReply, feedback: z.string().max(100_000).optional() }),
     kind: "none",

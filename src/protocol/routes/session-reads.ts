@@ -21,7 +21,7 @@ import {
   UsageShape,
 } from "./shapes.ts"
 
-/** What can be read of one session. */
+/** Routes that read one session. */
 export const readingRoutes = {
   info: route(
     ofSession({
@@ -36,7 +36,7 @@ export const readingRoutes = {
     ofSession({
       method: "GET",
       path: "/sessions/:id/status",
-      summary: "What the session is doing in this server.",
+      summary: "The status of the session in this server: idle, busy or retry.",
       answer: SessionStatus,
       errors: ["not_found"],
     }),
@@ -45,7 +45,8 @@ export const readingRoutes = {
     ofSession({
       method: "GET",
       path: "/sessions/:id/history",
-      summary: "A page of messages in order of position, from the end unless told otherwise.",
+      summary:
+        "A page of messages in order of position: the last ones, unless `take` or a range says otherwise.",
       query: z.strictObject({
         from: queryCount.optional(),
         to: queryCount.optional(),
@@ -62,9 +63,9 @@ export const readingRoutes = {
       method: "GET",
       path: "/sessions/:id/snapshot",
       summary:
-        "All that a replica begins with: the session, what is beside it, its last messages, and a cursor.",
+        "The initial state of a replica: the session, its related rows, its last messages, and a cursor.",
       query: z.strictObject({
-        last: queryLimit(1000).optional().describe("How many messages; 100 if absent"),
+        last: queryLimit(1000).optional().describe("How many of the last messages; 100 if absent"),
       }),
       answer: SnapshotShape,
       errors: ["not_found"],
@@ -88,10 +89,11 @@ export const readingRoutes = {
     ofSession({
       method: "GET",
       path: "/sessions/:id/event",
-      summary: "What happens in the session, live: what was missed since a cursor first. See docs/server.md.",
+      summary:
+        "A live stream of the session's events. With a cursor, first everything since the cursor. See docs/server.md.",
       query: z.strictObject({
-        since: cursor.optional().describe("Or the header Last-Event-ID"),
-        tree: queryFlag.optional().describe("With everything below it"),
+        since: cursor.optional().describe("A cursor; the header Last-Event-ID does the same"),
+        tree: queryFlag.optional().describe("Includes all descendants of the session"),
         format: z.enum(["events", "rows"]).optional(),
       }),
       kind: "events",
@@ -102,7 +104,7 @@ export const readingRoutes = {
     ofSession({
       method: "GET",
       path: "/sessions/:id/tree",
-      summary: "The session and everything below it, parents before their children.",
+      summary: "The session and all its descendants, parents before their children.",
       answer: z.array(Session),
       errors: ["not_found"],
     }),
@@ -111,7 +113,7 @@ export const readingRoutes = {
     ofSession({
       method: "GET",
       path: "/sessions/:id/parents",
-      summary: "The sessions above it, its parent first.",
+      summary: "The ancestors of the session, its parent first.",
       answer: z.array(Session),
       errors: ["not_found"],
     }),
@@ -120,7 +122,7 @@ export const readingRoutes = {
     ofSession({
       method: "GET",
       path: "/sessions/:id/children",
-      summary: "A page of the sessions right below it.",
+      summary: "A page of the session's children.",
       query: z.strictObject({ limit: queryLimit(1000).optional(), cursor: cursor.optional() }),
       answer: SessionPage,
       errors: ["not_found"],
@@ -130,7 +132,7 @@ export const readingRoutes = {
     ofSession({
       method: "GET",
       path: "/sessions/:id/todos",
-      summary: "The todo list.",
+      summary: "The todo list of the session.",
       answer: z.array(Todo),
       errors: ["not_found"],
     }),
@@ -139,7 +141,7 @@ export const readingRoutes = {
     ofSession({
       method: "GET",
       path: "/sessions/:id/questions",
-      summary: "Questions that wait for a person, also those of the sessions below it.",
+      summary: "The permission questions of the session and its descendants that wait for a person.",
       answer: z.array(PermissionRequest),
       errors: ["not_found"],
     }),
@@ -148,7 +150,7 @@ export const readingRoutes = {
     ofSession({
       method: "GET",
       path: "/sessions/:id/context",
-      summary: "What the next call would send, where its tokens come from, and what it leaves out.",
+      summary: "What the next model call would send, where its tokens come from, and what it leaves out.",
       answer: ContextShape,
       errors: ["not_found", "unavailable"],
     }),
@@ -157,7 +159,7 @@ export const readingRoutes = {
     ofSession({
       method: "GET",
       path: "/sessions/:id/usage",
-      summary: "Tokens and money of the session alone, and with everything below it.",
+      summary: "Tokens and cost of the session alone, and together with all its descendants.",
       answer: UsageShape,
       errors: ["not_found"],
     }),
@@ -166,7 +168,7 @@ export const readingRoutes = {
     ofSession({
       method: "GET",
       path: "/sessions/:id/budget",
-      summary: "How much the session may cost, and has.",
+      summary: "How much the session may cost, and how much it has cost.",
       answer: BudgetShape,
       errors: ["not_found"],
     }),
@@ -175,7 +177,7 @@ export const readingRoutes = {
     ofSession({
       method: "GET",
       path: "/sessions/:id/statistics",
-      summary: "How many messages and calls of each tool it has.",
+      summary: "How many messages the session has, and how many calls of each tool.",
       answer: StatisticsShape,
       errors: ["not_found"],
     }),
@@ -184,7 +186,8 @@ export const readingRoutes = {
     ofSession({
       method: "GET",
       path: "/sessions/:id/diff",
-      summary: "The files that the session changed, or the turn of one user message.",
+      summary:
+        "The files that the session changed; with `messageID`, the files that the turn of that user message changed.",
       query: z.strictObject({ messageID: MessageID.optional() }),
       answer: DiffShape,
       errors: ["not_found"],
@@ -194,7 +197,7 @@ export const readingRoutes = {
     ofSession({
       method: "GET",
       path: "/sessions/:id/transcript",
-      summary: "The history as people read it.",
+      summary: "The history as plain text for people.",
       query: z.strictObject({ last: queryCount.optional() }),
       kind: "text",
       errors: ["not_found"],

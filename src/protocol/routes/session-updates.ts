@@ -4,13 +4,13 @@ import { Session } from "../session.ts"
 import { route } from "./route.ts"
 import { BudgetShape, modelName, name, ofSession, RemovalShape, RevertedShape, rules } from "./shapes.ts"
 
-/** What is changed of one session, or made of it. */
+/** Routes that change, fork, share or remove one session. */
 export const changingRoutes = {
   update: route(
     ofSession({
       method: "PATCH",
       path: "/sessions/:id",
-      summary: "Sets single fields; null removes one.",
+      summary: "Sets single fields of the session. The value null removes a field.",
       body: z.strictObject({
         title: z.string().max(10_000).optional(),
         agent: name.nullable().optional(),
@@ -28,7 +28,7 @@ export const changingRoutes = {
     ofSession({
       method: "PUT",
       path: "/sessions/:id/budget",
-      summary: "Sets how much the session may cost, in dollars; null is no limit.",
+      summary: "Sets how much the session may cost, in dollars. The value null means no limit.",
       body: z.strictObject({ budget: z.number().nonnegative().nullable() }),
       answer: BudgetShape,
       errors: ["not_found"],
@@ -38,7 +38,8 @@ export const changingRoutes = {
     ofSession({
       method: "DELETE",
       path: "/sessions/:id",
-      summary: "Removes the session with everything below it, and says what stays because forks share it.",
+      summary:
+        "Removes the session and all its descendants. The answer lists what stays because forks share it.",
       answer: RemovalShape,
       errors: ["not_found"],
     }),
@@ -47,7 +48,7 @@ export const changingRoutes = {
     ofSession({
       method: "POST",
       path: "/sessions/:id/fork",
-      summary: "A new session with the same history: the whole, or what came before a message.",
+      summary: "Makes a new session that shares the history: all of it, or the part before a message.",
       isBodyOptional: true,
       body: z.strictObject({ messageID: MessageID.optional(), title: z.string().max(10_000).optional() }),
       answer: Session,
@@ -60,7 +61,7 @@ export const changingRoutes = {
       method: "POST",
       path: "/sessions/:id/revert",
       summary:
-        "Goes back to before a message, or one of its parts, with the files; the next prompt makes it real.",
+        "Moves the session and its files back to before a message or part. The next prompt makes it permanent.",
       body: z.strictObject({ messageID: MessageID, partID: PartID.optional() }),
       answer: RevertedShape,
       errors: ["not_found", "conflict"],
@@ -70,7 +71,7 @@ export const changingRoutes = {
     ofSession({
       method: "POST",
       path: "/sessions/:id/unrevert",
-      summary: "Takes a revert back, with the files.",
+      summary: "Undoes a revert and restores the files.",
       answer: RevertedShape,
       errors: ["not_found", "conflict"],
     }),
@@ -79,7 +80,7 @@ export const changingRoutes = {
     ofSession({
       method: "POST",
       path: "/sessions/:id/archive",
-      summary: "Puts it away with everything below it; `archived: false` brings all of it back.",
+      summary: "Archives the session and all its descendants; `archived: false` restores all of them.",
       isBodyOptional: true,
       body: z.strictObject({ archived: z.boolean().optional() }),
       answer: Session,
@@ -91,7 +92,7 @@ export const changingRoutes = {
       method: "POST",
       path: "/sessions/:id/redact",
       summary:
-        "Takes content away for good, in every session that shares it: of a part, a message, or the whole session.",
+        "Removes the content of a part, a message or the whole session for good, in every session that shares it.",
       body: z.strictObject({
         messageID: MessageID.optional(),
         partID: PartID.optional(),
@@ -105,11 +106,11 @@ export const changingRoutes = {
     ofSession({
       method: "POST",
       path: "/sessions/:id/share",
-      summary: "Makes a public page of the session, or changes what it shows.",
+      summary: "Publishes a public page of the session, or changes what the page shows.",
       isBodyOptional: true,
       body: z.strictObject({
-        reasoning: z.boolean().optional().describe("Shows reasoning too"),
-        tools: z.boolean().optional().describe("Shows what tools were given and gave back too"),
+        reasoning: z.boolean().optional().describe("The page also shows reasoning"),
+        tools: z.boolean().optional().describe("The page also shows the input and output of tools"),
       }),
       answer: Session,
       errors: ["not_found", "denied"],
@@ -119,7 +120,7 @@ export const changingRoutes = {
     ofSession({
       method: "DELETE",
       path: "/sessions/:id/share",
-      summary: "Ends the public page at once.",
+      summary: "Removes the public page at once.",
       answer: Session,
       errors: ["not_found"],
     }),

@@ -2,5 +2,5 @@ import { talkingRoutes } from "./session-prompts.ts"
 import { readingRoutes } from "./session-reads.ts"
 import { changingRoutes } from "./session-updates.ts"
 
-/** One session. */
+/** All routes of one session. */
 export const sessionRoutes = { ...readingRoutes, ...talkingRoutes, ...changingRoutes }

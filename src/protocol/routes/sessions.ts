@@ -22,9 +22,9 @@ const kinds = z
   .string()
   .transform((text) => text.split(","))
   .pipe(z.array(SearchKind))
-  .describe("Kinds of hits with commas between them")
+  .describe("Kinds of hits, separated by commas")
 
-/** All sessions: made, found, looked through. */
+/** Routes over all sessions: list, create, search. */
 export const sessionsRoutes = {
   list: route({
     method: "GET",
@@ -36,13 +36,17 @@ export const sessionsRoutes = {
       parentID: z
         .union([SessionID, z.literal("none").transform(() => null)])
         .optional()
-        .describe("The children of a session; `none` leaves children out"),
+        .describe("Only the children of this session; `none` gives only sessions without a parent"),
       agent: name.optional(),
       key: key.optional(),
       archived: queryFlag.optional(),
       updatedFrom: queryCount.optional(),
       updatedTo: queryCount.optional(),
-      title: z.string().max(1000).optional().describe("A piece of the title, in any case"),
+      title: z
+        .string()
+        .max(1000)
+        .optional()
+        .describe("A part of the title; upper and lower case match alike"),
       order: z.enum(["updated", "created"]).optional(),
       limit: queryLimit(1000).optional(),
       cursor: cursor.optional(),
@@ -52,7 +56,7 @@ export const sessionsRoutes = {
   create: route({
     method: "POST",
     path: "/sessions",
-    summary: "Makes a session. With the id of one that is there, gives that one.",
+    summary: "Makes a session. If a session with this id exists, answers with that session.",
     isBodyOptional: true,
     body: z.strictObject({
       id: SessionID.optional(),
@@ -65,7 +69,11 @@ export const sessionsRoutes = {
       permission: rules.optional(),
       maxHistory: z.number().int().positive().optional(),
       budget: z.number().nonnegative().optional(),
-      files: z.array(z.string().min(1)).max(100).optional().describe("Files that it knows from the start"),
+      files: z
+        .array(z.string().min(1))
+        .max(100)
+        .optional()
+        .describe("Files that the session has in its context from the start"),
     }),
     answer: Session,
     status: 201,
@@ -74,7 +82,7 @@ export const sessionsRoutes = {
   current: route({
     method: "POST",
     path: "/sessions/current",
-    summary: "The session that one comes back to: of the project, or with a name. Made on first use.",
+    summary: "The current session of the project, or of a named scope. Made on first use.",
     isBodyOptional: true,
     body: z.strictObject({ scope: z.string().min(1).max(400).optional(), agent: name.optional() }),
     answer: Session,
@@ -83,20 +91,20 @@ export const sessionsRoutes = {
   statuses: route({
     method: "GET",
     path: "/sessions/status",
-    summary: "The sessions that this server is running, and what they are doing.",
+    summary: "The sessions that run in this server, with their statuses.",
     answer: z.record(SessionID, SessionStatus),
   }),
   questions: route({
     method: "GET",
     path: "/questions",
-    summary: "Every question that waits for a person.",
+    summary: "Every permission question that waits for a person.",
     query: z.strictObject({ directory: absoluteDirectory.optional() }),
     answer: z.array(PermissionRequest),
   }),
   search: route({
     method: "GET",
     path: "/search",
-    summary: "Text, reasoning, tools, titles and file names of all sessions.",
+    summary: "Searches text, reasoning, tool calls, titles and file names of all sessions.",
     query: z.strictObject({
       text: z.string().min(1).max(1000),
       order: z.enum(["newest", "relevance"]).optional(),

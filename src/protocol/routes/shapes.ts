@@ -10,7 +10,7 @@ import { SearchKind } from "../search.ts"
 import { Session } from "../session.ts"
 import { Price, Tokens } from "../usage.ts"
 
-/** In a query everything is text. */
+/** Every value of a query arrives as text. */
 export const queryFlag = z
   .stringbool({ truthy: ["true", "1"], falsy: ["false", "0"] })
   .meta({ enum: ["true", "1", "false", "0"] })
@@ -23,7 +23,7 @@ const pathText = z
   .max(4096)
   .regex(/^[^\0]+$/, "expected a path without NUL")
 export const directory = pathText.describe(
-  "An absolute path; the directory that the server was started in if absent",
+  "An absolute path; if absent, the directory that the server was started in",
 )
 export const absoluteDirectory = directory.regex(/^(?:\/|[A-Za-z]:[\\/]|\\\\)/, "expected an absolute path")
 export const cursor = z.string().min(1).max(1024)
@@ -36,31 +36,31 @@ export const rules = z.union([Ruleset, RulesInput])
 export const tools = z.record(z.string(), z.boolean())
 
 export const sessionParams = z.object({ id: SessionID })
-/** A route of one session: its path names it. */
+/** Adds the path parameter `id` to a route of one session. */
 export const ofSession = <const T extends object>(definition: T) => ({ params: sessionParams, ...definition })
 
 export const questionParams = z.object({ id: SessionID, permissionID: PermissionID })
 
 export const promptFields = {
   messageID: MessageID.optional().describe(
-    "The client's own id: the same prompt sent twice with it is one prompt",
+    "An id that the client chooses: sending the same prompt again with this id adds nothing",
   ),
   delivery: z.enum(["steer", "queue"]).optional(),
   agent: name.optional(),
   model: modelName.optional(),
-  system: z.string().optional().describe("Joins the system prompt for this message only"),
+  system: z.string().optional().describe("Added to the system prompt for this message only"),
   tools: tools.optional(),
   variant: name.optional(),
   references: z.enum(["all", "files", "none"]).optional(),
   unattended: z
     .boolean()
     .optional()
-    .describe("Nobody can be asked about it: what needs permission is refused at once"),
+    .describe("No person can answer questions: a call that needs permission is refused at once"),
 }
 
 export const PromptBody = z.strictObject({
-  text: z.string().optional().describe("The prompt, if it is a text only"),
-  parts: PromptParts.optional().describe("The prompt as parts, instead of text"),
+  text: z.string().optional().describe("The prompt as text"),
+  parts: PromptParts.optional().describe("The prompt as parts, instead of `text`"),
   ...promptFields,
 })
 
@@ -69,7 +69,7 @@ export const Accepted = z.object({ messageID: MessageID })
 export const ReplyShape = z.object({
   message: Message,
   parts: z.array(Part),
-  text: z.string().describe("What was said, without reasoning and tools"),
+  text: z.string().describe("The text of the answer, without reasoning and tool calls"),
 })
 
 export const HistoryPageShape = z.object({
@@ -84,8 +84,8 @@ export const SessionPage = z.object({ items: z.array(Session), next: z.string().
 export const ChangesShape = z.object({ rows: z.array(RowSchema), cursor: z.string(), more: z.boolean() })
 
 export const SnapshotShape = z.object({
-  cursor: z.string().describe("From where changes go on"),
-  rows: z.array(RowSchema).describe("The session, its todos, inbox and questions"),
+  cursor: z.string().describe("Changes after this snapshot start at this cursor"),
+  rows: z.array(RowSchema).describe("The session, its todos, inbox and permission questions"),
   page: HistoryPageShape.describe("The last messages of the history"),
 })
 
@@ -123,7 +123,10 @@ export const UsageShape = z.object({
 })
 
 export const BudgetShape = z.object({
-  budget: z.number().nullable().describe("Dollars of the session and everything below it; null is no limit"),
+  budget: z
+    .number()
+    .nullable()
+    .describe("Dollars for the session and all its descendants; null means no limit"),
   spent: z.number(),
   left: z.number().nullable(),
 })
@@ -196,7 +199,9 @@ export const ProviderShape = z.object({
   id: z.string(),
   name: z.string(),
   isReady: z.boolean(),
-  keyNames: z.array(z.string()).describe("The variables that may hold its key; never a key"),
+  keyNames: z
+    .array(z.string())
+    .describe("The environment variables that may hold the provider's key; never a key itself"),
   problem: z.string().optional(),
   models: z.array(
     z.object({
@@ -213,6 +218,6 @@ export const ProjectShape = z.object({
   directory: z.string(),
   root: z.string(),
   isTrusted: z.boolean().optional().describe("Absent if the project has no config of its own"),
-  model: z.string().describe("What answers when nobody names a model"),
+  model: z.string().describe("The model that answers when a prompt names none"),
   notices: z.array(z.string()),
 })

@@ -9,7 +9,7 @@ import { statOf } from "../../tools/file/open-file.ts"
 import { shownName } from "../../tools/file/shown-name.ts"
 import { listing } from "../../tools/search/list.ts"
 import type { Wanted } from "../../tools/tool.ts"
-import type { Place, Workspace } from "../../workspace/workspace.ts"
+import type { ResolvedPath, Workspace } from "../../workspace/workspace.ts"
 
 /** The size limit of an attached file. */
 const fileBytesMax = 20 * 1024 * 1024
@@ -112,14 +112,14 @@ function dataBytes(url: string): Uint8Array {
 }
 
 /** Undefined if the URL names no directory, or one outside of the workspace. */
-async function directoryAt(url: string, { workspace }: FileAccess): Promise<Place | undefined> {
+async function directoryAt(url: string, { workspace }: FileAccess): Promise<ResolvedPath | undefined> {
   const location = await workspace.resolve(filePath(url))
   if (location.external || location.forbidden) return undefined
   return (await statOf(location.path))?.isDirectory() ? location : undefined
 }
 
 /** The listing that the list tool shows without a permission question. Files that may not be read are left out. */
-async function listingOf(location: Place, { workspace, decide }: FileAccess): Promise<string> {
+async function listingOf(location: ResolvedPath, { workspace, decide }: FileAccess): Promise<string> {
   const mayList = decide({ permission: "list", patterns: ["*"] }) === "allow"
   if (!mayList || decide(readWant(location)) === "deny") {
     throw new StemmaError(

@@ -8,7 +8,7 @@ import { externalWants, readWant } from "../../tools/file/file-wants.ts"
 import { looksLikeText, mediaType } from "../../tools/file/media-type.ts"
 import { openFile, stateOf, statOf } from "../../tools/file/open-file.ts"
 import { shownName } from "../../tools/file/shown-name.ts"
-import type { Place } from "../../workspace/workspace.ts"
+import type { ResolvedPath } from "../../workspace/workspace.ts"
 import type { Resolving } from "./prompt-references.ts"
 
 const fileBytesMax = 20 * 1024 * 1024
@@ -60,7 +60,7 @@ function withoutSecrets(bytes: Uint8Array, mask: (text: string) => string): Uint
 }
 
 /** Undefined if the file was removed in the meantime. */
-async function readWhole(location: Place): Promise<{ bytes: Uint8Array; stats: Stats } | undefined> {
+async function readWhole(location: ResolvedPath): Promise<{ bytes: Uint8Array; stats: Stats } | undefined> {
   const opened = await openFile(location)
   if (!opened) return undefined
   try {

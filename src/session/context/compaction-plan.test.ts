@@ -3,7 +3,7 @@ import { describe, expect, test } from "vitest"
 import { assistant, history, part, text, user } from "../samples.ts"
 import { isGoingOn, isTurnStart, planTail } from "./compaction-plan.ts"
 
-/** "u" is a prompt, "g" what goes on after a compaction, "a" a step. */
+/** "u" is a prompt, "g" the synthetic prompt that continues a turn after a compaction, "a" a step. */
 function items(roles: string) {
   return history(
     ...[...roles].map((role, at): Parameters<typeof history>[number] => {
@@ -13,7 +13,7 @@ function items(roles: string) {
   )
 }
 
-/** What stays of a history in which every item has 10 tokens, or as many as `sizes` says. */
+/** The tail that stays of a history in which each item has 10 tokens, or the tokens in `sizes`. */
 function tail(
   roles: string,
   options: { tailTokens?: number; keepTurns?: number; stepTokensMax?: number; sizes?: number[] },
@@ -37,14 +37,14 @@ describe("the tail that a compaction keeps", () => {
     expect(tail("uauaaaaag", { tailTokens: 35 })).toBe("aag")
   })
 
-  test("is one step that is longer, up to a bound, since it is what comes next; else nothing", () => {
+  test("is the last step if it is too long for the tail but within stepTokensMax, else nothing", () => {
     const sizes = [10, 10, 10, 500]
     expect(tail("uaua", { tailTokens: 30, stepTokensMax: 500, sizes })).toBe("a")
     expect(tail("uaua", { tailTokens: 30, stepTokensMax: 499, sizes })).toBe("")
     expect(tail("uaua", { tailTokens: 30, sizes })).toBe("")
   })
 
-  test("is so many turns where that is asked for, however long they are", () => {
+  test("is exactly keepTurns turns if given, however long they are", () => {
     expect(tail("uauaaauaa", { keepTurns: 1 })).toBe("uaa")
     expect(tail("uauaaauaa", { keepTurns: 2 })).toBe("uaaauaa")
     expect(tail("uauaaauaa", { keepTurns: 9 })).toBe("uauaaauaa")
@@ -52,7 +52,7 @@ describe("the tail that a compaction keeps", () => {
     expect(tail("uaaaga", { keepTurns: 1 })).toBe("uaaaga")
   })
 
-  test("never has more tokens than it may, and begins a turn whenever one fits", () => {
+  test("never exceeds its limits, and begins with a turn whenever a whole turn fits", () => {
     const roles = fc.string({ unit: fc.constantFrom("u", "a", "a", "g"), maxLength: 30 })
     const numbers = fc.record({ tailTokens: fc.nat(200), stepTokensMax: fc.nat(200) })
     fc.assert(
@@ -70,7 +70,7 @@ describe("the tail that a compaction keeps", () => {
     )
   })
 
-  test("costs what it is long, not what is hidden", () => {
+  test("takes time in proportion to the tail, not to what is hidden", () => {
     const all = items("ua".repeat(1000))
     let looked = 0
     const cut = planTail(all, {
@@ -85,7 +85,7 @@ describe("the tail that a compaction keeps", () => {
   })
 })
 
-test("a turn begins with a prompt, not with what Stemma says to go on", () => {
+test("a turn begins with a prompt, not with the synthetic prompt after a compaction", () => {
   const [prompt, going, step] = items("uga")
   expect([prompt, going, step].map((item) => isTurnStart(item!))).toEqual([true, false, false])
   expect(isGoingOn(going!.parts)).toBe(true)

@@ -1,20 +1,20 @@
 import type { HistoryItem } from "../../protocol/index.ts"
 
 export interface TailOptions {
-  /** So many turns stay whole, however long they are. */
+  /** If given, exactly this many turns stay whole, however long they are. */
   keepTurns?: number
-  /** Without `keepTurns`: about so many tokens stay. */
+  /** Without `keepTurns`: about how many tokens stay. */
   tailTokens: number
-  /** The last message stays up to so many tokens: what it asked or found out is what comes next. */
+  /** The last message stays even if it exceeds `tailTokens`, up to this many tokens: the next step builds on it. */
   stepTokensMax?: number
-  /** About how many tokens the item at that index is in the context. */
+  /** The estimated tokens that the item at that index has in the context. */
   tokensAt: (index: number) => number
 }
 
 /**
- * How many items a compaction hides: the tail behind them stays in the context. Whole turns stay, as many as fit; if not
- * even the last one fits, its last steps. A step is one message, so no call is parted from its result. Costs what the tail
- * is long.
+ * Returns how many items a compaction hides; the tail after them stays in the context. The tail is as many whole turns
+ * as fit, or, if the last turn does not fit, its last steps. A step is one message, so a tool call is never separated
+ * from its result. Takes time in proportion to the tail.
  */
 export function planTail(items: readonly HistoryItem[], options: TailOptions): number {
   if (options.keepTurns !== undefined) return turnsStart(items, options.keepTurns)
@@ -45,12 +45,12 @@ function turnsStart(items: readonly HistoryItem[], turns: number): number {
   return 0
 }
 
-/** A prompt; what Stemma says to go on after a compaction begins no turn. */
+/** True for a prompt. The synthetic prompt after a compaction does not begin a turn. */
 export function isTurnStart({ message, parts }: HistoryItem): boolean {
   return message.role === "user" && !isGoingOn(parts)
 }
 
-/** True for the prompt that follows a compaction in the middle of a turn. */
+/** True for the synthetic prompt that follows a compaction in the middle of a turn. */
 export function isGoingOn(parts: HistoryItem["parts"]): boolean {
   return parts.length > 0 && parts.every((part) => part.type === "text" && part.synthetic === true)
 }

@@ -1,6 +1,6 @@
 import type { JsonObject } from "../../protocol/index.ts"
 
-/** `metadata` is what the provider gave with it and wants back, such as a signature. */
+/** `metadata` is data that the provider sent with the text and expects back, such as a signature. */
 export interface ContextText {
   type: "text"
   text: string
@@ -39,8 +39,8 @@ export interface ContextToolResult {
 }
 
 /**
- * What the model is shown. A context begins with a user message, no message is empty, and an assistant message with tool
- * calls is followed by one tool message with exactly one result for each of them, in order.
+ * A message that the model is shown. A context begins with a user message and has no empty message. An assistant
+ * message with tool calls is followed by one tool message with exactly one result for each call, in the same order.
  */
 export type ContextMessage =
   | { role: "user"; content: (ContextText | ContextFile)[] }

@@ -1,26 +1,26 @@
 import { estimateFileTokens, estimateTokens } from "../usage/tokens.ts"
 import type { ContextMessage, ContextToolResult } from "./context-message.ts"
 
-/** About how many tokens of a context come from where. */
+/** Estimated tokens of a context, by source. */
 export interface ContextTokens {
-  /** What was said by people and by the model, with its calls. */
+  /** Text of people and the model, and the model's tool calls. */
   messages: number
   toolOutput: number
 }
 
-/** What a provider adds to each message of its own. */
-const perMessage = 4
+/** The tokens that a provider adds for each message. */
+const messageOverhead = 4
 
-/** A context message is never changed, and asked about at every step. */
-const known = new WeakMap<ContextMessage, number>()
+/** A cache: a context message never changes, and every step asks for its size. */
+const estimates = new WeakMap<ContextMessage, number>()
 
-/** About how many tokens a message of the context is. */
+/** The estimated tokens of a context message. */
 export function estimateContextTokens(message: ContextMessage): number {
-  let tokens = known.get(message)
+  let tokens = estimates.get(message)
   if (tokens === undefined) {
     const split = splitTokens(message)
     tokens = split.messages + split.toolOutput
-    known.set(message, tokens)
+    estimates.set(message, tokens)
   }
   return tokens
 }
@@ -28,11 +28,11 @@ export function estimateContextTokens(message: ContextMessage): number {
 export function splitTokens(message: ContextMessage): ContextTokens {
   if (message.role === "tool") {
     return {
-      messages: perMessage,
+      messages: messageOverhead,
       toolOutput: message.content.reduce((sum, part) => sum + resultTokens(part), 0),
     }
   }
-  let messages = perMessage
+  let messages = messageOverhead
   for (const part of message.content) {
     if (part.type === "text" || part.type === "reasoning") messages += estimateTokens(part.text)
     else if (part.type === "file") messages += estimateFileTokens(part)

@@ -66,7 +66,7 @@ describe("a context", () => {
     ])
   })
 
-  test("leaves out ignored text, empty messages and reasoning that led to nothing", () => {
+  test("leaves out ignored text, empty messages and reasoning without text or calls after it", () => {
     const items = history(
       [user("msg_a"), text("prt_a", "hi"), text("prt_b", "for people", { ignored: true })],
       [assistant("msg_b"), part("step-start", "prt_c", {}), text("prt_d", " ")],
@@ -76,7 +76,7 @@ describe("a context", () => {
     expect(context(items)).toEqual([says("user", "hi")])
   })
 
-  test("puts what was said after a call behind its result", () => {
+  test("puts text that follows a call after the call's result", () => {
     const items = history(
       [user("msg_a"), text("prt_a", "hi")],
       [
@@ -125,7 +125,7 @@ describe("a context", () => {
     expect(hidden).toEqual([says("user", "[Summary of the conversation so far]\nold"), says("user", "three")])
   })
 
-  test("replaces pruned output by a notice once the mark was seen", () => {
+  test("replaces output by a notice once a prune mark names it", () => {
     const items = history(
       [user("msg_a"), text("prt_a", "hi")],
       [assistant("msg_b"), tool("prt_b", completed("long output")), tool("prt_c", completed("short"))],
@@ -165,7 +165,7 @@ describe("a context", () => {
   })
 })
 
-/** What every model asks of a context. */
+/** The requirements that every model has for a context. */
 function expectValid(messages: ContextMessage[]): void {
   if (messages.length > 0) expect(messages[0]!.role).toBe("user")
   const seen = new Set<string>()

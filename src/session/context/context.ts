@@ -5,20 +5,21 @@ import { contextFile, prunedParts, type ToolPair, toolPairs } from "./tool-pairs
 import { trimItems } from "./trim.ts"
 
 export interface ContextOptions {
-  /** The session's revert mark: what it hides is left out. */
+  /** The session's revert mark. Content that the mark hides is left out. */
   mark?: RevertMark
   /** The session's `maxHistory`. */
   maxHistory?: number
-  /** The session's first prompt, where that is to stay in the context whatever is trimmed. */
+  /** The session's first prompt, if it must stay in the context whatever is trimmed. */
   first?: HistoryItem
 }
 
-/** Stands at the start of a context whose first message is not a user's, since every model wants one there. */
+/** Placed before a context whose first message is not a user's, because every model requires a user message there. */
 export const beginningNotice = "[The beginning of the conversation is not shown.]"
 
 /**
- * What the model is shown of a history. The items must reach back to the message that the last compaction keeps first, or
- * to the beginning; whatever hides output of theirs comes after them.
+ * The messages that the model is shown for a history. `items` must reach back to the first message that the last
+ * compaction keeps, or to the beginning of the history, and must include every later item, because prune marks come
+ * after the output they hide.
  */
 export function context(items: readonly HistoryItem[], options: ContextOptions = {}): ContextMessage[] {
   const visible = visibleItems(items, options.mark)
@@ -33,13 +34,13 @@ export function context(items: readonly HistoryItem[], options: ContextOptions =
   return growing.messages
 }
 
-/** What is decided by the last compaction and by the prune marks after it. */
+/** What the last compaction and the prune marks after it determine. */
 export interface ContextBase {
-  /** The last one that is sealed. */
+  /** The last sealed compaction. */
   compaction?: PartOf<"compaction">
   /** The index of the first item that the model is shown. */
   start: number
-  /** Calls whose output is hidden. */
+  /** Ids of tool parts whose output is hidden. */
   pruned: ReadonlySet<string>
 }
 
@@ -52,13 +53,16 @@ export function contextBase(items: readonly HistoryItem[]): ContextBase {
   return { ...(compaction && { compaction }), start, pruned }
 }
 
-/** What `context` gives, built item by item: adding one costs what that one is long. */
+/** Builds the messages of `context` one item at a time. Adding an item takes time in proportion to that item. */
 export interface GrowingContext {
   readonly messages: ContextMessage[]
   add(item: HistoryItem): void
 }
 
-/** Begins with the summary, if there is one. Items that change the base are to be known to it. */
+/**
+ * Begins with the summary of `base`, if there is one. The caller must compute a new base when `changesBase` is true for
+ * an item.
+ */
 export function growingContext(base: ContextBase): GrowingContext {
   const pair = toolPairs({ isPruned: (partID) => base.pruned.has(partID) })
   const messages: ContextMessage[] = []
@@ -76,7 +80,7 @@ export function growingContext(base: ContextBase): GrowingContext {
   }
 }
 
-/** True if the item changes what the model is shown of earlier ones: there is a new base. */
+/** True if the item changes how earlier items are shown, so that the caller must compute a new base. */
 export function changesBase(item: HistoryItem): boolean {
   return item.parts.some(
     (part) => isSummary(part) || (part.type === "step-start" && part.prune !== undefined),
@@ -97,12 +101,12 @@ function lastCompaction(items: readonly HistoryItem[]): {
   return { start: 0 }
 }
 
-/** A compaction that is done; one that failed has no summary. */
+/** True for a compaction that succeeded. A failed compaction has no summary. */
 export function isSummary(part: Part): part is PartOf<"compaction"> {
   return part.type === "compaction" && part.summary !== undefined
 }
 
-/** What stands in a context for all that a compaction hides. */
+/** The text that replaces everything that a compaction hides. */
 export function summaryText(compaction: { summary?: string; ledger?: string }): string {
   const summary = `[Summary of the conversation so far]\n${compaction.summary}`
   return compaction.ledger ? `${summary}\n\n${compaction.ledger}` : summary
@@ -130,7 +134,7 @@ function shownText(part: PartOf<"text">): ContextText[] {
   return [{ type: "text", text: part.text, ...(part.metadata && { metadata: part.metadata }) }]
 }
 
-/** What was said after a call belongs after its result, so an assistant message may become several. */
+/** Text after a tool call belongs after the call's result, so one assistant message may become several. */
 function assistantMessages(
   parts: readonly Part[],
   pair: (part: PartOf<"tool">) => ToolPair,
@@ -139,7 +143,7 @@ function assistantMessages(
   let said: Extract<ContextMessage, { role: "assistant" }>["content"] = []
   let results: ContextToolResult[] = []
   const flush = () => {
-    // Reasoning that led to nothing is refused by models.
+    // Models reject an assistant message that has only reasoning.
     if (said.some((part) => part.type !== "reasoning")) messages.push({ role: "assistant", content: said })
     if (results.length > 0) messages.push({ role: "tool", content: results })
     said = []

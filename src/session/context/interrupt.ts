@@ -1,9 +1,9 @@
 import type { ToolState } from "../../protocol/index.ts"
 
-/** What the model is told about a call that never got a result. */
+/** The error text that the model sees for a call without a result. */
 export const interruptedText = "interrupted: the call was stopped before it had a result"
 
-/** A settled call as it is; an unsettled one as the error that it has become. */
+/** Returns a settled call unchanged, and an unsettled call as a failed one. */
 export function interruptTool(state: ToolState, atMs: number): ToolState {
   switch (state.status) {
     case "pending":

@@ -26,7 +26,7 @@ const plan = (items: HistoryItem[], isPruned: (id: string) => boolean = none) =>
   planPrune(items, { isPruned, limits })?.parts
 
 describe("a prune", () => {
-  test("hides the output that is older than the newest so many tokens, oldest first", () => {
+  test("hides output older than the newest protectTokens tokens, oldest first", () => {
     const items = turns([call("a", 200), call("b", 200)], [call("c", 40)], [call("d", 40)], [])
     expect(plan(items)).toEqual(["a", "b"])
     expect(planPrune(items, { isPruned: none, limits })!.tokens).toBe(2 * estimateTokens(words(200)))
@@ -35,13 +35,13 @@ describe("a prune", () => {
   test("leaves the last two turns alone, however long their output is", () => {
     expect(plan(turns([call("a", 900)], [call("b", 900)]))).toBeUndefined()
     expect(plan(turns([call("a", 900)], [call("b", 900)], []))).toEqual(["a"])
-    // What goes on after a compaction begins no turn.
+    // A synthetic prompt after a compaction does not begin a turn.
     const items = turns([call("a", 900)], [call("b", 900)])
     items.push(...history([user("msg_go"), text("prt_go", "Go on.", { synthetic: true })]))
     expect(plan(items)).toBeUndefined()
   })
 
-  test("leaves skills, errors, unfinished calls and what is hidden already", () => {
+  test("leaves skills, errors, unfinished calls and output that is already hidden", () => {
     const others = [call("skill", 900, { tool: "skill" }), tool("failed", failed), tool("running", running)]
     const before = { ...completed(words(900)), time: { start: 1, end: 2, compacted: 3 } } as ToolState
     const items = turns([...others, tool("before", before), call("a", 900)], [call("b", 90)], [], [])
@@ -49,12 +49,12 @@ describe("a prune", () => {
     expect(plan(items, (id) => id === "a")).toBeUndefined()
   })
 
-  test("is not worth it for little", () => {
+  test("is not planned when it would free too few tokens", () => {
     const items = turns([call("a", 40)], [call("b", 100)], [], [])
     expect(plan(items)).toBeUndefined()
   })
 
-  test("protects 40,000 tokens and frees at least 20,000 unless told", () => {
+  test("protects 40,000 tokens and frees at least 20,000 by default", () => {
     expect(standardPruneLimits).toEqual({ protectTokens: 40_000, minimumTokens: 20_000 })
     const some = turns([call("a", 19_000)], [call("b", 40_000)], [], [])
     expect(planPrune(some, { isPruned: none })).toBeUndefined()
@@ -88,7 +88,7 @@ function outputOf(each: Part): { id: string; output: string }[] {
   return [{ id: each.id, output: each.state.output }]
 }
 
-test("when output was hidden is what the first mark says that hides it", () => {
+test("the time when output was hidden is the time of the first mark that hides it", () => {
   const items = history(
     [assistant("msg_a"), part("step-start", "s1", { prune: { time: 5, parts: ["a"] } })],
     [assistant("msg_b"), part("step-start", "s2", { prune: { time: 9, parts: ["a", "b"] } })],

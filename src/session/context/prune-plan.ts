@@ -3,18 +3,18 @@ import { estimateTokens } from "../usage/tokens.ts"
 import { isTurnStart } from "./compaction-plan.ts"
 
 export interface PruneLimits {
-  /** The newest so many tokens of tool output stay. */
+  /** This many tokens of the newest tool output stay. */
   protectTokens: number
-  /** Less than this is not worth it: what the provider has cached would be lost for nothing. */
+  /** A prune that saves less is not done: it would invalidate the provider's cache for little gain. */
   minimumTokens: number
 }
 
 export const standardPruneLimits: PruneLimits = { protectTokens: 40_000, minimumTokens: 20_000 }
 
 export interface Pruning {
-  /** The calls whose output is to be hidden from now on, oldest first. */
+  /** Ids of the tool parts whose output to hide from now on, oldest first. */
   parts: string[]
-  /** About how many tokens that saves. */
+  /** About how many tokens the prune saves. */
   tokens: number
 }
 
@@ -22,8 +22,8 @@ const protectedTurns = 2
 const protectedTools: ReadonlySet<string> = new Set(["skill"])
 
 /**
- * Which tool output may be hidden: walking back, what is older than the newest 40,000 tokens of it. The last two turns stay,
- * and so does the output of `skill`. Undefined if it is not worth it.
+ * Plans which tool output to hide: output older than the newest `protectTokens` tokens of output. The last two turns
+ * stay, and so does the output of the `skill` tool. Returns undefined if the prune would save too little.
  */
 export function planPrune(
   items: readonly HistoryItem[],
@@ -51,7 +51,7 @@ export function planPrune(
   return tokens > minimumTokens ? { parts: parts.reverse(), tokens } : undefined
 }
 
-/** What stands in its place. */
+/** The tokens of the notice that replaces pruned output. */
 const noticeTokens = 30
 
 /** All output of one item that may be hidden; undefined if there is none. */
@@ -67,21 +67,21 @@ export function outputOf({ parts }: HistoryItem): Pruning | undefined {
   }
 }
 
-const known = new WeakMap<object, number>()
+const estimates = new WeakMap<object, number>()
 
-/** What of a call can be pruned: the output of one that is completed and was not hidden by whoever wrote it. */
+/** The tokens of output that can be pruned: 0 unless the call is completed and its output was not already hidden. */
 function outputTokens(part: PartOf<"tool">): number {
   const { state } = part
   if (state.status !== "completed" || state.time.compacted !== undefined) return 0
-  let size = known.get(state)
+  let size = estimates.get(state)
   if (size === undefined) {
     size = estimateTokens(state.output)
-    known.set(state, size)
+    estimates.set(state, size)
   }
   return size
 }
 
-/** When the output of each call was hidden, for those who show it: the marks are the truth. */
+/** When the output of each tool part was hidden, by part id, according to the prune marks. */
 export function prunedTimes(items: readonly HistoryItem[]): Map<string, number> {
   const times = new Map<string, number>()
   for (const { parts } of items) {

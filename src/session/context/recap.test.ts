@@ -5,7 +5,7 @@ import { recap } from "./recap.ts"
 const whole = { textMax: 1000, outputMax: 1000 }
 
 describe("a recap", () => {
-  test("has a piece for each message, with who said it, what was called and how it came out", () => {
+  test("has a text for each message, with its role, tool calls and results", () => {
     const items = history(
       [
         user("msg_a"),
@@ -37,7 +37,7 @@ describe("a recap", () => {
     ])
   })
 
-  test("leaves out reasoning, what is ignored, and messages of which nothing is left", () => {
+  test("leaves out reasoning, ignored text, and messages that become empty", () => {
     const items = history(
       [user("msg_a"), text("prt_a", "for people", { ignored: true })],
       [assistant("msg_b"), part("reasoning", "prt_b", { text: "hm", time: { start: 1 } })],
@@ -47,7 +47,7 @@ describe("a recap", () => {
     expect(recap(items, whole)).toEqual(["[note] Go on."])
   })
 
-  test("cuts what is long in its middle, and says how much is missing", () => {
+  test("cuts long text in the middle and says how much is missing", () => {
     const items = history(
       [user("msg_a"), text("prt_a", `begin${"x".repeat(500)}end`)],
       [assistant("msg_b"), tool("prt_b", completed(`first${"y".repeat(500)}last`))],

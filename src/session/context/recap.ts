@@ -1,17 +1,17 @@
 import type { HistoryItem, Part } from "../../protocol/index.ts"
 
 export interface RecapOptions {
-  /** So many characters of what was said at once are shown. */
+  /** The most characters of one text that are shown. */
   textMax: number
-  /** So many characters of a call's input, and of its result. */
+  /** The most characters of a call's input, and of its result, that are shown. */
   outputMax: number
 }
 
-/** A history as text for whoever summarises it, a piece for each message; long output is cut in its middle. */
+/** A history as text for the model that summarises it: one string for each message. Long text is cut in the middle. */
 export function recap(items: readonly HistoryItem[], options: RecapOptions): string[] {
   return items.flatMap((item) => {
     const lines = item.parts.flatMap((part) => partLines(part, item.message.role, options))
-    // Only what stands at the beginning of a line says who speaks.
+    // Continuation lines get a "> " prefix, so that quoted text cannot imitate a line that names a speaker.
     return lines.length > 0
       ? [lines.map((line) => line.replace(/\r\n|[\n\r\u2028\u2029]/g, "\n> ")).join("\n")]
       : []
@@ -46,12 +46,12 @@ function toolLines(part: Extract<Part, { type: "tool" }>, max: number): string[]
   return [call, "[error] It was cut off."]
 }
 
-/** The beginning and the end, which mostly say what a text is and how it came out. */
+/** Keeps the beginning and the end, which mostly say what a text is and how it ended. */
 function cutMiddle(text: string, max: number): string {
   if (text.length <= max) return text
   const head = Math.ceil(max * 0.6)
   const tail = max - head
   const [begin, end] = [text.slice(0, head), text.slice(text.length - tail)]
-  // Half a character is refused by some providers.
+  // Some providers reject a text with a lone surrogate.
   return `${begin} [... ${text.length - max} characters ...] ${end}`.toWellFormed()
 }

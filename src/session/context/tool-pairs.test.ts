@@ -9,7 +9,7 @@ function pairOf(state: ToolState, isPruned = false) {
 }
 
 describe("a call and its result", () => {
-  test("name each other", () => {
+  test("have the same call id", () => {
     expect(pairOf(completed("out"))).toEqual({
       call: { type: "tool-call", callID: "call_prt_a", tool: "read", input: { path: "a.ts" } },
       result: { type: "tool-result", callID: "call_prt_a", tool: "read", isError: false, output: "out" },
@@ -26,7 +26,7 @@ describe("a call and its result", () => {
     }
   })
 
-  test("are told apart from others with the same id", () => {
+  test("get a unique call id if another call has the same one", () => {
     const pair = toolPairs({ isPruned: () => false })
     const named = ["x", "x", "x_2", "x"].map((callID) =>
       pair(tool("prt_a", failed, { callID }) as PartOf<"tool">),
@@ -35,7 +35,7 @@ describe("a call and its result", () => {
     expect(named.map(({ result }) => result.callID)).toEqual(["x", "x_2", "x_2_2", "x_3"])
   })
 
-  test("show the files that the tool gave back", () => {
+  test("include the files that the tool returned", () => {
     const file = { type: "file", mime: "image/png", url: "data:," } as const
     const state = { ...completed("out"), attachments: [{ ...file, id: "prt_x" }] } as ToolState
     expect(pairOf(state).result.attachments).toEqual([file])

@@ -2,7 +2,7 @@ import type { Part, PartOf, ToolState } from "../../protocol/index.ts"
 import type { ContextFile, ContextToolCall, ContextToolResult } from "./context-message.ts"
 import { interruptedText } from "./interrupt.ts"
 
-/** Stands in for output that was pruned. */
+/** Replaces output that was pruned. */
 export const prunedNotice =
   "[This output was left out to save space. Find it with recall, or run the tool again for less of it.]"
 
@@ -12,8 +12,8 @@ export interface ToolPair {
 }
 
 /**
- * Makes the call and its one result from a tool part, whatever state it is in: a call without a result has been
- * interrupted. Call ids that occur twice, as they do in imported histories, are made unique.
+ * Makes the call and its one result from a tool part in any state: a call without a result becomes an interrupted one.
+ * Call ids that occur twice, as in imported histories, are made unique.
  */
 export function toolPairs(options: {
   isPruned: (partID: string) => boolean
@@ -49,7 +49,7 @@ export function contextFile(file: { mime: string; url: string; filename?: string
   return { type: "file", mime, url, ...(filename !== undefined && { filename }) }
 }
 
-/** The parts whose output the prune marks in these parts hide. */
+/** The ids of the tool parts whose output the prune marks in `parts` hide. */
 export function prunedParts(parts: Iterable<Part>): Set<string> {
   const pruned = new Set<string>()
   for (const part of parts) {

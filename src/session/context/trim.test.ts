@@ -31,7 +31,7 @@ describe("trimming", () => {
     expect(trimmed("aaaa", 1)).toBe("aaaa")
   })
 
-  test("does not take what goes on after a compaction for the beginning of a turn", () => {
+  test("does not start at the synthetic prompt after a compaction", () => {
     const step = (id: string) => [assistant(id)] as [never]
     const all = history(
       [user("msg_a"), text("prt_a", "do it")],
@@ -41,11 +41,11 @@ describe("trimming", () => {
       step("msg_e"),
     )
     expect(trimItems(all, 2)).toEqual(all)
-    // Somebody else's words are not ours because they are synthetic.
+    // A synthetic prompt that does not follow a compaction begins a turn like any other.
     expect(trimItems(all.toSpliced(2, 1), 2)).toHaveLength(2)
   })
 
-  test("keeps an ending that holds the last turn and begins a turn", () => {
+  test("keeps a tail that begins with a turn and includes the last turn", () => {
     const roles = fc.string({ unit: fc.constantFrom("u", "a"), maxLength: 20 })
     fc.assert(
       fc.property(roles, fc.integer({ min: 1, max: 20 }), (value, maxHistory) => {

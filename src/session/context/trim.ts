@@ -2,8 +2,8 @@ import type { HistoryItem } from "../../protocol/index.ts"
 import { isGoingOn } from "./compaction-plan.ts"
 
 /**
- * The last `maxHistory` items, or somewhat fewer: what stays begins with a user message, so that no turn is cut. The last
- * turn stays whole, even if it is longer.
+ * The last `maxHistory` items or fewer: the result begins with a user message, so that no turn is cut. The last turn
+ * stays whole, even if it is longer than `maxHistory`.
  */
 export function trimItems(
   items: readonly HistoryItem[],
@@ -13,7 +13,10 @@ export function trimItems(
   return start === 0 ? items : items.slice(start)
 }
 
-/** The index of the first item that stays, of those from `from` on. Costs what stays. */
+/**
+ * The index of the first item that stays, among the items from `from` on. Takes time in proportion to the items that
+ * stay.
+ */
 export function trimStart(
   items: readonly HistoryItem[],
   { maxHistory, from = 0 }: { maxHistory: number | undefined; from?: number },
@@ -25,7 +28,7 @@ export function trimStart(
   return from
 }
 
-/** A user message, but not the one that goes on after a compaction: that is in the middle of a turn. */
+/** True for a user message, except the synthetic prompt after a compaction, which is in the middle of a turn. */
 function mayBegin(items: readonly HistoryItem[], index: number): boolean {
   const { message, parts } = items[index]!
   if (message.role !== "user") return false

@@ -6,7 +6,7 @@ import { blobRefs } from "./blob-refs.ts"
 const one = "1".repeat(64)
 const two = "2".repeat(64)
 
-test("a part names its attachments and its whole output, each once", () => {
+test("a part refers to its attachments and its whole output, each once", () => {
   const attachment = (url: string) => ({ type: "file" as const, mime: "text/plain", url })
   const state = {
     ...completed("cut"),
@@ -17,13 +17,13 @@ test("a part names its attachments and its whole output, each once", () => {
   expect(blobRefs(part("file", "prt_a", { mime: "text/plain", url: `blob:${one}` }))).toEqual([one])
 })
 
-test("a whole output may be named by its bare hash, and by the text of a command of a prompt", () => {
+test("a whole output may be referred to by its bare hash, and by the text part of a prompt's command", () => {
   expect(blobRefs(tool("prt_a", { ...completed("cut"), outputBlob: one } as ToolState))).toEqual([one])
   const said = { ...text("prt_a", "cut"), metadata: { outputBlob: `blob:${two}` } }
   expect(blobRefs(said)).toEqual([two])
 })
 
-test("other parts and other addresses name none", () => {
+test("other parts and other URLs refer to no blob", () => {
   for (const url of [
     "file:///a",
     "data:,a",

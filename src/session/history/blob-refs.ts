@@ -8,12 +8,15 @@ function hashOf(url: string): string | undefined {
   return blobUrl.exec(url)?.[1]
 }
 
-/** As a url or as a bare hash. */
+/** The whole output may be stored as a `blob:` URL or as a bare hash. */
 function wholeOutput(named: unknown): readonly string[] {
   return typeof named === "string" && named !== "" ? [hashOf(named) ?? named] : none
 }
 
-/** The blobs that a part names, each once: attachments, and the whole output of a tool or command that was shown cut. */
+/**
+ * The hashes of the blobs that a part refers to, each once: attachments, and the whole output of a tool or command
+ * whose shown output was cut.
+ */
 export function blobRefs(part: PartBody): readonly string[] {
   if (part.type === "text") return wholeOutput(part.metadata?.outputBlob)
   if (part.type !== "file" && part.type !== "tool") return none

@@ -19,14 +19,14 @@ describe("a fork", () => {
   let count = 0
   const newID = (kind: string) => `${kind === "message" ? "msg" : "prt"}_new${++count}`
 
-  test("without a mark at a part brings nothing along", () => {
+  test("without a mark at a part has no tail", () => {
     expect(forkPlan(items, { newID })).toEqual({})
     expect(forkPlan(items, { messageID: "msg_c", newID })).toEqual({ messageID: "msg_c" })
     expect(forkPlan(items, { mark: { messageID: "msg_b" }, newID })).toEqual({})
     expect(forkPlan(items, { mark: { messageID: "msg_a", partID: "prt_a" }, newID })).toEqual({})
   })
 
-  test("of a session with a mark at a part brings the marked message up to that part", () => {
+  test("of a session with a mark at a part has the marked message up to that part as its tail", () => {
     expect(forkPlan(items, { mark, newID }).tail!.parts).toHaveLength(3)
     expect(forkPlan(items, { mark, messageID: "msg_c", newID })).toMatchObject({
       messageID: "msg_c",
@@ -34,7 +34,7 @@ describe("a fork", () => {
     })
   })
 
-  test("before the mark does not", () => {
+  test("before the marked message has no tail", () => {
     expect(forkPlan(items, { mark, messageID: "msg_b", newID })).toEqual({ messageID: "msg_b" })
     expect(forkPlan(items, { mark, messageID: "msg_a", newID })).toEqual({ messageID: "msg_a" })
   })

@@ -2,9 +2,10 @@ import type { HistoryItem, IDKind } from "../../protocol/index.ts"
 import { type CutMessage, cutTail, findItem, type RevertMark } from "./revert.ts"
 
 /**
- * What `session.fork` needs for a fork before `messageID`, or of the whole history without it. The store itself leaves
- * out what the source's revert mark hides; only where the mark is at a part must the marked message come along up to
- * that part, as `tail`. `items` must include `messageID` and, if the mark is at a part, the marked message.
+ * The arguments of the `session.fork` operation for a fork before `messageID`, or of the whole history without it. The
+ * store leaves out messages that the source's revert mark hides. If the mark is at a part, the fork gets a copy of the
+ * marked message up to that part as `tail`. `items` must include `messageID` and, if the mark is at a part, the marked
+ * message.
  */
 export function forkPlan(
   items: readonly HistoryItem[],

@@ -58,7 +58,7 @@ describe("a redacted part", () => {
     expect(byID.get("prt_patch")).toMatchObject({ hash: "abc", files: [] })
   })
 
-  test("does not gain a summary that it never had", () => {
+  test("without a summary gets none", () => {
     expect(redactPart({ id: "prt_a", type: "compaction", auto: false })).toEqual({
       id: "prt_a",
       type: "compaction",
@@ -76,7 +76,7 @@ describe("a redacted message", () => {
     expect(MessageBody.safeParse(redacted).success).toBe(true)
   })
 
-  test("of an assistant loses what went wrong", () => {
+  test("of an assistant loses the text of its error", () => {
     const message = {
       ...assistant("msg_a"),
       error: { name: "MessageAbortedError", data: { message: "secret" } } as const,

@@ -17,8 +17,8 @@ function redactState(state: ToolState): ToolState {
   }
 }
 
-/** The fields of a part that replace its content; `undefined` takes one away. */
-function blank(part: PartBody): Partial<Record<string, unknown>> {
+/** The fields that replace the content of a part. A field with the value `undefined` is removed. */
+function redactedFields(part: PartBody): Partial<Record<string, unknown>> {
   switch (part.type) {
     case "text":
     case "reasoning":
@@ -54,12 +54,12 @@ function replaceFields<T extends object>(value: T, fields: Partial<Record<string
   return Object.fromEntries(entries) as T
 }
 
-/** The same part without its content: id, kind, times and counts stay. Redacting twice changes nothing more. */
+/** The same part without its content: id, kind, times and counts stay. Redacting again changes nothing. */
 export function redactPart<T extends PartBody>(part: T): T {
-  return replaceFields(part, blank(part))
+  return replaceFields(part, redactedFields(part))
 }
 
-/** The same message without what was said in it; its parts are redacted one by one. */
+/** The same message without its text and error. The caller redacts the parts one by one. */
 export function redactMessage<T extends MessageBody>(message: T): T {
   if (message.role === "user") return replaceFields(message, { system: undefined, summary: undefined })
   return message.error === undefined ? message : replaceFields(message, { error: redactedError })

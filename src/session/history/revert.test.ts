@@ -37,7 +37,7 @@ describe("a revert mark", () => {
     expect(items[1]!.parts).toHaveLength(4)
   })
 
-  test("outside the items hides by position", () => {
+  test("whose message is not in the items hides by position", () => {
     const page = items.slice(2)
     expect(visibleItems(page, { messageID: "msg_b" }, { position: 1 })).toEqual([])
     expect(visibleItems(page, { messageID: "msg_z" }, { position: 9 })).toEqual(page)
@@ -51,7 +51,7 @@ describe("a revert mark", () => {
   })
 })
 
-describe("making a revert real", () => {
+describe("making a revert permanent", () => {
   test("at a message needs no tail", () => {
     expect(revertPlan(items, { messageID: "msg_c" }, { newID: counter() })).toEqual({ messageID: "msg_c" })
   })
@@ -61,7 +61,7 @@ describe("making a revert real", () => {
     expect(plan).toEqual({ messageID: "msg_c" })
   })
 
-  test("at a part appends a cut copy with new ids, settled and without its end", () => {
+  test("at a part appends a cut copy with new ids, with settled calls and without an error or finish", () => {
     const { messageID, tail } = revertPlan(
       items,
       { messageID: "msg_b", partID: "prt_e" },

@@ -8,10 +8,10 @@ import {
 } from "../../protocol/index.ts"
 import { interruptTool } from "../context/interrupt.ts"
 
-/** Where a revert cuts: before a message, or before one of its parts. */
+/** Where a revert cuts the history: before a message, or before one of its parts. */
 export type RevertMark = Pick<Revert, "messageID" | "partID">
 
-/** A cut copy of a message, with ids of its own; it is appended sealed. */
+/** A cut copy of a message, with new ids. The store appends it as a sealed message. */
 export interface CutMessage {
   message: MessageBody
   parts: PartBody[]
@@ -20,8 +20,8 @@ export interface CutMessage {
 type NewID = (kind: IDKind) => string
 
 /**
- * The items that a revert mark does not hide; at a part, the marked message is shown up to that part. If the items may
- * not include the marked message, `position` says where it is; without it nothing is hidden then.
+ * The items that a revert mark does not hide. If the mark is at a part, the marked message is included up to that part.
+ * If `items` may lack the marked message, pass its `position`; without a position nothing is hidden then.
  */
 export function visibleItems(
   items: readonly HistoryItem[],
@@ -42,8 +42,8 @@ export function visibleItems(
 }
 
 /**
- * What makes a revert real: `history.move` ends the history before `messageID` and appends `tail`, if there is one: the
- * marked message up to the marked part. `items` must include the marked message.
+ * The arguments of the `history.move` operation that makes a revert permanent: the history ends before `messageID`, and
+ * `tail`, if any, is appended: the marked message up to the marked part. `items` must include the marked message.
  */
 export function revertPlan(
   items: readonly HistoryItem[],
@@ -61,7 +61,10 @@ export function findItem(items: readonly HistoryItem[], messageID: string): Hist
   throw new StemmaError("not_found", `Message ${messageID} is not in the history. Read the history again.`)
 }
 
-/** A copy of the message with the parts before `partID`; none if there are none, or if the cut is not at a part. */
+/**
+ * A copy of the message with the parts before `partID`. Undefined if no part comes before it, or if `partID` is
+ * undefined.
+ */
 export function cutTail(item: HistoryItem, partID: string | undefined, newID: NewID): CutMessage | undefined {
   if (partID === undefined) return undefined
   const kept = item.parts.slice(0, partIndex(item, partID))
@@ -75,7 +78,7 @@ export function cutTail(item: HistoryItem, partID: string | undefined, newID: Ne
   }
 }
 
-/** How the message ended is not part of the copy: it ends where it was cut. */
+/** The copy drops `error` and `finish`, because the message now ends where it was cut. */
 function copyMessage(item: HistoryItem, id: string): MessageBody {
   const { sessionID: _, ...message } = item.message
   if (message.role === "user") return { ...message, id }

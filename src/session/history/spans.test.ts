@@ -2,7 +2,7 @@ import fc from "fast-check"
 import { describe, expect, test } from "vitest"
 import { cutSpans, historySpans, type Span, sliceSpans, spanAt, spanCount } from "./spans.ts"
 
-/** Spans that join up from 0 on, and the segment of each position. */
+/** Adjacent spans from position 0 on, and the segment of each position. */
 const spansArbitrary = fc.array(fc.integer({ min: 1, max: 5 }), { maxLength: 6 }).map((lengths) => {
   const spans: Span[] = []
   for (const [index, length] of lengths.entries()) {
@@ -17,7 +17,7 @@ function segments(spans: readonly Span[]): string[] {
 }
 
 describe("spans", () => {
-  test("cut to a number of messages are the first so many, none empty", () => {
+  test("cut to a number of messages cover exactly the first messages, without empty spans", () => {
     fc.assert(
       fc.property(spansArbitrary, fc.nat(30), (spans, keep) => {
         const cut = cutSpans(spans, keep)
@@ -28,7 +28,7 @@ describe("spans", () => {
     )
   })
 
-  test("of a range are those of its positions", () => {
+  test("of a range cover exactly its positions", () => {
     fc.assert(
       fc.property(spansArbitrary, fc.nat(30), fc.nat(30), (spans, from, to) => {
         expect(segments(sliceSpans(spans, from, to))).toEqual(segments(spans).slice(from, Math.max(from, to)))
@@ -36,7 +36,7 @@ describe("spans", () => {
     )
   })
 
-  test("say which of them holds a position", () => {
+  test("are found by position", () => {
     fc.assert(
       fc.property(spansArbitrary, fc.nat(30), (spans, position) => {
         expect(spanAt(spans, position)?.segment).toBe(segments(spans)[position])

@@ -20,7 +20,7 @@ describe("statistics", () => {
     expect(statistics([])).toEqual({ messages: { user: 0, assistant: 0, tool: 0 }, calls: {}, tools: [] })
   })
 
-  test("survive any name of a tool", () => {
+  test("count a tool of any name", () => {
     const odd = history([assistant("msg_a"), tool("prt_a", failed, { tool: "__proto__" })])
     expect(Object.entries(statistics(odd).calls)).toEqual([["__proto__", 1]])
   })

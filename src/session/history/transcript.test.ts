@@ -21,7 +21,7 @@ const items = history(
 )
 
 describe("a transcript", () => {
-  test("has a line for everything said or done", () => {
+  test("has a line for each text and each tool call", () => {
     expect(transcript(items.slice(0, 3)).split("\n")).toEqual([
       "[USER] Find all .el files",
       "[ASSISTANT] I'll search for .el files using glob.",
@@ -31,7 +31,7 @@ describe("a transcript", () => {
     ])
   })
 
-  test("takes the last messages only, if asked", () => {
+  test("with `last` has only the last messages", () => {
     expect(transcript(items, { last: 1 })).toBe(
       "[TOOL] tool_use: read\n[TOOL] tool_result: error: no such file\n[TOOL] tool_use: read",
     )
@@ -43,7 +43,7 @@ describe("a transcript", () => {
     expect(transcript(items.slice(3, 4))).toBe("[USER] Read\nthem\n[USER] [file: a.png]")
   })
 
-  test("as plain text is only what was said", () => {
+  test("as plain text has only text parts", () => {
     expect(sessionText(items.slice(0, 4))).toBe(
       "[user] Find all .el files\n\n[assistant] I'll search for .el files using glob.\n\n" +
         "[assistant] I found 3 Emacs Lisp files.\n\n[user] Read\nthem",

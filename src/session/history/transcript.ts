@@ -1,8 +1,9 @@
 import type { HistoryItem, Part } from "../../protocol/index.ts"
 
 /**
- * The history as people read it, a line for each thing said or done: `[USER] ...`, `[ASSISTANT] ...`,
- * `[TOOL] tool_use: name`, `[TOOL] tool_result: ...`. A result is put on one line. `last` takes only so many messages.
+ * The history as text for people, with a line for each text, call and result: `[USER] ...`, `[ASSISTANT] ...`, `[TOOL]
+ * tool_use: name`, `[TOOL] tool_result: ...`. A result is put on one line. `last` limits the transcript to the last
+ * messages.
  */
 export function transcript(items: readonly HistoryItem[], options?: { last?: number }): string {
   const { last } = options ?? {}
@@ -35,7 +36,7 @@ function onOneLine(text: string): string {
   return text.replaceAll("\r\n", "\\n").replaceAll("\n", "\\n")
 }
 
-/** Only what was said, as plain text: `[user] ...` and `[assistant] ...` with an empty line between. */
+/** Only the text parts, as plain text: `[user] ...` and `[assistant] ...` with an empty line between messages. */
 export function sessionText(items: readonly HistoryItem[]): string {
   return items
     .map((item) => ({

@@ -11,31 +11,32 @@ const choiceLengthMax = 90
 const askedLengthMax = 420
 
 /**
- * What the assistant asks at the end of a text, with all the choices that it gives; undefined if it asks nothing of substance.
+ * The question at the end of the assistant's text, with all the choices that it offers. Undefined if the text ends
+ * without a question, or with a question that has no content of its own.
  */
 export function questionAtEnd(text: string): string | undefined {
-  const told = markedSentences(text).slice(-2 * choicesMax)
-  const end = told.length - 1
-  const last = told[end]
+  const sentences = markedSentences(text).slice(-2 * choicesMax)
+  const end = sentences.length - 1
+  const last = sentences[end]
   if (last === undefined) return undefined
   const isList = isChoiceLine(last)
   if (!isList && !isQuestion(last) && !(last.length <= shortQuestionLength && leavesChoice.test(last)))
     return undefined
   const listEnd = isList ? end : end - 1
-  const listStart = startOfList(told, listEnd)
+  const listStart = startOfList(sentences, listEnd)
   if (listStart <= listEnd && (listStart < listEnd || !isList)) {
-    const lead = leadOf(told, listStart)
+    const lead = leadOf(sentences, listStart)
     if (isList && (lead === undefined || !isQuestion(lead))) return undefined
-    const items = told.slice(listStart, listEnd + 1).map((item) => shorten(item, choiceLengthMax))
+    const items = sentences.slice(listStart, listEnd + 1).map((item) => shorten(item, choiceLengthMax))
     const asked = [...(lead ? [shorten(lead, questionLengthMax)] : []), ...items, ...(isList ? [] : [last])]
     return shorten(asked.reduce(joined), askedLengthMax)
   }
-  return isList ? undefined : plainQuestion(told)
+  return isList ? undefined : plainQuestion(sentences)
 }
 
-function plainQuestion(told: readonly string[]): string | undefined {
-  const last = told.at(-1)!
-  const before = withFirstChoice(told.at(-3), told.at(-2) ?? "")
+function plainQuestion(sentences: readonly string[]): string | undefined {
+  const last = sentences.at(-1)!
+  const before = withFirstChoice(sentences.at(-3), sentences.at(-2) ?? "")
   const question = shorten(last, questionLengthMax)
   const points = !hasSubstance(last) || (asksWhich.test(last) && wordCount(last) <= 6)
   if (points && last.length <= shortQuestionLength && (isChoice(before) || proposes.test(before)))
@@ -56,25 +57,28 @@ function isChoiceLine(sentence: string): boolean {
   return choiceLine.test(sentence)
 }
 
-/** Where the list that ends at `end` begins; behind `end` if there is none. What continues an entry belongs to it. */
-function startOfList(told: readonly string[], end: number): number {
+/**
+ * The index where the list that ends at `end` begins, or `end + 1` if there is no list. A line that continues a list
+ * item belongs to that item.
+ */
+function startOfList(sentences: readonly string[], end: number): number {
   let start = end + 1
   for (let at = end; at >= Math.max(0, end - 2 * choicesMax); at--) {
-    if (isChoiceLine(told[at]!)) start = at
+    if (isChoiceLine(sentences[at]!)) start = at
     else if (at < end - 1 && start > at + 2) break
   }
   return start
 }
 
-/** The question, or the words, that come before a list. */
-function leadOf(told: readonly string[], listStart: number): string | undefined {
-  const lead = told[listStart - 1]
+/** The question, or the sentence, that introduces a list. */
+function leadOf(sentences: readonly string[], listStart: number): string | undefined {
+  const lead = sentences[listStart - 1]
   if (lead === undefined || isQuestion(lead)) return lead
-  const before = told[listStart - 2]
+  const before = sentences[listStart - 2]
   return before !== undefined && isQuestion(before) ? joined(before, lead) : lead
 }
 
-/** A choice may have been put into two sentences. */
+/** Joins two sentences if the second offers the second of two choices. */
 function withFirstChoice(first: string | undefined, second: string): string {
   const isSecond =
     /^[(（]?[2bB二][)）.、:：]|^(?:or|alternatively|otherwise|the other|another|we could also|i could also)\b|^(?:也可以|或者|要么|另一|要不|另外|还可以)/i
@@ -100,7 +104,7 @@ const emptyWords = new Set(
 const emptyChinese =
   /要不要|可不可以|可以|是否|需要|继续|开始|接着|这样|往下|还有|别的|其他|问题|什么|怎么样|怎么|如何|哪个|哪种|倾向|偏好|觉得|选|行不行|好不好|要|我|你|吗|呢|吧|的|就|先|对|行|有|做|定/g
 
-/** Whether a question says what it is about: "shall I go on?" does not. */
+/** Whether a question says what it is about. "Shall I go on?" does not. */
 function hasSubstance(question: string): boolean {
   const words =
     question
@@ -112,11 +116,11 @@ function hasSubstance(question: string): boolean {
 
 const answerStart =
   /^(?:yes|yep|yeah|no|nope|neither|both|either|none|all|(?:the )?(?:first|second|third|fourth|last|former|latter|other|1st|2nd|3rd|4th)|option|number|[a-d1-9][).,. ]|[a-d1-9]$|fine|ok|okay|sure|go with|rather|agreed|correct|right|instead|do|don't|use|keep|make it|take|pick|let's)\b|^(?:是|不|行|好|可以|可|都|两个|第[一二三四五]|前者|后者|[A-D1-9](?![\w.])|嗯|对|要|那就|那|就|用|先|别|没|同意|选|听|按|方案)/i
-/** Means nothing at all without the choices that were given. */
+/** Answers that mean nothing without the choices that were offered. */
 const byPosition =
   /^(?:(?:let's|go|take|pick|use|do|i'd|with|say|prefer|the|option|number|no\.?|#|choice|variant|plan) ?)*(?:first|second|third|fourth|last|former|latter|other|1st|2nd|3rd|4th|[a-d]|[1-9]|one|two|three|both|neither|either|none|all)\b|^(?:那?就?|我?选|要|用|方案|按)*(?:第?[一二三四五1-9A-Da-d](?![\w.])|前者|后者|都|两个|前一|后一|上面|下面)/i
 
-/** "就第二种吧，顺便…" answers first and goes on: the answer is a sentence of its own. */
+/** Splits an answer such as "就第二种吧，顺便…" from the rest of its sentence, so that the answer is a sentence of its own. */
 export function withAnswerApart(said: readonly string[]): string[] {
   const [first = "", ...others] = said
   const comma = first.indexOf("，")
@@ -124,7 +128,7 @@ export function withAnswerApart(said: readonly string[]): string[] {
   return isAnswer ? [first.slice(0, comma), first.slice(comma + 1), ...others] : [...said]
 }
 
-/** The answer with what it answers, if it means little without. */
+/** The answer together with its question, if the answer means little without the question. */
 export function answerTo(
   asked: string,
   { text, rank }: { text: string; rank: number },

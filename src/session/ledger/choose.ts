@@ -1,31 +1,36 @@
 import type { LedgerFact, LedgerFacts, LedgerKind } from "../../protocol/index.ts"
 import { estimateTokens } from "../usage/tokens.ts"
 import { type Facts, kinds } from "./collect.ts"
-import { factLine, frameText, headingOf, ledgerText, sectionOf, shownAs, shows } from "./render.ts"
+import { factLine, frameText, headingOf, ledgerText, namesShown, sectionOf, shownAs } from "./render.ts"
 import { routineCounts } from "./sentences/routine.ts"
 
-/** How much of the budget each kind may count on; what one leaves goes to the others. */
+/**
+ * The share of the budget, in percent, that each kind may use while other kinds need room. Unused room goes to the
+ * others.
+ */
 const shares: Record<LedgerKind, number> = { file: 14, command: 13, said: 56, todo: 7, identifier: 10 }
 
-/** What was kept once gives way only to something clearly better. */
+/** Added to the rank of a fact that was kept before, so that only a clearly better fact replaces it. */
 const keptBonus = 12
-/** What is below was only kept because there was room. */
+/** Facts below this rank were kept only because there was room. */
 const solidRank = 45
 const newestRank = 110
-/** All that is above the first line is taken before anything below it, and so on; in between, the kinds take turns. */
+/**
+ * All facts above the first limit are taken before any fact below it, and so on. Within a band, the kinds take turns.
+ */
 const bands: readonly number[] = [newestRank, solidRank, 24, Number.NEGATIVE_INFINITY]
 
-/** More facts than this need not be tried together: no budget holds them. */
+/** With more facts than this, the check whether all of them fit is skipped: no budget holds them. */
 const shownAtOnceMax = 5_000
 
 interface Candidate {
   fact: LedgerFact
   rank: number
-  /** Its place in time among all of its kind. */
+  /** Its position in time among the facts of its kind. */
   order: number
 }
 
-/** The facts that fit, by rank, each kind up to its share while others want room too. */
+/** The facts that fit, by rank. Each kind is limited to its share while other kinds need room. */
 export function choose(facts: Facts, { budgetTokens }: { budgetTokens: number }): LedgerFacts {
   const everything = inOrder(undefined, facts)
   if (everything.facts.length <= shownAtOnceMax && fits(everything, budgetTokens)) return everything
@@ -33,14 +38,14 @@ export function choose(facts: Facts, { budgetTokens }: { budgetTokens: number })
   const waiting = new Map(kinds.map((kind) => [kind, candidates(facts, kind)]))
   for (const rankMin of bands) takeBand(choice, waiting, rankMin)
   choice.tryAgain(0)
-  // What was set aside for headings and roundings, and not needed.
+  // Uses the room that was reserved for headings and rounding and not needed.
   choice.tryAgain(
     budgetTokens - estimateTokens(ledgerText(inOrder(choice.facts(), facts))) - choice.roomTokens,
   )
   return fitted(choice, { facts, budgetTokens })
 }
 
-/** Best last, so that the next is popped. */
+/** Sorted with the best last, so that `pop` takes the next one. */
 function candidates(facts: Facts, kind: LedgerKind): Candidate[] {
   const all = facts.ofKind(kind)
   const times = kind === "file" ? new Map<LedgerFact, number>() : routineCounts(all)
@@ -53,7 +58,7 @@ function candidates(facts: Facts, kind: LedgerKind): Candidate[] {
     .sort((a, b) => a.rank - b.rank || a.order - b.order)
 }
 
-/** What somebody says again and again of one thing after another is how they talk: it tells less each time. */
+/** A sentence pattern that is repeated for one thing after another is a habit: each repetition says less. */
 function routineLoss(times: number): number {
   return Math.min(24, (times - 1) * 8)
 }
@@ -115,10 +120,12 @@ class Choice {
     this.#pay(fact.kind, cost)
     this.#room -= heading
     if (name !== undefined) this.#costs.set(name, { kind: fact.kind, cost })
-    for (const shown of shows(fact)) this.#show(shown)
+    for (const shown of namesShown(fact)) this.#show(shown)
   }
 
-  /** Room that sentences gave back by showing names is used for what had none before. */
+  /**
+   * Retries refused facts, after sentences that show a name made that name's own line unnecessary and freed its room.
+   */
   tryAgain(moreTokens: number): void {
     this.#room += moreTokens
     const refused = this.#refused
@@ -131,7 +138,7 @@ class Choice {
     this.#used.set(kind, (this.#used.get(kind) ?? 0) + cost)
   }
 
-  /** A line of its own that this name had is not needed any more. */
+  /** Frees the room of this name's own line, which is not needed any more. */
   #show(name: string): void {
     this.#shown.add(name)
     const own = this.#costs.get(name)
@@ -145,7 +152,10 @@ function fits(ledger: LedgerFacts, budgetTokens: number): boolean {
   return estimateTokens(ledgerText(ledger)) <= budgetTokens
 }
 
-/** Estimates of lines do not add up exactly to that of the text, so the text has the last word. */
+/**
+ * The estimates of single lines do not add up exactly to the estimate of the whole text, so the whole text is checked
+ * last.
+ */
 function fitted(
   choice: Choice,
   { facts, budgetTokens }: { facts: Facts; budgetTokens: number },
@@ -158,7 +168,10 @@ function fitted(
   }
 }
 
-/** The chosen facts in the order in which they were told, the others counted; all of them if none are chosen. */
+/**
+ * The chosen facts in the order in which they were mentioned, with the others counted as dropped. Without `chosen`, all
+ * facts.
+ */
 function inOrder(chosen: ReadonlySet<LedgerFact> | undefined, facts: Facts): LedgerFacts {
   const dropped = { ...facts.dropped }
   const kept: LedgerFact[] = []

@@ -2,7 +2,7 @@ import type { LedgerFact, LedgerFacts, LedgerKind } from "../../protocol/index.t
 import { visibleLine } from "../text/visible-text.ts"
 import { shorten } from "./sentences/prose.ts"
 
-/** On one line, and as every store can keep it. */
+/** On one line, without characters that a store cannot keep. */
 function clean(text: string): string {
   return visibleLine(text.slice(0, 2_000)).toWellFormed()
 }
@@ -11,17 +11,17 @@ type FactOf<K extends LedgerKind> = Extract<LedgerFact, { kind: K }>
 
 export const kinds: readonly LedgerKind[] = ["file", "command", "said", "todo", "identifier"]
 
-/** When a kind has so many, those that matter least are dropped at once, so that memory stays small. */
+/** When a kind has more facts than this, the lowest-ranked ones are dropped at once, to limit memory. */
 const heldMax = 20_000
 const heldAfterPrune = 5_000
 
-/** Facts by what they are about: telling one again adds to it and makes it the newest. */
+/** The facts, by kind and key. Adding a fact again updates it and makes it the newest. */
 export class Facts {
   readonly dropped: LedgerFacts["dropped"]
-  /** What the assistant asked last and the user has not answered yet. */
+  /** The assistant's last question, as long as the user has not answered it. */
   asked: string | undefined
   readonly #byKind = new Map<LedgerKind, Map<string, LedgerFact>>(kinds.map((kind) => [kind, new Map()]))
-  /** Which facts were in the ledger before. */
+  /** Keys of the facts that were in the ledger before. */
   readonly #kept = new Set<string>()
 
   constructor(before: LedgerFacts | undefined) {
@@ -79,7 +79,7 @@ export class Facts {
   said(text: string, { rank, by, newest }: { rank: number; by?: "assistant"; newest?: boolean }): void {
     const line = clean(text)
     const before = this.#byKind.get("said")!.get(wordKey(line)) as FactOf<"said"> | undefined
-    // What both said is the user's.
+    // A sentence that both the user and the assistant said counts as the user's.
     if (before && by !== undefined && before.by === undefined) return
     this.#add({
       kind: "said",
@@ -90,7 +90,7 @@ export class Facts {
     })
   }
 
-  /** The user has said something newer. */
+  /** Call it when the user said something newer. */
   forgetNewest(): void {
     for (const [key, fact] of this.#byKind.get("said")!) {
       if (fact.kind !== "said" || !fact.newest) continue
@@ -99,7 +99,7 @@ export class Facts {
     }
   }
 
-  /** A list replaces the one before. */
+  /** A new todo list replaces the old one. */
   todos(open: readonly { text: string; status: "pending" | "in_progress" }[]): void {
     this.#byKind.get("todo")!.clear()
     delete this.dropped.todo
@@ -145,7 +145,7 @@ export class Facts {
   }
 }
 
-/** What a fact is about: two with the same key are one. */
+/** The identity of a fact: two facts with the same key are the same fact. */
 export function keyOf(fact: LedgerFact): string {
   switch (fact.kind) {
     case "file":
@@ -163,7 +163,7 @@ export function keyOf(fact: LedgerFact): string {
 
 const fillers = new Set("a an the to of and is are be that it so just really actually please then".split(" "))
 
-/** Two sentences of the same words, apart from case, punctuation and words that say nothing, are one. */
+/** Two sentences with the same words, apart from case, punctuation and filler words, have the same key. */
 function wordKey(text: string): string {
   const words = text.toLowerCase().match(/[^\s.,!?;:"'`，。！？；：、“”‘’()（）]+/g) ?? []
   return words.filter((word) => !fillers.has(word)).join(" ") || text

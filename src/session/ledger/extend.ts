@@ -6,8 +6,8 @@ import { Facts } from "./collect.ts"
 import { assistantFacts, userFacts } from "./text-facts.ts"
 
 /**
- * The ledger of a compaction. `before` is the ledger of the compaction before this one; `items` are what this one newly
- * hides, in order. Costs time by the length of both.
+ * The ledger of a compaction. `before` is the ledger of the previous compaction; `items` are the messages that this
+ * compaction newly hides, in order. Takes time in proportion to both.
  */
 export function extendLedger(
   before: LedgerFacts | undefined,
@@ -20,9 +20,9 @@ export function extendLedger(
   return ledger.chosen(options)
 }
 
-/** The same, item by item, for whoever has other things to do in between. */
+/** Makes a ledger one item at a time, for a caller that must yield to the event loop in between. */
 export interface GrowingLedger {
-  /** `isNewest`: it is the last prompt of those that are hidden. */
+  /** `isNewest`: the item is the last prompt among the hidden items. */
   add(item: HistoryItem, options: { isNewest: boolean }): void
   chosen(options: { budgetTokens: number }): LedgerFacts
 }
@@ -44,12 +44,12 @@ export function growingLedger(before: LedgerFacts | undefined): GrowingLedger {
   }
 }
 
-/** The index of the last item in which the user says something. */
+/** The index of the last item with text from the user. */
 export function newestPrompt(items: readonly HistoryItem[]): number {
   return items.findLastIndex(({ message, parts }) => message.role === "user" && parts.some(isSaid))
 }
 
-interface Place {
+interface PartOptions {
   role: "user" | "assistant"
   within: (path: string) => string
   newest: boolean
@@ -65,7 +65,7 @@ function isSaid(part: Part): boolean {
   )
 }
 
-function addPart(part: Part, facts: Facts, { role, within, newest }: Place): void {
+function addPart(part: Part, facts: Facts, { role, within, newest }: PartOptions): void {
   switch (part.type) {
     case "text":
       if (!isSaid(part)) return
@@ -95,7 +95,7 @@ function addPart(part: Part, facts: Facts, { role, within, newest }: Place): voi
   }
 }
 
-/** A path as it reads from the session's directory, so that one file has one name. */
+/** The path relative to the session's directory, so that one file has one name. */
 function relative(path: string, directories: readonly string[]): string {
   for (const directory of directories) {
     if (directory.length > 1 && path.startsWith(`${directory}/`)) return path.slice(directory.length + 1)

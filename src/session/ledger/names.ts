@@ -1,4 +1,7 @@
-/** A name that means one thing only: a URL, a hash, a ticket. `rank` says how surely, 0 to 100. */
+/**
+ * A name that means one thing only, such as a URL, a hash or a ticket number. `rank` says how certain that is, 0 to
+ * 100.
+ */
 export interface Name {
   value: string
   rank: number
@@ -14,10 +17,12 @@ const knownFile =
 const productName =
   /^(?:node|next|vue|nuxt|express|three|d3|chart|moment|react|ember|backbone|socket|asp)\.(?:js|io|net)$/i
 const pathCharacters = /^[\w.@~+\-/()[\]%$#\u0080-\uffff]+$/
-/** Directories that are named without a file; others are when they go deeper or end in a slash. */
+/**
+ * Directories that people name without a file. Other directories count as paths only with more levels or a final slash.
+ */
 const topDirectory = /^(?:\.{0,2}|~|src|libs?|tests?|spec|docs|packages|internal|scripts|\.\w+)$/
 
-/** The path that a word is, without a line number after it; undefined if it is none. */
+/** The path in a word, without a line number after it. Undefined if the word is not a path. */
 export function pathOf(word: string): string | undefined {
   if (!/[./]|^[A-Z]/.test(word)) return undefined
   const path = word.replace(/(?::\d+){1,2}(?:-\d+)?$|#L\d+.*$/, "")
@@ -77,7 +82,7 @@ const rules: readonly (readonly [test: RegExp, rank: number])[] = [
   [/^@[\w.-]+\/[\w.-]+$/, 46],
 ]
 
-/** How surely a word is a name that means one thing; 0 for a plain word. */
+/** How certain it is that a word is a name that means one thing; 0 for a plain word. */
 export function nameRank(word: string): number {
   if (word.length < 2 || word.length > nameLengthMax || unit.test(word) || commonMixed.test(word)) return 0
   if (noTicket.test(word) || timeOfDay.test(word)) return 0
@@ -94,7 +99,7 @@ const numbered =
 
 const tracked = /^(?:issue|pr|pull request|mr|merge request|ticket|bug|incident|case|工单|单号|缺陷|需求)/i
 
-/** Keys are no names: nobody should have to read them again. */
+/** API keys are not kept as names, so that the ledger does not repeat them. */
 const secret =
   /^(?:sk|pk|rk|ghp|gho|ghs|ghu|glpat|xox[abprs]|npm|hf|AKIA|ASIA|AIza|eyJ)[-_A-Za-z0-9]*[-_A-Za-z0-9.]{16,}$/
 const secretValue = /^([A-Z0-9_]*(?:KEY|TOKEN|SECRET|PASSW\w*|CREDENTIALS?))=.*$/
@@ -103,7 +108,7 @@ function withoutSecret(word: string): string {
   return secret.test(word) ? "" : word.replace(secretValue, "$1")
 }
 
-/** Most words are: they need no closer look. */
+/** Most words match this and need no further check. */
 const plainWord = /^[A-Z]?[a-z]+$/
 
 /** The names in a sentence, each once, in order. */
@@ -126,7 +131,7 @@ function inOrder(found: ReadonlyMap<string, number>): Name[] {
   return [...found].map(([value, rank]) => ({ value, rank }))
 }
 
-/** A path with directories in other scripts, up to the ending of its file. */
+/** A path with directories in other scripts, up to its file extension. */
 const widePath = new RegExp(
   `[\\p{L}\\p{N}_.@~-]+(?:/[\\p{L}\\p{N}_.@~-]+)*/[\\p{L}\\p{N}_.@~-]*?\\.(?:${extensions})(?![A-Za-z0-9_])`,
   "giu",
@@ -138,7 +143,7 @@ export function pathsIn(sentence: string): string[] {
   return [...new Set([...paths.filter((path) => !wide.some((whole) => whole.includes(path))), ...wide])]
 }
 
-/** The runs of a sentence that may be a path or a name: without quotes and the punctuation around them. */
+/** The words of a sentence that may be a path or a name, without quotation marks and surrounding punctuation. */
 export function wordsOf(sentence: string): string[] {
   const words: string[] = []
   for (const run of sentence.split(/[^!-~]+|[,;"'`<>|{}]+/)) {

@@ -4,7 +4,7 @@ import type { Action, Ruleset } from "../../protocol/index.ts"
 import { evaluate, evaluateWithAncestors, type PermitLevel, toRuleset } from "./permit.ts"
 
 describe("a set of rules", () => {
-  test("is made of both forms that people write", () => {
+  test("can be written in two forms", () => {
     expect(toRuleset({ edit: "ask", bash: { "*": "ask", "git *": "allow" } })).toEqual([
       { permission: "edit", pattern: "*", action: "ask" },
       { permission: "bash", pattern: "*", action: "ask" },
@@ -14,7 +14,7 @@ describe("a set of rules", () => {
     expect(toRuleset(rules)).toBe(rules)
   })
 
-  test("asks about what it does not speak of", () => {
+  test("asks about a permission that no rule matches", () => {
     expect(evaluate("edit", "a.ts").action).toBe("ask")
     expect(evaluate("edit", "a.ts", toRuleset({ read: "allow" })).action).toBe("ask")
   })
@@ -52,13 +52,13 @@ describe("ancestors", () => {
     expect(evaluateWithAncestors(wanted, []).action).toBe("ask")
   })
 
-  test("are named when they decide", () => {
+  test("are named by their level when they decide", () => {
     const decision = evaluateWithAncestors(wanted, [level("allow"), level("ask"), level("deny")])
     expect(decision).toMatchObject({ action: "deny", level: 2, rule: { permission: "*", action: "deny" } })
     expect(evaluateWithAncestors(wanted, [level("ask"), level("ask")]).level).toBe(0)
   })
 
-  test("deny a tool that they have switched off", () => {
+  test("deny a tool that they switch off", () => {
     const parent: PermitLevel = { ...level("allow"), tools: { "*": false, bash: true, "web*": false } }
     const chain = [level("allow"), parent]
     expect(evaluateWithAncestors({ permission: "bash", patterns: ["ls"] }, chain).action).toBe("allow")
@@ -71,7 +71,7 @@ describe("ancestors", () => {
     )
   })
 
-  test("need every pattern of a request to be permitted", () => {
+  test("must permit every pattern of a request", () => {
     const rules = { rulesets: [toRuleset({ bash: { "git *": "allow", "rm *": "deny" } })] }
     const judge = (patterns: string[]) =>
       evaluateWithAncestors({ permission: "bash", patterns }, [rules]).action
@@ -81,7 +81,7 @@ describe("ancestors", () => {
     expect(judge([])).toBe("ask")
   })
 
-  test("never let a child do more", () => {
+  test("never let a child do more than its parent", () => {
     const name = fc.constantFrom("read", "edit", "bash", "*", "e*", "?ead")
     const pattern = fc.constantFrom("*", "a.ts", "*.ts", "git *", "?.ts", "git")
     const rules = fc.array(fc.record({ permission: name, pattern, action: fc.constantFrom(...actions) }), {

@@ -1,7 +1,7 @@
 import type { Action, Rule, Ruleset, RulesInput } from "../../protocol/index.ts"
 import { matchWildcard } from "../text/wildcard.ts"
 
-/** The rules that people write as a list, in the order in which they wrote them. */
+/** Turns the object form that people write into a list, in the order in which the rules were written. */
 export function toRuleset(input: RulesInput | Ruleset): Ruleset {
   if (Array.isArray(input)) return input
   return Object.entries(input).flatMap(([permission, value]) =>
@@ -12,8 +12,8 @@ export function toRuleset(input: RulesInput | Ruleset): Ruleset {
 }
 
 /**
- * The rule that decides about a pattern: the last one that matches in all sets together, which come in the order config,
- * agent, session. What no rule speaks of is asked.
+ * The rule that decides about a pattern: the last matching rule of all sets together, in the order config, agent,
+ * session. A request that no rule matches is asked about.
  */
 export function evaluate(permission: string, pattern: string, ...rulesets: Ruleset[]): Rule {
   for (const ruleset of rulesets.toReversed()) {
@@ -25,23 +25,23 @@ export function evaluate(permission: string, pattern: string, ...rulesets: Rules
   return { permission, pattern: "*", action: "ask" }
 }
 
-/** True if no pattern of this permission can get past the rules: a tool that needs it need not be offered. */
+/** True if no pattern of this permission can be allowed or asked: a tool that needs it is not offered to the model. */
 export function isWhollyDenied(permission: string, ...rulesets: Ruleset[]): boolean {
   const rules = rulesets.flat().filter((rule) => matchWildcard(permission, rule.permission))
   const last = rules.findLastIndex((rule) => rule.pattern === "*")
   return last >= 0 && rules.slice(last).every((rule) => rule.action === "deny")
 }
 
-/** What somebody wants to do. */
+/** A permission request. */
 export interface Wanted {
   permission: string
-  /** All of them must be permitted; without any, "*" is asked about. */
+  /** All patterns must be permitted. If empty, the pattern "*" is checked. */
   patterns: readonly string[]
-  /** The tool that wants it; the permission's name if absent. */
+  /** The tool that needs the permission; the permission's name if absent. */
   tool?: string
 }
 
-/** What one session says: its sets of rules in the order config, agent, session, and the tools it switches on or off. */
+/** The rules of one session: its rulesets in the order config, agent, session, and the tools it switches on or off. */
 export interface PermitLevel {
   rulesets: Ruleset[]
   tools?: Record<string, boolean>
@@ -50,26 +50,27 @@ export interface PermitLevel {
 export interface Decision {
   action: Action
   rule: Rule
-  /** The place in the chain of the session that decided: 0 is the asking session itself. */
+  /** The index in the chain of the session that decided: 0 is the session that asks. */
   level: number
 }
 
 const strictness: Record<Action, number> = { allow: 0, ask: 1, deny: 2 }
 
 /**
- * Judges a request by the session's own rules and by those of each ancestor; `chain` begins with the session and goes up.
- * The strictest answer wins, so a child may never do more than its parent. A tool that is switched off anywhere is denied.
+ * Decides a request by the session's own rules and by those of each ancestor. `chain` begins with the session and goes
+ * up. The strictest answer wins, so a child may never do more than its parent. A tool that any session in the chain
+ * switches off is denied.
  */
 export function evaluateWithAncestors(wanted: Wanted, chain: readonly PermitLevel[]): Decision {
-  const decisions = chain.map((level, index) => ({ ...judge(wanted, level), level: index }))
-  const nobody: Decision = { ...unspoken(wanted), level: 0 }
+  const decisions = chain.map((level, index) => ({ ...decideAtLevel(wanted, level), level: index }))
+  const unmatched: Decision = { ...defaultDecision(wanted), level: 0 }
   return decisions.reduce(
     (strictest, next) => (isStricter(next, strictest) ? next : strictest),
-    decisions[0] ?? nobody,
+    decisions[0] ?? unmatched,
   )
 }
 
-function judge(wanted: Wanted, level: PermitLevel): Omit<Decision, "level"> {
+function decideAtLevel(wanted: Wanted, level: PermitLevel): Omit<Decision, "level"> {
   const tool = wanted.tool ?? wanted.permission
   if (isSwitchedOff(tool, level.tools)) {
     return { action: "deny", rule: { permission: tool, pattern: "*", action: "deny" } }
@@ -81,13 +82,13 @@ function judge(wanted: Wanted, level: PermitLevel): Omit<Decision, "level"> {
     .reduce((strictest, next) => (isStricter(next, strictest) ? next : strictest))
 }
 
-/** Names may have wildcards; the later line wins. */
+/** Tool names may have wildcards. The last matching line wins. */
 function isSwitchedOff(tool: string, tools: Record<string, boolean> | undefined): boolean {
   const line = Object.entries(tools ?? {}).findLast(([name]) => matchWildcard(tool, name))
   return line?.[1] === false
 }
 
-function unspoken(wanted: Wanted): Omit<Decision, "level"> {
+function defaultDecision(wanted: Wanted): Omit<Decision, "level"> {
   return { action: "ask", rule: { permission: wanted.permission, pattern: "*", action: "ask" } }
 }
 

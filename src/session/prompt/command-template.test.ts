@@ -40,7 +40,7 @@ describe("the text of a command", () => {
     expect(expandTemplate("Do $1", "$& $' $$").text).toBe("Do $& $' $$")
   })
 
-  test("a template that would grow without end is refused", () => {
+  test("a template that would become too long is refused", () => {
     const many = "$ARGUMENTS ".repeat(20_000)
     expect(() => expandTemplate(many, "x".repeat(100_000))).toThrow("Give it shorter arguments")
     expect(expandTemplate(many, "x").text).toHaveLength(40_000)
@@ -81,14 +81,14 @@ describe("references of the template itself", () => {
     expect(expandTemplate(template, args).fixed).toEqual([])
   })
 
-  test("the same reference in the arguments stands elsewhere and does not count", () => {
+  test("the same reference in the arguments is at another span and is not fixed", () => {
     const { text, fixed } = expandTemplate("$1 !`ls` $2", "!`ls` x !`ls`")
     expect(text).toBe("!`ls` !`ls` x !`ls`")
     expect(fixed).toEqual([{ start: 6, end: 11 }])
     expect(expandTemplate("!`ls`", "!`ls`").fixed).toEqual([{ start: 0, end: 5 }])
   })
 
-  test("arguments can put one into code, where it says nothing, and no other takes its place", () => {
+  test("arguments can put a reference into code, where it has no effect, and no other reference becomes fixed", () => {
     expect(expandTemplate("$1 @a.ts `x`", "`").fixed).toEqual([])
     expect(expandTemplate("$ARGUMENTS\n@a.ts", "```\n").fixed).toEqual([])
     expect(fixedTexts(expandTemplate("$1 !`ls` !`pwd`", "!`rm ")).every((one) => one === "!`pwd`")).toBe(true)
@@ -118,7 +118,7 @@ const hostile = fc.oneof(
   fc.string({ unit: "binary", maxLength: 20 }),
 )
 
-/** What the pieces say with these arguments, and for each character whether the template brought it. */
+/** The text of the pieces with these arguments, and for each character whether it comes from the template. */
 function written(pieces: readonly Piece[], args: string): { text: string; owned: boolean[] } {
   const slotted = pieces.flatMap((piece) => ("slot" in piece ? [piece.slot] : []))
   const parts: Piece[] = slotted.length > 0 ? [...pieces] : [...pieces, { slot: "after" }]
@@ -131,7 +131,7 @@ function written(pieces: readonly Piece[], args: string): { text: string; owned:
   }
   return { text, owned }
 
-  // Each value is asked for alone, with nothing around it that the arguments could join.
+  // Each value is expanded alone, with no text around it that the arguments could join.
   function argumentFor(slot: string): string {
     if (slot === "after") return args.trim() === "" ? "" : (text === "" ? "" : "\n\n") + args
     const both = slotted.includes("$2") ? "$1\0$2" : "$1\0"
@@ -141,12 +141,12 @@ function written(pieces: readonly Piece[], args: string): { text: string; owned:
 }
 
 describe("whatever the arguments are", () => {
-  test("what is fixed is the template's own text, and says there what it says without them", () => {
+  test("a fixed span is the template's own text, and refers to the same thing as without arguments", () => {
     fc.assert(
       fc.property(template, hostile, (pieces, typed) => {
         const args = typed.replaceAll("\0", "_")
         const source = pieces.map((piece) => ("own" in piece ? piece.own : piece.slot)).join("")
-        // Neighbours may spell a placeholder together; then the pieces are not what they seem.
+        // Neighbouring pieces may form a placeholder together. Such a case is skipped.
         fc.pre(!/\$\d\d|ARGUMENTS\w/.test(source))
         const expanded = expandTemplate(source, args)
         const { text, owned } = written(pieces, args)
@@ -164,7 +164,7 @@ describe("whatever the arguments are", () => {
     )
   })
 
-  test("words and paths change nothing about what is fixed", () => {
+  test("words and paths do not change which references are fixed", () => {
     const harmless = fc.array(fc.stringMatching(/^[a-z][a-z0-9./_-]{0,9}$/), { minLength: 2, maxLength: 5 })
     fc.assert(
       fc.property(template, harmless, (pieces, words) => {

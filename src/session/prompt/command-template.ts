@@ -1,28 +1,29 @@
 import { StemmaError } from "../../protocol/index.ts"
 import { type Reference, referencesIn } from "./references.ts"
 
-/** What a command says once its arguments are in. */
+/** A command template with its arguments filled in. */
 export interface ExpandedTemplate {
   text: string
   /**
-   * Where in the text references stand that the template makes by itself: whatever the arguments are, they say what the template
-   * says. Only a reference of `text` with exactly this start and end is meant, and only as long as the text is not changed.
+   * Spans of the references in `text` that come from the template alone: whatever the arguments are, these references
+   * mean what the template's author wrote. A reference is fixed only if its start and end match a span exactly, and
+   * only as long as `text` is not changed.
    */
   fixed: { start: number; end: number }[]
 }
 
-/** A template that repeats long arguments would grow without end. */
+/** A limit, because a template may repeat long arguments many times. */
 const charactersMax = 4 * 1024 * 1024
 
-/** Prices such as $100 are no placeholders. */
+/** A price such as $100 is not a placeholder. */
 const placeholder = /\$(?:ARGUMENTS(?!\w)|([1-9]\d?)(?!\d))/g
-/** A quote groups only where it begins and ends a word, so that an apostrophe stays what it is. */
+/** A quotation mark groups words only at the start and end of a word, so that an apostrophe stays an apostrophe. */
 const argument = /"([^"]*)"(?!\S)|'([^']*)'(?!\S)|(\S+)/g
 
 /**
- * Puts the arguments into a template: `$ARGUMENTS` is all of them as typed, `$1`, `$2` and so on single ones, of which the one
- * with the highest number takes all the rest. Without any of these the arguments follow after a blank line. Throws `invalid` if
- * it becomes too long.
+ * Fills the arguments into a template: `$ARGUMENTS` is all of them as typed, and `$1`, `$2` and so on are single
+ * arguments. The placeholder with the highest number gets all remaining arguments. A template without placeholders gets
+ * the arguments appended after a blank line. Throws `invalid` if the result is too long.
  */
 export function expandTemplate(template: string, args: string): ExpandedTemplate {
   const slots = slotsOf(template)
@@ -30,25 +31,25 @@ export function expandTemplate(template: string, args: string): ExpandedTemplate
   const appended = slots.length === 0 && args.trim() !== "" ? args : ""
   const length = [template, appended, ...values].reduce((sum, { length }) => sum + length, 0)
   if (length > charactersMax)
-    throw new StemmaError("invalid", "The command becomes over 4 MiB long. Give it shorter arguments.")
+    throw new StemmaError("invalid", "The expanded command is longer than 4 MiB. Give it shorter arguments.")
   const filled = fillSlots(template, slots, values)
   const gap = template !== "" && appended !== "" ? "\n\n" : ""
   const text = filled.text + gap + appended
-  // Arguments may put a reference into code, where it says nothing.
+  // Arguments may put a reference into code, where it has no effect.
   const found = new Set(referencesIn(text).map(({ start, end }) => `${start}-${end}`))
   const fixed = ownReferences(template)
-    .map((reference) => moved(reference, { from: slots, to: filled.spans }))
+    .map((reference) => moveSpan(reference, { from: slots, to: filled.spans }))
     .filter(({ start, end }) => found.has(`${start}-${end}`))
   return { text, fixed }
 }
 
 /**
- * The references that a template makes by itself, where they stand in it: those that hold no placeholder and touch none. No
- * others are ever `fixed`.
+ * The references that come from the template alone, with their spans in the template: references that neither contain a
+ * placeholder nor touch one. Only these can be `fixed`.
  */
 export function ownReferences(template: string): Reference[] {
   const slots = slotsOf(template)
-  // A letter in every slot shows which references would grow by what is put there: they become other ones.
+  // A letter in every placeholder reveals which references an argument could extend.
   const probe = fillSlots(
     template,
     slots,
@@ -56,7 +57,7 @@ export function ownReferences(template: string): Reference[] {
   )
   return referencesIn(probe.text)
     .filter(({ start, end }) => !probe.spans.some((span) => span.start < end && span.end > start))
-    .map((reference) => ({ ...reference, ...moved(reference, { from: probe.spans, to: slots }) }))
+    .map((reference) => ({ ...reference, ...moveSpan(reference, { from: probe.spans, to: slots }) }))
 }
 
 interface Span {
@@ -66,11 +67,11 @@ interface Span {
 
 /** A placeholder of the template. */
 interface Slot extends Span {
-  /** Undefined for all arguments. */
+  /** Undefined for `$ARGUMENTS`. */
   number: number | undefined
 }
 
-/** A template with something in its slots, and where that stands. */
+/** A template with its placeholders filled, and the span of each value. */
 interface Filled {
   text: string
   spans: Span[]
@@ -108,8 +109,10 @@ function fillSlots(template: string, slots: readonly Slot[], values: readonly st
   return { text: text + template.slice(at), spans }
 }
 
-/** Where something stands in a text that differs only by what is in its slots. */
-function moved(span: Span, { from, to }: { from: readonly Span[]; to: readonly Span[] }): Span {
+/**
+ * Moves a span from one filling of a template to another: the two texts differ only in the values of the placeholders.
+ */
+function moveSpan(span: Span, { from, to }: { from: readonly Span[]; to: readonly Span[] }): Span {
   const before = from.findLastIndex((slot) => slot.end <= span.start)
   const by = before < 0 ? 0 : to[before]!.end - from[before]!.end
   return { start: span.start + by, end: span.end + by }

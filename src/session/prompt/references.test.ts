@@ -23,12 +23,12 @@ describe("referencesIn", () => {
     expect(values(text)).toEqual(expected)
   })
 
-  test("says where each stands", () => {
+  test("gives the span of each reference", () => {
     const text = "a @b.ts, !`c d` [[ e ]]"
     for (const { text: own, start, end } of referencesIn(text)) expect(text.slice(start, end)).toBe(own)
   })
 
-  test("takes no more than anybody means, and long texts quickly", () => {
+  test("limits the number of references, and handles long texts quickly", () => {
     expect(referencesIn("@a ".repeat(500))).toHaveLength(100)
     expect(referencesIn(`[[${"x".repeat(500)}]]`)).toEqual([])
     expect(referencesIn(`@a${".".repeat(500_000)}b`)).toEqual([])

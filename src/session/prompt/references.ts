@@ -1,22 +1,22 @@
-/** What a prompt refers to: a file or an agent by name, or a command whose output is meant. */
+/** A reference in a prompt: to a file or an agent by name, or to the output of a command. */
 export interface Reference {
   type: "name" | "command"
   /** The name, or the command. */
   value: string
-  /** As it stands in the text, and where, in UTF-16 units. */
+  /** The reference as written, and its span in UTF-16 units. */
   text: string
   start: number
   end: number
 }
 
-/** More than this nobody means; what is beyond stays text. */
+/** Limits beyond what a person writes. References beyond them stay text. */
 const referencesMax = 100
 const nameLengthMax = 400
 const commandLengthMax = 10_000
 
 const pattern = new RegExp(
   [
-    // Code that was pasted refers to nothing here.
+    // Fenced code is matched first, so that references inside it are ignored.
     "(?<fence>(?:^|\\n)[ \\t]*(?<mark>```|~~~)[^\\n]*\\n[\\s\\S]*?(?:\\n[ \\t]*\\k<mark>|$))",
     "!`(?<command>[^`\\n]+)`",
     "(?<code>`[^`\\n]*`)",
@@ -26,7 +26,7 @@ const pattern = new RegExp(
   "gu",
 )
 
-/** The references of a text, in order: `[[name]]`, `@name` and `` !`command` ``, but none in code. */
+/** The references in a text, in order: `[[name]]`, `@name` and `` !`command` ``. References inside code are ignored. */
 export function referencesIn(text: string): Reference[] {
   const found: Reference[] = []
   for (const match of text.matchAll(pattern)) {
@@ -36,12 +36,12 @@ export function referencesIn(text: string): Reference[] {
     else if (linked !== undefined) found.push(reference("name", linked.trim(), { text: match[0], start }))
     else if (named !== undefined) {
       if (named.length > nameLengthMax) continue
-      // What ends a sentence does not belong to the name.
+      // Punctuation that ends a sentence is not part of the name.
       const name = named.replace(/(?<![.@+-])[.@+-]+$/, "")
       found.push(reference("name", name, { text: `@${name}`, start }))
     }
   }
-  return found.filter(isSensible).slice(0, referencesMax)
+  return found.filter(hasAllowedLength).slice(0, referencesMax)
 }
 
 function reference(
@@ -52,6 +52,6 @@ function reference(
   return { type, value, text, start, end: start + text.length }
 }
 
-function isSensible({ type, value }: Reference): boolean {
+function hasAllowedLength({ type, value }: Reference): boolean {
   return value !== "" && value.length <= (type === "name" ? nameLengthMax : commandLengthMax)
 }

@@ -5,7 +5,7 @@ import { defaultTitle, isDefaultTitle, titleFromText } from "./title.ts"
 const nowMs = Date.UTC(2024, 0, 15, 10, 30, 45, 123)
 
 describe("default titles", () => {
-  test("say what the session is and when it was made", () => {
+  test("say whether the session is a child and when it was made", () => {
     expect(defaultTitle({ child: false, nowMs })).toBe("New session - 2024-01-15T10:30:45.123Z")
     expect(defaultTitle({ child: true, nowMs })).toBe("Child session - 2024-01-15T10:30:45.123Z")
   })
@@ -41,7 +41,7 @@ describe("a title from text", () => {
     expect(titleFromText(" \n ")).toBe("")
   })
 
-  test("is without commands to a terminal and characters that cannot be seen", () => {
+  test("has no escape sequences and no invisible characters", () => {
     expect(titleFromText("\u001b]0;pwn\u0007\u001b[2JEvil \u202e\u200btitle\u009b")).toBe("Evil title")
     expect(titleFromText("\u200b\u0007")).toBe("")
   })

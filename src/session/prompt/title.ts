@@ -6,23 +6,23 @@ const childPrefix = "Child session - "
 const isoTime = /^\d{4}-\d{2}-\d{2}T\d{2}:\d{2}:\d{2}\.\d{3}Z$/
 
 const titleLengthMax = 30
-/** A single character may have any number of marks; past so many units the rest is cut all the same. */
+/** One visible character may have any number of combining marks, so the length in UTF-16 units is limited too. */
 const titleUnitsMax = 480
 
-/** The title of a session that nobody has named yet. */
+/** The title of a session that has no title yet. */
 export function defaultTitle(options: { child: boolean; nowMs: number }): string {
   return (options.child ? childPrefix : rootPrefix) + new Date(options.nowMs).toISOString()
 }
 
-/** True for exactly what `defaultTitle` gives: such a title may be replaced by a better one. */
+/** True for exactly the titles that `defaultTitle` makes. Such a title may be replaced by a better one. */
 export function isDefaultTitle(title: string): boolean {
   const prefix = [rootPrefix, childPrefix].find((candidate) => title.startsWith(candidate))
   return prefix !== undefined && isoTime.test(title.slice(prefix.length))
 }
 
 /**
- * The first 30 characters as people count them, without those that cannot be seen and with every run of white space made
- * one space. Empty if there is nothing to show.
+ * The first 30 visible characters (grapheme clusters) of a text, without invisible characters and with each run of
+ * white space made one space. Empty if nothing is visible.
  */
 export function titleFromText(text: string): string {
   let title = ""
@@ -37,22 +37,22 @@ export function titleFromText(text: string): string {
   return title.trimEnd()
 }
 
-/** The title that a prompt gives to a session that nobody has named; empty if it has none to give. */
+/** The title that a prompt gives to a session with a default title. Empty if the prompt has no visible text. */
 export function promptTitle(parts: readonly PartBody[]): string {
   const text = parts.find((part) => part.type === "text" && !part.synthetic && !part.ignored)
   return text?.type === "text" ? titleFromText(text.text) : ""
 }
 
-/** What a session may be called after a text: nothing if nobody could see it. */
+/** The titles that a session may have got from this part: none or one. */
 export function titlesFrom(part: PartBody): string[] {
   const title = part.type === "text" ? titleFromText(part.text) : ""
   return title === "" ? [] : [title]
 }
 
-/** A session is called after one of its first messages: only so many are looked at. */
+/** A session's title comes from one of its first messages: only this many are read to find it. */
 export const namesakesMax = 20
 
-/** True if a session is called after one of these messages: with that gone, nobody would know why. */
+/** True if the title comes from one of these messages. A fork or revert that drops these messages resets the title. */
 export function isTitleFrom(title: string, items: readonly HistoryItem[]): boolean {
   return items.some(({ message, parts }) => message.role === "user" && promptTitle(parts) === title)
 }

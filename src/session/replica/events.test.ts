@@ -11,7 +11,7 @@ import { eventsOf } from "./events.ts"
 import { reduceRow } from "./reduce.ts"
 import { emptyView } from "./view.ts"
 
-/** A listener that gets the events of each row and puts it into its view. */
+/** A subscriber that collects the events of each row and then applies the row to its view. */
 function listener() {
   const view = emptyView()
   return (row: Row): StemmaEvent[] => {
@@ -40,7 +40,7 @@ describe("events of a session", () => {
     session: session({}, fields),
   })
 
-  test("tell that it was created, updated and deleted", () => {
+  test("report that it was created, updated and deleted", () => {
     const hear = listener()
     expect(types(hear(row(1)))).toEqual(["session.created", "session.updated"])
     expect(types(hear(row(1)))).toEqual([])
@@ -61,7 +61,7 @@ describe("events of a session", () => {
     expect(hear(removed)).toEqual([])
   })
 
-  test("tell its diff when that changes", () => {
+  test("report its diff when the diff changes", () => {
     const hear = listener()
     const diff = { file: "a.ts", before: "", after: "x", additions: 1, deletions: 0 }
     const summary = { additions: 1, deletions: 0, files: 1, diffs: [diff] }
@@ -77,7 +77,7 @@ describe("events of a session", () => {
 })
 
 describe("events of a message", () => {
-  test("tell its fields, parts and pieces", () => {
+  test("report its fields, parts and pieces", () => {
     const hear = listener()
     expect(types(hear(messageRow(1, assistant("msg_a"), { parts: 1 })))).toEqual(["message.updated"])
     expect(types(hear(partRow(1, text("prt_a", ""))))).toEqual(["message.part.updated"])
@@ -99,7 +99,7 @@ describe("events of a message", () => {
     expect(hear(row)).toEqual([])
   })
 
-  test("tell which parts went", () => {
+  test("report which parts were removed", () => {
     const hear = listener()
     hear(messageRow(1, assistant("msg_a"), { parts: 2 }))
     hear(partRow(1, text("prt_a", "a"), 0))
@@ -114,7 +114,7 @@ describe("events of a message", () => {
     ])
   })
 
-  test("tell what a revert took away", () => {
+  test("report the messages that a revert removed", () => {
     const hear = listener()
     for (const [position, id] of ["msg_a", "msg_b", "msg_c"].entries())
       hear(messageRow(position + 1, user(id), { position }))
@@ -124,13 +124,13 @@ describe("events of a message", () => {
     ])
   })
 
-  test("tell that another message took its place", () => {
+  test("report that another message replaced it", () => {
     const hear = listener()
     hear(messageRow(1, user("msg_a")))
     expect(types(hear(messageRow(2, user("msg_b"))))).toEqual(["message.removed", "message.updated"])
   })
 
-  test("tell its failure once", () => {
+  test("report its failure once", () => {
     const hear = listener()
     const error = { name: "UnknownError", data: { message: "no" } } as const
     hear(messageRow(1, assistant("msg_a")))
@@ -143,7 +143,7 @@ describe("events of a message", () => {
     ])
   })
 
-  test("tell a user message's summary, which is a note", () => {
+  test("report a user message's summary, which is a note", () => {
     const hear = listener()
     const note = (version: number, key: string, value: unknown): Row => {
       return { type: "note", version, sessionID, position: 0, messageID: "msg_a", key, value }
@@ -161,14 +161,14 @@ describe("a compaction", () => {
   const summary = part("compaction", "prt_a", { auto: true, summary: "s" })
   const sealed = messageRow(5, assistant("msg_a"), { sealed: true, parts: 1 })
 
-  test("is told when its message is sealed", () => {
+  test("is reported when its message is sealed", () => {
     const hear = listener()
     hear(messageRow(1, assistant("msg_a"), { parts: 1 }))
     expect(types(hear(partRow(2, summary)))).toEqual(["message.part.updated"])
     expect(types(hear(sealed))).toEqual(["message.updated", "session.compacted"])
   })
 
-  test("is told once if all of it comes with one commit", () => {
+  test("is reported once if all of it comes with one commit", () => {
     const hear = listener()
     expect(types(hear(sealed))).toEqual(["message.updated"])
     expect(types(hear(partRow(5, summary)))).toEqual(["message.part.updated", "session.compacted"])
@@ -186,7 +186,7 @@ describe("events beside the history", () => {
     time: { created: 5 },
   }
 
-  test("tell questions and answers", () => {
+  test("report questions and answers", () => {
     const hear = listener()
     expect(types(hear({ type: "permission", version: 1, sessionID, request }))).toEqual(["permission.asked"])
     const answered: Row = {
@@ -201,7 +201,7 @@ describe("events beside the history", () => {
     expect(hear({ ...answered, version: 3 } as Row)).toEqual([])
   })
 
-  test("tell todos, and nothing about the inbox", () => {
+  test("report todos, and nothing about the inbox", () => {
     const hear = listener()
     expect(types(hear({ type: "todos", version: 1, sessionID, todos: [] }))).toEqual(["todo.updated"])
     expect(hear({ type: "inbox", version: 2, sessionID, items: [] })).toEqual([])

@@ -1,15 +1,15 @@
 import { type Message, type Row, type StemmaEvent, UserSummary } from "../../protocol/index.ts"
+import { isNewRow, isOutdated } from "./is-new-row.ts"
 import type { ReplicaMessage } from "./replica-message.ts"
 import { newestOf } from "./replica-part.ts"
-import { isNews, isOutdated } from "./row-news.ts"
 import type { RowOf, SessionView } from "./view.ts"
 
 /**
- * What happened, told by a row and the view before it is put in. A row that is no news gives no events. Text of a part
- * row comes without its pieces; the pieces follow as deltas.
+ * The events that a row causes. `before` is the view before the row is applied. A row that changes nothing causes no
+ * events. The text of a part row comes without its pieces; the pieces follow as deltas.
  */
 export function eventsOf(row: Row, before: SessionView): StemmaEvent[] {
-  if (!isNews(before, row)) return []
+  if (!isNewRow(before, row)) return []
   const { sessionID } = row
   switch (row.type) {
     case "session":
@@ -67,7 +67,7 @@ function messageEvents(row: RowOf<"message">, before: SessionView): StemmaEvent[
     events.push({ type: "session.error", properties: { sessionID, error } })
   }
   if (!isSame) return events
-  for (const replicaPart of known.entries.slice(row.parts)) {
+  for (const replicaPart of known.parts.slice(row.parts)) {
     if (replicaPart && newestOf(replicaPart) <= row.version) {
       events.push(partRemoved(sessionID, { messageID: known.messageID, partID: replicaPart.partID }))
     }
@@ -75,7 +75,7 @@ function messageEvents(row: RowOf<"message">, before: SessionView): StemmaEvent[
   if (
     row.sealed &&
     !known.sealed &&
-    known.entries.slice(0, row.parts).some((replicaPart) => isSummary(replicaPart?.part))
+    known.parts.slice(0, row.parts).some((replicaPart) => isSummary(replicaPart?.part))
   ) {
     events.push({ type: "session.compacted", properties: { sessionID } })
   }
@@ -86,20 +86,20 @@ function partEvents(row: RowOf<"part">, before: SessionView): StemmaEvent[] {
   const { sessionID, part } = row
   const known = before.internal.slots.get(row.position)
   const slot = known?.messageID === part.messageID ? known : undefined
-  const replicaPart = slot?.entries[row.index]
+  const replicaPart = slot?.parts[row.index]
   const events: StemmaEvent[] = []
   if (replicaPart && replicaPart.partID !== part.id) {
     events.push(partRemoved(sessionID, { messageID: part.messageID, partID: replicaPart.partID }))
   }
   events.push({ type: "message.part.updated", properties: { part } })
-  // Within a commit a message's row comes before its parts.
+  // Within a commit, a message's row comes before the rows of its parts.
   if (slot?.sealed && isSummary(part) && !isSummary(replicaPart?.part)) {
     events.push({ type: "session.compacted", properties: { sessionID } })
   }
   return events
 }
 
-/** A user message's summary is learnt later and kept as a note; to a listener it is a change of the message. */
+/** A user message's summary is stored later as a note. Subscribers get it as a change of the message. */
 function noteEvents(row: RowOf<"note">, before: SessionView): StemmaEvent[] {
   const message = before.internal.slots.get(row.position)?.message
   if (row.key !== "summary" || message?.id !== row.messageID || message.role !== "user") return []
@@ -120,8 +120,8 @@ function messageRemoved(sessionID: string, messageID: string): StemmaEvent {
   return { type: "message.removed", properties: { sessionID, messageID } }
 }
 
-function partRemoved(sessionID: string, place: { messageID: string; partID: string }): StemmaEvent {
-  return { type: "message.part.removed", properties: { sessionID, ...place } }
+function partRemoved(sessionID: string, ids: { messageID: string; partID: string }): StemmaEvent {
+  return { type: "message.part.removed", properties: { sessionID, ...ids } }
 }
 
 function slotsFrom(view: SessionView, from: number): ReplicaMessage[] {

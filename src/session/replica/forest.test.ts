@@ -7,7 +7,7 @@ function row(sessionID: string, version: number): Row {
   return { type: "session", version, sessionID, session: session({}, { id: sessionID }) }
 }
 
-test("a forest has a view for each session that it has heard of", () => {
+test("a forest has a view for each session that it got a row of", () => {
   const forest = emptyForest()
   const root = reduceForest(forest, row("ses_root", 1))
   const child = reduceForest(forest, row("ses_child", 2))

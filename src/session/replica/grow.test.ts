@@ -10,14 +10,14 @@ const growing = [
 ] as const
 
 describe("growing fields", () => {
-  test.each(growing)("%#: are known, read and replaced", (each, field, value) => {
+  test.each(growing)("%#: are found, read and replaced", (each, field, value) => {
     expect(growingField(each)).toBe(field)
     expect(grownText(each)).toBe(value)
     expect(grownText(withGrownText(each, "other"))).toBe("other")
     expect(withGrownText(withGrownText(each, "other"), value)).toEqual(withGrownText(each, value))
   })
 
-  test("are in no settled call and no other kind of part", () => {
+  test("do not exist in a settled call or in other kinds of parts", () => {
     const others = everyPart.filter((each) => !["text", "reasoning", "tool"].includes(each.type))
     for (const each of [...others, tool("prt_a", completed("out")), tool("prt_b", failed)]) {
       expect(growingField(each)).toBeUndefined()

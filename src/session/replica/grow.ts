@@ -1,6 +1,6 @@
 import type { GrowingField, PartBody } from "../../protocol/index.ts"
 
-/** The field of this part that may grow by pieces now, if any. */
+/** The field of this part that may grow by pieces in its current state, if any. */
 export function growingField(part: PartBody): GrowingField | undefined {
   if (part.type === "text" || part.type === "reasoning") return "text"
   if (part.type !== "tool") return undefined
@@ -9,7 +9,7 @@ export function growingField(part: PartBody): GrowingField | undefined {
   return undefined
 }
 
-/** The text that the growing field has in this value of the part. */
+/** The text of the growing field. */
 export function grownText(part: PartBody): string {
   if (part.type === "text" || part.type === "reasoning") return part.text
   if (part.type !== "tool") return ""

@@ -61,7 +61,7 @@ function shownText(view: SessionView): string | undefined {
 }
 
 describe("pieces", () => {
-  test("that fit are appended, those already included are not", () => {
+  test("are appended if they fit, and ignored if already included", () => {
     const view = openView("ab")
     expect(reduceRow(view, pieceRow(2, 2, "cd"))).toBe(true)
     expect(reduceRow(view, pieceRow(2, 2, "cd"))).toBe(false)
@@ -70,7 +70,7 @@ describe("pieces", () => {
     expect(shownText(view)).toBe("abcdef")
   })
 
-  test("after a gap make the message missing until a page fills it, and are not lost", () => {
+  test("after a gap make the message missing until a page fills it, and are kept", () => {
     const view = openView("ab")
     reduceRow(view, pieceRow(4, 6, "gh"))
     expect(shownText(view)).toBe("ab")
@@ -81,7 +81,7 @@ describe("pieces", () => {
     expect(shownText(view)).toBe("abcdefgh")
   })
 
-  test("in the wrong order end up in the right one", () => {
+  test("that arrive in the wrong order are put in the right order", () => {
     const view = openView()
     for (const row of [pieceRow(4, 4, "ef"), pieceRow(3, 2, "cd"), pieceRow(2, 0, "ab")]) reduceRow(view, row)
     expect(shownText(view)).toBe("abcdef")
@@ -96,7 +96,7 @@ describe("pieces", () => {
     expect(shownText(view)).toBe("")
   })
 
-  test("of a part that is not known wait for it", () => {
+  test("of an unknown part are kept until the part arrives", () => {
     const view = viewOf(sessionRow(1, 1), pieceRow(5, 2, "cd"))
     expect(viewMessages(view)).toEqual([])
     expect(missing(view)).toEqual([{ from: 0, to: 1 }])
@@ -117,14 +117,14 @@ describe("pieces", () => {
     expect(missing(view)).toEqual([])
   })
 
-  test("that came with the part's row and were missed are found in the sealed row", () => {
+  test("that came with the part's row and were missed are in the sealed row", () => {
     const view = openView("ab")
     expect(reduceRow(view, partRow(1, 0, text("prt_a", "abcd")))).toBe(true)
     expect(reduceRow(view, partRow(1, 0, text("prt_a", "ab")))).toBe(false)
     expect(shownText(view)).toBe("abcd")
   })
 
-  test("cost what is new, not what is there", () => {
+  test("take time in proportion to the new text, not to the existing text", () => {
     const view = openView()
     const started = performance.now()
     for (let at = 0; at < 50_000; at++) reduceRow(view, pieceRow(at + 2, at * 20, "x".repeat(20)))
@@ -134,7 +134,7 @@ describe("pieces", () => {
 })
 
 describe("deltas", () => {
-  test("are shown where they fit, and nowhere else", () => {
+  test("are shown only where their offset fits", () => {
     const view = openView("ab")
     expect(reduceDelta(view, delta(2, "cd"))).toBe(true)
     expect(reduceDelta(view, delta(2, "cd"))).toBe(false)
@@ -147,7 +147,7 @@ describe("deltas", () => {
     expect(reduceDelta(view, { ...delta(6, "x"), partID: "prt_9" })).toBe(false)
   })
 
-  test("stay when a piece confirms them, also in part", () => {
+  test("stay when a piece confirms them, wholly or partly", () => {
     const view = openView()
     reduceDelta(view, delta(0, "abcd"))
     reduceRow(view, pieceRow(2, 0, "ab"))
@@ -156,7 +156,7 @@ describe("deltas", () => {
     expect(shownText(view)).toBe("abcd")
   })
 
-  test("go when a piece, a part row or the seal says otherwise", () => {
+  test("are dropped when a piece, a part row or the seal contradicts them", () => {
     const view = openView()
     reduceDelta(view, delta(0, "wrong"))
     reduceRow(view, pieceRow(2, 0, "right"))
@@ -172,7 +172,7 @@ describe("deltas", () => {
 })
 
 describe("messages and parts", () => {
-  test("come in any order within a batch and are whole at its end", () => {
+  test("may come in any order within a batch and are whole at its end", () => {
     const view = viewOf(partRow(5, 0, text("prt_b", "b"), 1), sessionRow(6, 1))
     expect(missing(view)).toEqual([{ from: 0, to: 1 }])
     reduceRow(view, messageRow(6, 0, assistant("msg_0"), { parts: 2 }))
@@ -182,7 +182,7 @@ describe("messages and parts", () => {
     expect(viewItem(view, 0)!.parts.map((part) => part.id)).toEqual(["prt_a", "prt_b"])
   })
 
-  test("are ignored if they are older than what is there", () => {
+  test("are ignored if they are older than the view's version", () => {
     const view = openView("new")
     reduceRow(view, messageRow(9, 0, { ...assistant("msg_0"), finish: "stop" }, { sealed: true, parts: 1 }))
     expect(reduceRow(view, messageRow(5, 0, assistant("msg_0"), { parts: 1 }))).toBe(false)
@@ -201,7 +201,7 @@ describe("messages and parts", () => {
     expect(viewItem(view, 0)!.parts.map((part) => part.id)).toEqual(["prt_a", "prt_c"])
   })
 
-  test("keep their identity as long as they do not change", () => {
+  test("stay the same object as long as they do not change", () => {
     const view = viewOf(
       messageRow(1, 0, user("msg_0"), { sealed: true, parts: 1 }),
       partRow(1, 0, text("prt_a", "a")),
@@ -238,7 +238,7 @@ describe("a history row", () => {
     return view
   }
 
-  test("drops what is no longer there, and old rows do not bring it back", () => {
+  test("drops messages that are gone, and old rows do not bring them back", () => {
     const view = loaded(4)
     reduceRow(view, sessionRow(10, 3, 1))
     reduceRow(view, { type: "history", version: 10, sessionID, epoch: 1, keep: 2 })
@@ -251,7 +251,7 @@ describe("a history row", () => {
     expect(viewCount(view)).toBe(3)
   })
 
-  test("leaves what is newer than itself, or was paged in since", () => {
+  test("keeps messages that are newer than it or were paged in since", () => {
     const view = loaded(4)
     reducePage(view, { items: [{ ...items(3)[2]!, message: user("msg_other") }], count: 4, epoch: 1 })
     reduceRow(view, messageRow(12, 3, user("msg_new"), { sealed: true }))
@@ -260,14 +260,14 @@ describe("a history row", () => {
     expect(missing(view)).toEqual([{ from: 0, to: 2 }])
   })
 
-  test("makes pages of an older epoch useless", () => {
+  test("causes pages of an older epoch to be ignored", () => {
     const view = loaded(2)
     reduceRow(view, { type: "history", version: 10, sessionID, epoch: 1, keep: 0 })
     expect(reducePage(view, { items: items(2), count: 2, epoch: 0 })).toBe(false)
     expect(viewMessages(view)).toEqual([])
   })
 
-  test("that was heard of already changes nothing", () => {
+  test("that was applied before changes nothing", () => {
     const view = loaded(3)
     const row: Row = { type: "history", version: 10, sessionID, epoch: 1, keep: 1 }
     expect(reduceRow(view, row)).toBe(true)
@@ -276,7 +276,7 @@ describe("a history row", () => {
     expect(viewMessages(view)).toHaveLength(2)
   })
 
-  test("leaves the notes of what stays and drops those of what goes", () => {
+  test("keeps the notes of messages that stay and drops the others", () => {
     const view = loaded(2)
     const note = (version: number, position: number, value: unknown): Row => {
       return {
@@ -301,7 +301,7 @@ describe("a history row", () => {
 })
 
 describe("what is missing", () => {
-  test("is told as ranges, of the last messages only if asked", () => {
+  test("is given as ranges; with `last`, of the last messages only", () => {
     const view = viewOf(sessionRow(1, 100))
     expect(missing(view)).toEqual([{ from: 0, to: 100 }])
     expect(missing(view, { last: 10 })).toEqual([{ from: 90, to: 100 }])

@@ -6,35 +6,35 @@ import {
   StemmaError,
 } from "../../protocol/index.ts"
 import { grownText } from "./grow.ts"
+import { isNewRow, isOutdated } from "./is-new-row.ts"
 import {
   changePart,
   clearMessages,
   cutParts,
   dropMessage,
+  markChanged,
   putPart,
   type ReplicaMessage,
   replicaMessage,
-  settle,
 } from "./replica-message.ts"
-import { addDelta, addPiece, emptyReplicaPart, endLive, isWhole, newestOf } from "./replica-part.ts"
-import { isNews, isOutdated } from "./row-news.ts"
+import { addDelta, addPiece, dropDeltaText, emptyReplicaPart, isWhole, newestOf } from "./replica-part.ts"
 import { type RowOf, type SessionView, viewCount } from "./view.ts"
 
 /*
  * The replica: rows, pages and deltas in, a view of one session out.
  *
- * Rows come as `changes` gives them, in its order, and those of one answer without a page in between. Everything may
- * come twice, and an older row after a newer one is ignored, so that a client may drop off and return with an old cursor
- * at any moment. A `history` row drops what is no longer in the history; a view may also begin in the middle. `missing`
- * then says what to page in, `reducePage` takes it. Deltas are shown at once where they fit and replaced by the rows
- * that follow.
+ * Rows must arrive in the order in which `changes` returns them, and the rows of one answer without a page in between.
+ * Any row may arrive twice, and a row older than the view's version is ignored, so a client may disconnect at any
+ * moment and return with an old cursor. A `history` row drops messages that are no longer in the history. A view may
+ * also begin in the middle of a history: `missing` says which positions to page in, and `reducePage` applies the page.
+ * Deltas are shown at once where their offset fits, and the rows that follow replace them.
  */
 
-/** Puts one row into the view. True if that changed anything. */
+/** Applies one row to the view. Returns true if the view changed. */
 export function reduceRow(view: SessionView, row: Row): boolean {
   checkSession(view, row.sessionID)
-  view.internal.heard = Math.max(view.internal.heard, row.version)
-  if (!isNews(view, row)) return false
+  view.internal.newestVersion = Math.max(view.internal.newestVersion, row.version)
+  if (!isNewRow(view, row)) return false
   applyRow(view, row)
   view.revision++
   return true
@@ -47,7 +47,7 @@ function applyRow(view: SessionView, row: Row): void {
       view.session = row.session
       view.removed = false
       versions.session = row.version
-      tellCount(view, row.session.history)
+      reportCount(view, row.session.history)
       return
     case "removed":
       applyRemoved(view, row)
@@ -67,7 +67,7 @@ function applyRow(view: SessionView, row: Row): void {
     case "note": {
       const slot = replicaMessage(view, row.position, row.messageID)
       slot.notes.set(row.key, { value: row.value ?? null, version: row.version })
-      settle(view, slot)
+      markChanged(view, slot)
       return
     }
     case "todos":
@@ -93,7 +93,7 @@ function applyRemoved(view: SessionView, row: RowOf<"removed">): void {
   view.internal.permissionVersions.clear()
   view.removed = true
   view.epoch = 0
-  view.internal.told = { epoch: 0, count: 0 }
+  view.internal.reported = { epoch: 0, count: 0 }
   view.internal.versions = { session: 0, history: 0, todos: 0, inbox: 0, removed: row.version }
 }
 
@@ -105,9 +105,9 @@ function applyHistory(view: SessionView, row: RowOf<"history">): void {
   }
   while (internal.end > row.keep && !internal.slots.has(internal.end - 1)) internal.end--
   internal.versions.history = row.version
-  internal.floor = Math.max(internal.floor, row.version)
+  internal.versionFloor = Math.max(internal.versionFloor, row.version)
   view.epoch = Math.max(view.epoch, row.epoch)
-  tellCount(view, { epoch: row.epoch, count: 0 })
+  reportCount(view, { epoch: row.epoch, count: 0 })
 }
 
 function applyMessage(view: SessionView, row: RowOf<"message">): void {
@@ -116,24 +116,24 @@ function applyMessage(view: SessionView, row: RowOf<"message">): void {
   slot.messageVersion = row.version
   slot.version = Math.max(slot.version, row.version)
   slot.sealed = row.sealed
-  // What was put after this row's last change stays: the row may be older than its parts.
-  let count = slot.entries.length
+  // Parts that were put after this row's last change stay: the row may be older than its parts.
+  let count = slot.parts.length
   while (count > row.parts) {
-    const replicaPart = slot.entries[count - 1]
+    const replicaPart = slot.parts[count - 1]
     if (replicaPart && newestOf(replicaPart) > row.version) break
     count--
   }
   cutParts(slot, count)
   slot.partCount = Math.max(row.parts, count)
-  if (row.sealed) for (const replicaPart of slot.entries) if (replicaPart) endLive(replicaPart)
-  settle(view, slot)
+  if (row.sealed) for (const replicaPart of slot.parts) if (replicaPart) dropDeltaText(replicaPart)
+  markChanged(view, slot)
 }
 
 function applyPart(view: SessionView, row: RowOf<"part">): void {
   const slot = replicaMessage(view, row.position, row.part.messageID)
   slot.version = Math.max(slot.version, row.version)
   putPart(slot, row.index, { part: row.part, version: row.version })
-  settle(view, slot)
+  markChanged(view, slot)
 }
 
 function applyPiece(view: SessionView, row: RowOf<"piece">): void {
@@ -145,13 +145,13 @@ function applyPiece(view: SessionView, row: RowOf<"piece">): void {
     return replicaPart
   })
   slot.newest = Math.max(slot.newest, version)
-  settle(view, slot)
+  markChanged(view, slot)
 }
 
 /**
- * Takes a page of the history as `history` of a store gives it: whatever the view has and the page tells better is
- * replaced. A page of an older epoch is ignored; one of a newer epoch comes before its `history` row, so everything
- * else that the view has is dropped, since it may be outdated. True if that changed anything.
+ * Applies a page of the history, as `history` of a store returns it, and replaces messages that the page has in a newer version. A page of an
+ * older epoch is ignored. A page of a newer epoch arrives before its `history` row, so every other message of the view
+ * is dropped, because it may be outdated. Returns true if the view changed.
  */
 export function reducePage(
   view: SessionView,
@@ -164,11 +164,11 @@ export function reducePage(
   let changed = page.epoch > view.epoch
   if (page.epoch > view.epoch) {
     clearMessages(view)
-    // Rows that come again must not bring back half of what was just dropped.
-    view.internal.floor = Math.max(view.internal.floor, view.internal.heard + 1)
+    // Rows that arrive again must not restore a part of the messages that were just dropped.
+    view.internal.versionFloor = Math.max(view.internal.versionFloor, view.internal.newestVersion + 1)
   }
   view.epoch = page.epoch
-  tellCount(view, page)
+  reportCount(view, page)
   const version = page.items.reduce((newest, item) => Math.max(newest, item.version), 0)
   for (const item of page.items) if (putItem(view, item, { epoch: page.epoch, version })) changed = true
   changed ||= viewCount(view) !== before
@@ -188,13 +188,13 @@ function putItem(view: SessionView, item: HistoryItem, page: { epoch: number; ve
     if (item.version > slot.newest || !isWholeAlready) changed = putMessage(slot, item)
   }
   for (const [index, part] of item.parts.entries()) {
-    if (!tellsMore(slot, index, { part, version: item.version })) continue
+    if (!pageHasMore(slot, index, { part, version: item.version })) continue
     putPart(slot, index, { part, version: item.version })
     changed = true
   }
   slot.version = Math.max(slot.version, item.version)
   slot.newest = Math.max(slot.newest, item.version)
-  if (changed) settle(view, slot)
+  if (changed) markChanged(view, slot)
   return changed
 }
 
@@ -203,20 +203,23 @@ function putMessage(slot: ReplicaMessage, item: HistoryItem): true {
   slot.messageVersion = item.version
   slot.sealed = item.sealed
   if (item.version >= slot.version) cutParts(slot, item.parts.length)
-  slot.partCount = Math.max(slot.entries.length, item.parts.length)
+  slot.partCount = Math.max(slot.parts.length, item.parts.length)
   return true
 }
 
-/** True if a page knows more about a part than the view. Pieces and rows may overtake a page. */
-function tellsMore(slot: ReplicaMessage, index: number, paged: { part: Part; version: number }): boolean {
-  const replicaPart = slot.entries[index]
+/**
+ * True if a page has a newer or more complete version of a part than the view. Pieces and rows may arrive before an
+ * older page.
+ */
+function pageHasMore(slot: ReplicaMessage, index: number, paged: { part: Part; version: number }): boolean {
+  const replicaPart = slot.parts[index]
   if (replicaPart?.part === undefined) return paged.version >= slot.messageVersion && index < slot.partCount
   if (paged.version !== slot.newest)
     return paged.version > slot.newest || (!isWhole(replicaPart) && paged.version >= replicaPart.version)
   return !isWhole(replicaPart) || grownText(paged.part).length > replicaPart.text.length
 }
 
-/** Notes that came as rows after the page was read stay; the page tells about the others. */
+/** Notes that arrived as rows after the page was read stay. The page decides about the others. */
 function putNotes(slot: ReplicaMessage, item: HistoryItem, version: number): boolean {
   const later = [...slot.notes].filter(([, note]) => note.version > version)
   const paged = Object.entries(item.notes ?? {}).map(([key, value]) => [key, { value, version }] as const)
@@ -229,27 +232,30 @@ function putNotes(slot: ReplicaMessage, item: HistoryItem, version: number): boo
   return changed
 }
 
-/** Shows a bit of text that a run is just saying, if it fits. True if that changed anything. */
+/** Shows text that a run is streaming, if its offset fits. Returns true if the view changed. */
 export function reduceDelta(
   view: SessionView,
   delta: { messageID: string; partID: string; field: GrowingField; offset: number; delta: string },
 ): boolean {
   const slot = view.internal.slots.get(viewCount(view) - 1)
   if (slot?.messageID !== delta.messageID || slot.sealed) return false
-  const replicaPart = slot.entries.findLast((candidate) => candidate?.partID === delta.partID)
+  const replicaPart = slot.parts.findLast((candidate) => candidate?.partID === delta.partID)
   if (!replicaPart || !addDelta(replicaPart, delta)) return false
   slot.item = undefined
   view.revision++
   return true
 }
 
-/** Forgets live text that no row has confirmed: the session is idle, so nobody says it. True if that changed anything. */
+/**
+ * Drops streamed text that no row has confirmed. Call it when the session is idle, because no row will follow. Returns
+ * true if the view changed.
+ */
 export function endDeltas(view: SessionView): boolean {
   const slot = view.internal.slots.get(viewCount(view) - 1)
   const live =
-    slot?.entries.filter((replicaPart) => replicaPart !== undefined && replicaPart.live !== "") ?? []
+    slot?.parts.filter((replicaPart) => replicaPart !== undefined && replicaPart.deltaText !== "") ?? []
   if (!slot || live.length === 0) return false
-  for (const replicaPart of live) endLive(replicaPart!)
+  for (const replicaPart of live) dropDeltaText(replicaPart!)
   slot.item = undefined
   view.revision++
   return true
@@ -265,9 +271,9 @@ function checkSession(view: SessionView, sessionID: string): void {
 }
 
 /** Within an epoch the history only grows. */
-function tellCount(view: SessionView, history: { epoch: number; count: number }): void {
-  const { told } = view.internal
-  if (history.epoch < told.epoch) return
-  const count = history.epoch > told.epoch ? history.count : Math.max(told.count, history.count)
-  view.internal.told = { epoch: history.epoch, count }
+function reportCount(view: SessionView, history: { epoch: number; count: number }): void {
+  const { reported } = view.internal
+  if (history.epoch < reported.epoch) return
+  const count = history.epoch > reported.epoch ? history.count : Math.max(reported.count, history.count)
+  view.internal.reported = { epoch: history.epoch, count }
 }

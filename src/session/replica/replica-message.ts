@@ -2,32 +2,32 @@ import type { HistoryItem, Message, Part } from "../../protocol/index.ts"
 import { emptyReplicaPart, isWhole, partValue, type ReplicaPart, setPart } from "./replica-part.ts"
 import type { SessionView } from "./view.ts"
 
-/** One message of the history, as far as it is known. */
+/** One message of the history in a replica. It may be incomplete. */
 export interface ReplicaMessage {
   position: number
   messageID: string
-  /** Absent while only parts of it were heard of. */
+  /** Absent as long as only rows of its parts or notes have arrived. */
   message: Message | undefined
   messageVersion: number
   sealed: boolean
   /** How many parts the message has. */
   partCount: number
-  entries: (ReplicaPart | undefined)[]
-  /** How many of the entries are whole. */
-  whole: number
+  parts: (ReplicaPart | undefined)[]
+  /** How many of the known parts are whole. */
+  wholeParts: number
   /** The newest version of the message row and of the part rows. */
   version: number
-  /** The newest version of anything, pieces included. */
+  /** The newest version of the message, its parts and their pieces. */
   newest: number
-  /** The epoch of the last page that had it; -1 if it is made of rows only. */
+  /** The epoch of the last page that had the message; -1 if it comes from rows only. */
   pagedEpoch: number
   notes: Map<string, { value: unknown; version: number }>
-  /** Note rows up to this version are included. */
+  /** The notes include every note row up to this version. */
   notesVersion: number
   item: HistoryItem | undefined
 }
 
-function emptySlot(position: number, messageID: string): ReplicaMessage {
+function emptyReplicaMessage(position: number, messageID: string): ReplicaMessage {
   return {
     position,
     messageID,
@@ -35,8 +35,8 @@ function emptySlot(position: number, messageID: string): ReplicaMessage {
     messageVersion: 0,
     sealed: false,
     partCount: 0,
-    entries: [],
-    whole: 0,
+    parts: [],
+    wholeParts: 0,
     version: 0,
     newest: 0,
     pagedEpoch: -1,
@@ -46,39 +46,39 @@ function emptySlot(position: number, messageID: string): ReplicaMessage {
   }
 }
 
-/** The slot of that message; another message that stood there is forgotten. */
+/** The replica message at that position. A different message that was there is dropped. */
 export function replicaMessage(view: SessionView, position: number, messageID: string): ReplicaMessage {
   const { internal } = view
   const known = internal.slots.get(position)
   if (known?.messageID === messageID) return known
-  const slot = emptySlot(position, messageID)
+  const slot = emptyReplicaMessage(position, messageID)
   internal.slots.set(position, slot)
   internal.unfinished.add(position)
   internal.end = Math.max(internal.end, position + 1)
   return slot
 }
 
-/** To be called after every change of a slot. */
-export function settle(view: SessionView, slot: ReplicaMessage): void {
+/** Must be called after every change of a replica message. */
+export function markChanged(view: SessionView, slot: ReplicaMessage): void {
   slot.newest = Math.max(slot.newest, slot.version)
   slot.item = undefined
-  const isFinished = slot.message !== undefined && slot.whole === slot.partCount
+  const isFinished = slot.message !== undefined && slot.wholeParts === slot.partCount
   if (isFinished) view.internal.unfinished.delete(slot.position)
   else view.internal.unfinished.add(slot.position)
 }
 
-/** Replaces an entry and keeps count of the whole ones. */
+/** Replaces a part and keeps the count of whole parts up to date. */
 export function changePart(
   slot: ReplicaMessage,
   index: number,
   change: (known: ReplicaPart | undefined) => ReplicaPart,
 ): void {
-  const known = slot.entries[index]
+  const known = slot.parts[index]
   const before = isWhole(known)
-  while (slot.entries.length < index) slot.entries.push(undefined)
+  while (slot.parts.length < index) slot.parts.push(undefined)
   const replicaPart = change(known)
-  slot.entries[index] = replicaPart
-  slot.whole += Number(isWhole(replicaPart)) - Number(before)
+  slot.parts[index] = replicaPart
+  slot.wholeParts += Number(isWhole(replicaPart)) - Number(before)
   slot.partCount = Math.max(slot.partCount, index + 1)
 }
 
@@ -91,7 +91,7 @@ export function putPart(slot: ReplicaMessage, index: number, row: { part: Part; 
 }
 
 export function cutParts(slot: ReplicaMessage, count: number): void {
-  for (const replicaPart of slot.entries.splice(count)) if (isWhole(replicaPart)) slot.whole--
+  for (const replicaPart of slot.parts.splice(count)) if (isWhole(replicaPart)) slot.wholeParts--
 }
 
 export function dropMessage(view: SessionView, position: number): void {
@@ -105,7 +105,7 @@ export function clearMessages(view: SessionView): void {
   view.internal.end = 0
 }
 
-/** The message as a page would give it; undefined while its own row is missing. Made once after each change. */
+/** The message as a page would return it; undefined while its own row is missing. Cached until the next change. */
 export function messageItem(slot: ReplicaMessage): HistoryItem | undefined {
   if (slot.message === undefined) return undefined
   slot.item ??= buildItem(slot, slot.message)
@@ -119,7 +119,7 @@ function buildItem(slot: ReplicaMessage, message: Message): HistoryItem {
     version: slot.newest,
     sealed: slot.sealed,
     message,
-    parts: slot.entries.flatMap((replicaPart) => (replicaPart ? (partValue(replicaPart) ?? []) : [])),
+    parts: slot.parts.flatMap((replicaPart) => (replicaPart ? (partValue(replicaPart) ?? []) : [])),
     ...(notes.length > 0 && { notes: Object.fromEntries(notes.map(([key, note]) => [key, note.value])) }),
   }
 }

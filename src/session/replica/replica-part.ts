@@ -8,21 +8,24 @@ export interface Piece {
   text: string
 }
 
-/** One part of a message in a replica: its row, what was added to it, and what came too early. */
+/**
+ * One part of a message in a replica: its row, the text that pieces and deltas added, and pieces that arrived too
+ * early.
+ */
 export interface ReplicaPart {
   partID: string
-  /** The part's own row; absent while only pieces of it were heard of. */
+  /** The part's own row; absent as long as only pieces of it have arrived. */
   part: Part | undefined
-  /** The version of that row. */
+  /** The version of the part's row. */
   version: number
-  /** The growing field as far as rows tell it. */
+  /** The text of the growing field, from rows and pieces. */
   text: string
-  /** What deltas added to `text`; the next row decides whether it was true. */
-  live: string
-  /** True if `text` and `live` may say more than `part`. */
-  grown: boolean
+  /** Text that deltas added after `text`. The next row or piece confirms or drops it. */
+  deltaText: string
+  /** True if `text` and the delta text may be longer than the text in `part`. */
+  hasGrown: boolean
   /** Pieces that do not fit yet, in order of offset. */
-  ahead: Piece[]
+  earlyPieces: Piece[]
   value: Part | undefined
 }
 
@@ -32,87 +35,94 @@ export function emptyReplicaPart(partID: string): ReplicaPart {
     part: undefined,
     version: 0,
     text: "",
-    live: "",
-    grown: false,
-    ahead: [],
+    deltaText: "",
+    hasGrown: false,
+    earlyPieces: [],
     value: undefined,
   }
 }
 
-/** True if nothing of the part is known to be missing. */
+/** True if the part's row is known and no piece of it is missing. */
 export function isWhole(replicaPart: ReplicaPart | undefined): boolean {
-  return replicaPart?.part !== undefined && replicaPart.ahead.length === 0
+  return replicaPart?.part !== undefined && replicaPart.earlyPieces.length === 0
 }
 
-/** The newest version of anything that the entry has. */
+/** The newest version among the part's row and its early pieces. */
 export function newestOf(replicaPart: ReplicaPart): number {
-  return replicaPart.ahead.reduce((newest, piece) => Math.max(newest, piece.version), replicaPart.version)
+  return replicaPart.earlyPieces.reduce(
+    (newest, piece) => Math.max(newest, piece.version),
+    replicaPart.version,
+  )
 }
 
-/** The part with everything that has grown. */
+/** The part with all of its text. */
 export function partValue(replicaPart: ReplicaPart): Part | undefined {
-  if (replicaPart.part === undefined || !replicaPart.grown) return replicaPart.part
-  replicaPart.value ??= withGrownText(replicaPart.part, replicaPart.text + replicaPart.live)
+  if (replicaPart.part === undefined || !replicaPart.hasGrown) return replicaPart.part
+  replicaPart.value ??= withGrownText(replicaPart.part, replicaPart.text + replicaPart.deltaText)
   return replicaPart.value
 }
 
-/** Puts the part's own row: its text replaces what had grown, but for pieces that are not older. */
+/**
+ * Sets the part's own row. Its text replaces the text so far; pieces that are not older than the row are applied again.
+ */
 export function setPart(replicaPart: ReplicaPart, part: Part, version: number): void {
-  if (replicaPart.partID !== part.id) replicaPart.ahead = []
+  if (replicaPart.partID !== part.id) replicaPart.earlyPieces = []
   replicaPart.partID = part.id
   replicaPart.part = part
   replicaPart.version = version
   replicaPart.text = grownText(part)
-  replicaPart.live = ""
-  replicaPart.grown = false
+  replicaPart.deltaText = ""
+  replicaPart.hasGrown = false
   replicaPart.value = undefined
-  takeAhead(replicaPart)
+  applyEarlyPieces(replicaPart)
 }
 
-/** True if the piece says something that the entry does not have. */
+/** True if the piece adds text that the replica part does not have. */
 export function isNewPiece(replicaPart: ReplicaPart, partID: string, piece: Piece): boolean {
   if (replicaPart.partID !== partID) return piece.version > newestOf(replicaPart)
   if (piece.version < replicaPart.version) return false
-  if (replicaPart.ahead.some((known) => known.offset === piece.offset && known.version >= piece.version))
+  if (
+    replicaPart.earlyPieces.some((known) => known.offset === piece.offset && known.version >= piece.version)
+  )
     return false
   if (replicaPart.part === undefined || growingField(replicaPart.part) !== piece.field) return true
   return piece.offset + piece.text.length > replicaPart.text.length
 }
 
-/** Appends a piece that fits, at a cost of the piece alone; keeps one that comes too early for later. */
+/** Appends a piece that fits, in time proportional to the piece. Keeps a piece that arrives too early. */
 export function addPiece(replicaPart: ReplicaPart, piece: Piece): void {
-  const at = replicaPart.ahead.findIndex((known) => known.offset >= piece.offset)
-  if (at < 0) replicaPart.ahead.push(piece)
-  else replicaPart.ahead.splice(at, replicaPart.ahead[at]!.offset === piece.offset ? 1 : 0, piece)
-  takeAhead(replicaPart)
+  const at = replicaPart.earlyPieces.findIndex((known) => known.offset >= piece.offset)
+  if (at < 0) replicaPart.earlyPieces.push(piece)
+  else replicaPart.earlyPieces.splice(at, replicaPart.earlyPieces[at]!.offset === piece.offset ? 1 : 0, piece)
+  applyEarlyPieces(replicaPart)
 }
 
-/** Shows what a run is just saying. It counts only until the next row of the part. True if it fits. */
+/** Appends streamed text that holds only until the next row of the part. Returns true if its offset fits. */
 export function addDelta(
   replicaPart: ReplicaPart,
   delta: { field: GrowingField; offset: number; delta: string },
 ): boolean {
   if (replicaPart.part === undefined || growingField(replicaPart.part) !== delta.field) return false
-  const known = replicaPart.text.length + replicaPart.live.length - delta.offset
+  const known = replicaPart.text.length + replicaPart.deltaText.length - delta.offset
   if (known < 0 || known >= delta.delta.length) return false
-  replicaPart.live += delta.delta.slice(known)
-  replicaPart.grown = true
+  replicaPart.deltaText += delta.delta.slice(known)
+  replicaPart.hasGrown = true
   replicaPart.value = undefined
   return true
 }
 
-/** Forgets what no row has confirmed. */
-export function endLive(replicaPart: ReplicaPart): void {
-  if (replicaPart.live === "") return
-  replicaPart.live = ""
+/** Drops delta text that no row has confirmed. */
+export function dropDeltaText(replicaPart: ReplicaPart): void {
+  if (replicaPart.deltaText === "") return
+  replicaPart.deltaText = ""
   replicaPart.value = undefined
 }
 
-function takeAhead(replicaPart: ReplicaPart): void {
+function applyEarlyPieces(replicaPart: ReplicaPart): void {
   const { part } = replicaPart
-  if (part === undefined || replicaPart.ahead.length === 0) return
+  if (part === undefined || replicaPart.earlyPieces.length === 0) return
   const field = growingField(part)
-  replicaPart.ahead = replicaPart.ahead.filter((piece) => {
+  replicaPart.earlyPieces = replicaPart.earlyPieces.filter((piece) => {
     if (piece.version < replicaPart.version) return false
     if (piece.field !== field || piece.offset > replicaPart.text.length) return true
     append(replicaPart, piece.text.slice(replicaPart.text.length - piece.offset))
@@ -123,7 +133,9 @@ function takeAhead(replicaPart: ReplicaPart): void {
 function append(replicaPart: ReplicaPart, text: string): void {
   if (text === "") return
   replicaPart.text += text
-  replicaPart.live = replicaPart.live.startsWith(text) ? replicaPart.live.slice(text.length) : ""
-  replicaPart.grown = true
+  replicaPart.deltaText = replicaPart.deltaText.startsWith(text)
+    ? replicaPart.deltaText.slice(text.length)
+    : ""
+  replicaPart.hasGrown = true
   replicaPart.value = undefined
 }

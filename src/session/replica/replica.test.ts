@@ -24,11 +24,11 @@ interface StoredNote {
   key: string
   value: unknown
   version: number
-  /** How many messages there were when it was written. */
+  /** How many messages the history had when the row was written. */
   at: number
 }
 
-/** A store of one session, as plain as can be: what `changes` and `history` of a real one must say. */
+/** A minimal store of one session: the reference for what `changes` and `history` of a real store return. */
 class PlainStore {
   version = 0
   epoch = 0
@@ -38,7 +38,7 @@ class PlainStore {
   moves: { version: number; keep: number }[] = []
   #ids = 0
 
-  /** Does one commit; a draw that fits nothing is an empty one. */
+  /** Does one commit. A random draw that fits no action is an empty commit. */
   commit({ op, number, word }: Draw): void {
     this.version++
     const open = this.messages.findLast((message) => !message.sealed)
@@ -178,7 +178,9 @@ class PlainStore {
     return structuredClone({ items: this.items(from, to), count: this.messages.length, epoch: this.epoch })
   }
 
-  /** Rows after `since`, up to and with the first `limit` versions. The history row tells of the moves among them. */
+  /**
+   * Rows after `since`, up to and including the first `limit` versions. The history row covers all moves among them.
+   */
   changes(since: number, limit = Number.POSITIVE_INFINITY): { rows: Row[]; cursor: number } {
     const rows = this.#rows().filter((row) => row.version > since)
     const versions = [...rows, ...this.moves].map((row) => row.version).filter((version) => version > since)
@@ -265,7 +267,7 @@ const draw: fc.Arbitrary<Draw> = fc.record({
   word: fc.constantFrom("", "a", "bc", "def"),
 })
 
-/** What a client does between two commits. */
+/** An action of a client between two commits. */
 const act = fc.record({
   kind: fc.constantFrom(
     "nothing",
@@ -281,7 +283,7 @@ const act = fc.record({
 })
 type Act = { kind: string; number: number }
 
-/** A client that drops off, returns, hears things twice, and reads pages that are late. */
+/** A client that disconnects, reconnects, receives rows twice, and reads pages late. */
 class Client {
   readonly store: PlainStore
   readonly view = emptyView()
@@ -311,7 +313,7 @@ class Client {
     for (const row of rows) this.#put(row)
   }
 
-  /** Drops off in the middle of a batch, and so will hear it again. */
+  /** Disconnects in the middle of a batch, so that it receives the batch again. */
   #hearHalf(number: number): void {
     const { rows } = this.store.changes(this.cursor)
     for (const row of rows.slice(0, number % (rows.length + 1))) this.#put(row)
@@ -321,7 +323,7 @@ class Client {
     reduceRow(this.view, structuredClone(row))
   }
 
-  /** A bit of text at the end of an open part; sometimes one that is never committed. */
+  /** Streams text at the end of an open part; some of the text is never committed. */
   #delta(number: number): void {
     const item = this.store.items().at(-1)
     const part = item?.parts[number % Math.max(1, item.parts.length)]
@@ -343,7 +345,7 @@ class Client {
 describe("a replica", () => {
   const steps = fc.array(fc.tuple(draw, act), { maxLength: 60, size: "max" })
 
-  test("that hears every commit at once says what the store says", () => {
+  test("that gets every commit at once equals the store", () => {
     fc.assert(
       fc.property(steps, (drawn) => {
         const store = new PlainStore()
@@ -421,7 +423,7 @@ describe("a replica", () => {
   })
 })
 
-/** Deltas that no row has confirmed yet are shown; a new value of each part takes them away. */
+/** Deltas that no row has confirmed are shown; a new value of each part removes them. */
 function dropLive(view: SessionView, store: PlainStore): void {
   const open = store.messages.findLast((message) => !message.sealed)
   if (!open) return

@@ -4,20 +4,20 @@ import { messageItem, type ReplicaMessage } from "./replica-message.ts"
 export type RowOf<T extends Row["type"]> = Extract<Row, { type: T }>
 
 /**
- * What a replica knows of one session. It is changed in place by the functions of reduce.ts, at a cost that does not
- * depend on the length of the history. What `viewItem` and `viewMessages` hand out is never changed afterwards: an item
- * that is the same object as before says the same as before, and while `revision` stands still nothing has changed.
+ * The state of a replica of one session. The functions of reduce.ts change it in place, in time that does not depend on
+ * the length of the history. Items that `viewItem` and `viewMessages` return are never changed afterwards: the same
+ * object means the same content, and while `revision` is unchanged, nothing has changed.
  */
 export interface SessionView {
-  /** Grows with everything that changes. */
+  /** Grows with every change. */
   revision: number
   session: Session | undefined
   todos: readonly Todo[]
   inbox: readonly InboxItem[]
-  /** By id; `viewPermissions` gives them in order. */
+  /** By id. `viewPermissions` returns them in order. */
   permissions: Map<string, PermissionRequest>
   removed: boolean
-  /** Which epoch of the history the messages belong to. */
+  /** The epoch of the history that the messages belong to. */
   epoch: number
   /** For reduce.ts only. */
   readonly internal: ViewInternal
@@ -25,17 +25,18 @@ export interface SessionView {
 
 export interface ViewInternal {
   sessionID: string | undefined
+  /** Replica messages by position. The code calls one of them a slot. */
   slots: Map<number, ReplicaMessage>
-  /** No slot is at or after it. */
+  /** All positions are below this one. */
   end: number
-  /** How many messages the newest epoch that was heard of has, at least. */
-  told: { epoch: number; count: number }
-  /** Positions of slots that cannot be trusted to be whole. */
+  /** The newest epoch that was reported, and at least how many messages it has. */
+  reported: { epoch: number; count: number }
+  /** Positions of messages that may be incomplete. */
   unfinished: Set<number>
   /** The newest version of any row so far. */
-  heard: number
-  /** Older rows of messages are ignored: what they said was dropped, or must be paged in. */
-  floor: number
+  newestVersion: number
+  /** Rows of messages with an older version are ignored: their messages were dropped or must be paged in. */
+  versionFloor: number
   versions: { session: number; history: number; todos: number; inbox: number; removed: number }
   permissionVersions: Map<string, number>
   messages: { revision: number; items: HistoryItem[] } | undefined
@@ -54,10 +55,10 @@ export function emptyView(): SessionView {
       sessionID: undefined,
       slots: new Map(),
       end: 0,
-      told: { epoch: 0, count: 0 },
+      reported: { epoch: 0, count: 0 },
       unfinished: new Set(),
-      heard: 0,
-      floor: 0,
+      newestVersion: 0,
+      versionFloor: 0,
       versions: { session: 0, history: 0, todos: 0, inbox: 0, removed: 0 },
       permissionVersions: new Map(),
       messages: undefined,
@@ -65,18 +66,18 @@ export function emptyView(): SessionView {
   }
 }
 
-/** How many messages the history has, as far as the view knows; some of them may be missing. */
+/** How many messages the history has according to the view. Some of them may be missing. */
 export function viewCount(view: SessionView): number {
-  return Math.max(view.internal.told.count, view.internal.end)
+  return Math.max(view.internal.reported.count, view.internal.end)
 }
 
-/** The message at a position; undefined if it is not there or its own row is missing. */
+/** The message at a position; undefined if the view lacks it or its own row. */
 export function viewItem(view: SessionView, position: number): HistoryItem | undefined {
   const slot = view.internal.slots.get(position)
   return slot && messageItem(slot)
 }
 
-/** The messages that the view has, in order of position. The same array as long as nothing changes. */
+/** The messages that the view has, in order of position. The same array is returned as long as nothing changes. */
 export function viewMessages(view: SessionView): readonly HistoryItem[] {
   const { internal } = view
   if (internal.messages?.revision === view.revision) return internal.messages.items
@@ -94,9 +95,9 @@ export function viewPermissions(view: SessionView, options?: { open?: boolean })
 }
 
 /**
- * The ranges [from, to) of positions that the view should have and lacks, in order: never heard of, known in part only,
- * or with a gap in a growing text. `last` looks only at the last so many messages. Ask for it between batches of
- * changes, not within one, and page in what it names.
+ * The ranges [from, to) of positions that the view lacks, in order: messages that are unknown, incomplete, or have a
+ * gap in a growing text. `last` limits the search to the last messages. Call it between batches of changes, not within
+ * one, and page in the ranges.
  */
 export function missing(view: SessionView, options?: { last?: number }): { from: number; to: number }[] {
   const { slots, unfinished } = view.internal

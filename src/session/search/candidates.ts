@@ -2,18 +2,18 @@ import { classAt, joiner } from "./characters.ts"
 import type { SearchTerm, SearchTerms } from "./query.ts"
 import { cutToken, pairToken, scan } from "./scan.ts"
 
-/** A token that the index must have for a text; with `prefix`, one that begins so. */
+/** A token that the index must have for a text. With `prefix`, a token that begins with it is enough. */
 export interface CandidateToken {
   token: string
   prefix: boolean
 }
 
-/** More tokens would narrow the candidates little and slow the index down. */
+/** More tokens would exclude few more candidates and slow down the index lookup. */
 const candidateTokensMax = 24
 
 /**
- * The tokens that every text has which `matchText` accepts: what an index is asked for. Never empty for the terms of a
- * query; of a long query only the longest tokens of each term.
+ * Tokens that every text has which `matchText` accepts: the index lookup asks for them. Never empty for the terms of a
+ * query. For a long query, only the longest tokens of each term.
  */
 export function candidateTokens(terms: SearchTerms): CandidateToken[] {
   const lists = terms.map((term) => tokensOf(term).sort((a, b) => b.token.length - a.token.length))
@@ -54,7 +54,10 @@ function tokensOf(term: SearchTerm): CandidateToken[] {
   return tokens
 }
 
-/** Each two neighbours. A character alone ends a run of the text if something else follows it in the term. */
+/**
+ * Each pair of neighbouring characters. A single character is a prefix at the end of the term; elsewhere it must be a
+ * token by itself, because it ends a run of the text.
+ */
 function denseTokens(text: string, run: { start: number; end: number }): CandidateToken[] {
   const characters = [...text.slice(run.start, run.end)]
   if (characters.length === 1) return [{ token: characters[0]!, prefix: run.end === text.length }]

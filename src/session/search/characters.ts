@@ -1,6 +1,6 @@
 /**
- * What a character is to search. The numbers are ordered so that `letter` to `mark` are the characters of words.
- * `dense` characters belong to scripts that are written without spaces between words.
+ * Character classes for search. The numbers are ordered so that `letter` to `mark` are the characters of words. `dense`
+ * characters belong to scripts that are written without spaces between words.
  */
 export const separator = 1
 export const joiner = 2
@@ -13,7 +13,9 @@ export const dense = 8
 
 const joiners = "./\\-_:@#"
 
-/** Chinese, Japanese and Korean first, then Thai, Lao, Burmese and Khmer. Marks such as 々 and ー are in it, ・ is not. */
+/**
+ * Chinese, Japanese and Korean first, then Thai, Lao, Burmese and Khmer. Marks such as 々 and ー are included, ・ is not.
+ */
 const denseRanges: readonly (readonly [number, number])[] = [
   [0x1100, 0x11ff],
   [0x2e80, 0x2fd5],
@@ -40,10 +42,10 @@ const denseRanges: readonly (readonly [number, number])[] = [
   [0x1780, 0x17d3],
 ]
 
-/** Filled as characters are seen: building it all costs more than most searches. */
+/** A cache that is filled on demand: building it completely costs more than most searches. */
 const classes = new Uint8Array(0x20000)
 
-/** The class of a code point. A lone surrogate separates. */
+/** The class of a code point. A lone surrogate is a separator. */
 export function classOf(codePoint: number): number {
   if (codePoint >= classes.length) return classify(codePoint)
   const known = classes[codePoint]!
@@ -77,7 +79,7 @@ export function unitsBefore(text: string, at: number): 1 | 2 {
   return isLow(text.charCodeAt(at - 1)) && isHigh(text.charCodeAt(at - 2)) ? 2 : 1
 }
 
-/** The offset, or the one before it if it would cut a surrogate pair. */
+/** The offset, or the offset before it if it would split a surrogate pair. */
 export function wholeCharacter(text: string, at: number): number {
   return isLow(text.charCodeAt(at)) && isHigh(text.charCodeAt(at - 1)) ? at - 1 : at
 }

@@ -7,11 +7,11 @@ test("folding keeps every offset, also for characters whose lower case is longer
   expect(foldText("ΟΔΟΣ")).toBe(foldText("οδος"))
 })
 
-test("full-width letters and the typographic apostrophe are what people type for them", () => {
+test("full-width letters and the typographic apostrophe fold to what people type for them", () => {
   expect(foldText("ＡＰＩ ｖ２ don’t")).toBe("api v2 don't")
 })
 
-test("no character changes its length, its folded form or its being part of a word by being folded", () => {
+test("folding a character keeps its length and whether it belongs to a word, and folding twice changes nothing", () => {
   const wrong: string[] = []
   for (let code = 0; code <= 0x1ffff; code++) {
     if (code >= 0xd800 && code < 0xe000) continue

@@ -1,5 +1,5 @@
 /**
- * Characters whose case `toLowerCase` folds by their neighbours, to another length or not at all, and some that people
+ * Characters that `toLowerCase` folds by their neighbours, to another length or not at all, and characters that people
  * type in another form: full-width letters and digits, the typographic apostrophe.
  */
 const special = /[İıΣςſµ‘’０-９Ａ-Ｚａ-ｚ]/g
@@ -17,7 +17,10 @@ const folds: Record<string, string> = {
 
 const fullWidthOffset = 0xfee0
 
-/** The text without differences of case, character by character: every offset in it is an offset in `text`. */
+/**
+ * The text without differences of case, folded character by character: every offset in the result is an offset in
+ * `text`.
+ */
 export function foldText(text: string): string {
   return text.replace(special, foldSpecial).toLowerCase()
 }

@@ -2,7 +2,7 @@ import { expect, test } from "vitest"
 import { matchText } from "./match.ts"
 import { parseQuery } from "./query.ts"
 
-/** The places that match, as they stand in the text. */
+/** The matches, as they are written in the text. */
 function found(query: string, text: string): string[] | undefined {
   return matchText(parseQuery(query), text)?.marks.map(([start, end]) => text.slice(start, end))
 }
@@ -70,13 +70,13 @@ test("marks do not overlap, the longer one stays, and each term is counted", () 
   })
 })
 
-test("gives a few marks a term and stops counting at 100", () => {
+test("gives a few marks for each term and stops counting at 100", () => {
   const match = matchText(parseQuery("a"), "a ".repeat(5000))
   expect(match?.marks).toHaveLength(8)
   expect(match?.counts).toEqual([100])
 })
 
-test("a megabyte takes well under a second, whatever it holds", () => {
+test("a megabyte of any text takes well under a second", () => {
   for (const [query, sample] of [
     ["b", "aB"],
     ["e", "the fox "],

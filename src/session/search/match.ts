@@ -3,22 +3,25 @@ import { foldText } from "./fold.ts"
 import type { LiteralPiece, SearchTerm, SearchTerms } from "./query.ts"
 import { humpRunMax, humpStarts, tokenUnitsMax } from "./scan.ts"
 
-/** A stretch of text, [start, end) in UTF-16 units. */
+/** A span of text, [start, end) in UTF-16 units. */
 export type Mark = [number, number]
 
 export interface TextMatch {
-  /** The first places of each term, sorted, none overlapping another. */
+  /** The first matches of each term, sorted, without overlaps. */
   marks: Mark[]
-  /** How many places there are, over all terms. */
+  /** How many matches there are, over all terms. */
   count: number
-  /** How many places each term has; counting stops at 100. */
+  /** How many matches each term has; counting stops at 100. */
   counts: number[]
 }
 
 const marksPerTermMax = 8
-const placesPerTermMax = 100
+const matchesPerTermMax = 100
 
-/** Where the terms stand in the text; undefined unless all of them do. This decides: an index only proposes. */
+/**
+ * The matches of the terms in the text; undefined unless every term matches. This function decides; an index only
+ * proposes candidates.
+ */
 export function matchText(terms: SearchTerms, text: string): TextMatch | undefined {
   const folded = foldText(text)
   const marks: Mark[] = []
@@ -37,12 +40,12 @@ interface Searched {
   marks: Mark[]
 }
 
-/** Adds the term's first places to the marks and returns how many it has. */
+/** Adds the term's first matches to the marks and returns how many matches it has. */
 function findTerm(term: SearchTerm, { text, folded, marks }: Searched): number {
   const needle = term.kind === "word" ? term.text : term.pieces[0]!.text
   let count = 0
   let at = folded.indexOf(needle)
-  while (at !== -1 && count < placesPerTermMax) {
+  while (at !== -1 && count < matchesPerTermMax) {
     const end = term.kind === "word" ? wordEnd(term, text, at) : literalEnd(term, { text, folded, at })
     if (end !== undefined) {
       if (count < marksPerTermMax) marks.push([at, end])
@@ -53,7 +56,7 @@ function findTerm(term: SearchTerm, { text, folded, marks }: Searched): number {
   return count
 }
 
-/** Where the word or hump that begins at `at` ends, if the term is one. */
+/** The end of the word or hump at `at`, if the term matches it. */
 function wordEnd(term: SearchTerm & { kind: "word" }, text: string, at: number): number | undefined {
   const end = at + term.text.length
   const isWordStart = !isWord(classBefore(text, at))
@@ -79,7 +82,7 @@ function isHump(term: SearchTerm & { kind: "word" }, text: string, at: number): 
   return term.prefix ? end <= ends.at(-1)! : ends.includes(end)
 }
 
-/** Where the literal that begins at `at` ends, if it stands there. */
+/** The end of the literal at `at`, if the term matches there. */
 function literalEnd(
   term: SearchTerm & { kind: "literal" },
   { text, folded, at }: { text: string; folded: string; at: number },
@@ -98,7 +101,7 @@ function literalEnd(
   return cutsWord && !term.prefix ? undefined : end
 }
 
-/** Of two that overlap, the one that begins earlier stays, or the longer. */
+/** Of two overlapping marks, the one that begins earlier stays, or the longer one. */
 function withoutOverlap(marks: Mark[]): Mark[] {
   marks.sort((a, b) => a[0] - b[0] || b[1] - a[1])
   const kept: Mark[] = []

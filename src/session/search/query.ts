@@ -5,33 +5,37 @@ import { foldText } from "./fold.ts"
 export const queryUnitsMax = 1000
 export const queryTermsMax = 16
 
-/** One thing that a text must have. All text in it is folded. */
+/** One condition on a text. All text in it is folded. */
 export type SearchTerm =
-  /** Equals a word of the text or a hump of one; with `prefix`, begins one. */
+  /** Equals a word of the text or a hump of a word. With `prefix`, it is the beginning of one. */
   | { kind: "word"; text: string; prefix: boolean }
   /**
-   * Stands in the text as it is, its pieces in order. Where it begins or ends with a letter or digit, so does a word of
-   * the text, but with `prefix` the end is free.
+   * Occurs in the text as written, its pieces in order. Where it begins or ends with a letter or digit, a word of the
+   * text must begin or end too; with `prefix` the end is free.
    */
   | { kind: "literal"; text: string; pieces: readonly LiteralPiece[]; prefix: boolean }
 
 export interface LiteralPiece {
   text: string
-  /** White space before this piece: some of any kind; or some or none, where the script changes; or none, if first. */
+  /**
+   * The white space before this piece. `some`: at least one; `maybe`: any or none, where the script changes; `none`:
+   * the first piece.
+   */
   gap: "none" | "maybe" | "some"
 }
 
 export type SearchTerms = readonly SearchTerm[]
 
 /**
- * Reads a query. White space separates terms; "quotes" hold one together and make it literal; a `*` at the end makes it
- * a prefix. Terms of punctuation alone are left out unless they are quoted. `invalid` if there is nothing to look for.
+ * Parses a query. White space separates terms, "quotes" group words into one literal term, and a `*` at the end makes a
+ * term a prefix. Terms of punctuation alone are left out unless quoted. Throws `invalid` if there is nothing to search
+ * for.
  */
 export function parseQuery(query: string): SearchTerms {
   if (query.length > queryUnitsMax) {
     throw new StemmaError(
       "invalid",
-      `A search can have ${queryUnitsMax} characters and this one has ${query.length}: search for a few telling words of it.`,
+      `A search may have at most ${queryUnitsMax} characters, and this one has ${query.length}. Search for a few of its words.`,
     )
   }
   const terms = new Map<string, SearchTerm>()
@@ -43,13 +47,13 @@ export function parseQuery(query: string): SearchTerms {
   if (!found.some((term) => isSearchable(term.text))) {
     throw new StemmaError(
       "invalid",
-      "There is nothing to search for: give at least one word, number or Chinese, Japanese or Korean character.",
+      "There is nothing to search for. Give at least one word, number, or Chinese, Japanese or Korean character.",
     )
   }
   if (found.length > queryTermsMax) {
     throw new StemmaError(
       "invalid",
-      `A search can have ${queryTermsMax} terms and this one has ${found.length}: leave some out, or put "quotes" around words that stand together.`,
+      `A search may have at most ${queryTermsMax} terms, and this one has ${found.length}. Leave some out, or put "quotes" around words that belong together.`,
     )
   }
   return found
@@ -87,7 +91,10 @@ function toTerm({ text, quoted, prefix }: QueryWord): SearchTerm | undefined {
   return { kind: "literal", text: pieces.map((piece) => piece.text).join(" "), pieces, prefix }
 }
 
-/** Cuts a literal at white space and where a word meets Chinese, Japanese or Korean: some write a space there, some none. */
+/**
+ * Cuts a literal at white space and where a word meets Chinese, Japanese or Korean: some people write a space there and
+ * some do not.
+ */
 function splitLiteral(text: string): LiteralPiece[] {
   const pieces: LiteralPiece[] = []
   let start = 0

@@ -8,7 +8,7 @@ function score(query: string, text: string, place: Partial<Scored> = {}): number
   return scoreMatch(terms, matchText(terms, text)!, { kind: "text", ...place, text })
 }
 
-test("more places score higher, each by less", () => {
+test("more matches score higher, each by less", () => {
   const [once, twice, thrice] = [1, 2, 3].map((n) =>
     score("fox", `${"fox ".repeat(n)}${"dog ".repeat(10 - n)}`),
   )
@@ -20,7 +20,7 @@ test("a short text scores higher than a long one", () => {
   expect(score("fox", "a fox")).toBeGreaterThan(score("fox", `a fox ${"and more ".repeat(500)}`))
 })
 
-test("titles and what people wrote score higher than what tools printed", () => {
+test("titles and text that people wrote score higher than tool output", () => {
   const order: Partial<Scored>[] = [
     { kind: "title" },
     { kind: "text", role: "user" },

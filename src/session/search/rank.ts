@@ -2,7 +2,7 @@ import type { SearchKind } from "../../protocol/index.ts"
 import type { TextMatch } from "./match.ts"
 import type { SearchTerms } from "./query.ts"
 
-/** What people wrote and read counts for more than what machines printed. */
+/** Text that people wrote or read counts for more than tool output. */
 const kindWeight: Record<SearchKind, number> = {
   title: 3,
   text: 1.5,
@@ -17,7 +17,7 @@ const saturation = 1.2
 const lengthShare = 0.6
 const usualLengthUnits = 800
 
-/** What is scored: the text that matched and where it stands. */
+/** The text that matched, with its kind and role. */
 export interface Scored {
   text: string
   kind: SearchKind
@@ -25,17 +25,17 @@ export interface Scored {
 }
 
 /**
- * How well a text answers the terms; a higher score is better. It depends on this text alone, never on how many others
- * have the term, so that every store gives the same order. More places of a term count for less and less, a long text
- * needs more of them, and a longer term tells more.
+ * How well a text matches the terms; a higher score is better. It depends on this text alone, never on how many other
+ * texts have the term, so that every store gives the same order. Each further match of a term adds less, a long text
+ * needs more matches, and a longer term counts for more.
  */
 export function scoreMatch(terms: SearchTerms, match: TextMatch, { text, kind, role }: Scored): number {
   const slack = saturation * (1 - lengthShare + (lengthShare * text.length) / usualLengthUnits)
   let score = 0
   for (const [i, term] of terms.entries()) {
     const count = match.counts[i] ?? 0
-    const telling = Math.min(term.text.length, 16) + 8
-    score += (telling * count) / (count + slack)
+    const termWeight = Math.min(term.text.length, 16) + 8
+    score += (termWeight * count) / (count + slack)
   }
   return score * kindWeight[kind] * (kind === "text" && role === "user" ? userWeight : 1)
 }

@@ -1,10 +1,10 @@
 import { classOf, dense, digit, isWord, letter, mark, upper, wholeCharacter } from "./characters.ts"
 
-/** Tokens are cut to this length, in UTF-16 units; a longer word is not split into humps. */
+/** Tokens are cut to this length, in UTF-16 units. A longer word is not split into humps. */
 export const tokenUnitsMax = 64
 
-/** Stands between the two words of a pair token; never part of a word. */
-const pairSign = "\u00b7"
+/** Separates the two words of a pair token; never part of a word. */
+const pairSeparator = "\u00b7"
 
 export interface Scanner {
   /** A run of letters, digits and marks. `mixedCase`: an upper-case letter comes after its first character. */
@@ -13,7 +13,7 @@ export interface Scanner {
   dense(start: number, end: number): void
 }
 
-/** Gives every word and dense run of a text, in order. All else separates. */
+/** Calls the scanner for every word and every dense run of a text, in order. All other characters separate. */
 export function scan(text: string, scanner: Scanner): void {
   const { length } = text
   let start = 0
@@ -42,8 +42,8 @@ export function scan(text: string, scanner: Scanner): void {
 }
 
 /**
- * Where the humps of a word begin, the word's own start first: `parseHTTPQuery2` has parse, HTTP and Query2. A digit
- * belongs to what stands before it. Only one entry for a word without humps, and for one that is too long to be a name.
+ * The start of each hump of a word, the word's own start first: `parseHTTPQuery2` has the humps parse, HTTP and Query2.
+ * A digit belongs to the hump before it. A word without humps, or a word that is too long to be a name, has one start.
  */
 export function humpStarts(text: string, start: number, end: number): number[] {
   const starts = [start]
@@ -65,15 +65,18 @@ export function humpStarts(text: string, start: number, end: number): number[] {
   return starts
 }
 
-/** A run of this many humps is a name that people look for: `HttpServer` in `MyHttpServerFactory`. */
+/**
+ * A run of up to this many humps is one token, because people search for such names: `HttpServer` in
+ * `MyHttpServerFactory`.
+ */
 export const humpRunMax = 3
 
-/** A token as the index has it; never ends in half a surrogate pair. */
+/** A token as it is indexed. The cut never splits a surrogate pair. */
 export function cutToken(token: string): string {
   return token.length <= tokenUnitsMax ? token : token.slice(0, wholeCharacter(token, tokenUnitsMax))
 }
 
-/** The token of two words with one joiner between them, whichever it is. */
+/** The token of two words with one joiner between them, whichever joiner it is. */
 export function pairToken(first: string, second: string): string {
-  return cutToken(cutToken(first) + pairSign + cutToken(second))
+  return cutToken(cutToken(first) + pairSeparator + cutToken(second))
 }

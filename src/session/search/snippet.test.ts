@@ -8,7 +8,7 @@ function around(text: string, marked: string, widthMax?: number) {
   return { ...result, marked: result.marks.map(([from, to]) => result.snippet.slice(from, to)) }
 }
 
-test("a short text is given whole, on one line", () => {
+test("a short text is shown whole, on one line", () => {
   expect(snippet("one\r\n\ttwo", [[6, 9]])).toEqual({ snippet: "one   two", marks: [[6, 9]] })
 })
 
@@ -20,7 +20,7 @@ test("a long text is cut between words on both sides of the first mark, with an 
   expect(result.marked).toEqual(["HERE"])
 })
 
-test("near the end it shows more of what stands before", () => {
+test("near the end of a text the snippet shows more of the text before the mark", () => {
   const result = around(`${"word ".repeat(100)}HERE`, "HERE")
   expect(result.snippet).toMatch(/^…word .* HERE$/)
   expect(result.snippet.length).toBeGreaterThan(130)
@@ -37,7 +37,7 @@ test("marks outside are left out and a mark that is too long is cut", () => {
   expect(result.snippet).toBe(`${"x".repeat(158)}…`)
 })
 
-test("no surrogate pair is cut, wherever the mark stands", () => {
+test("no surrogate pair is cut, wherever the mark is", () => {
   const text = "😀".repeat(200)
   for (let at = 0; at < text.length; at += 2) {
     for (const widthMax of [40, 41, 42, 43]) {

@@ -12,8 +12,8 @@ const ellipsis = "…"
 const wordSlackUnits = 16
 
 /**
- * The text around the first mark on one line, with the marks as they stand in it: at most `widthMax` UTF-16 units (160
- * if absent), an ellipsis where it was cut. Line breaks and tabs become as many spaces.
+ * The text around the first mark on one line, with the marks at their positions in it: at most `widthMax` UTF-16 units
+ * (160 if absent), with an ellipsis where text was cut. Each line break or tab becomes a space.
  */
 export function snippet(text: string, marks: readonly Mark[], options: { widthMax?: number } = {}): Snippet {
   const widthMax = options.widthMax ?? 160
@@ -34,7 +34,10 @@ export function snippet(text: string, marks: readonly Mark[], options: { widthMa
   }
 }
 
-/** The place after the first white space in [from, to), else `from`, or the next one if it cuts a surrogate pair. */
+/**
+ * The offset after the first white space in [from, to); else `from`, or the next offset if `from` splits a surrogate
+ * pair.
+ */
 function betweenWords(text: string, from: number, to: number): number {
   const white = text.slice(from, to).search(/\s/u)
   if (white !== -1) return from + white + 1

@@ -5,7 +5,7 @@ export interface SearchText {
   text: string
 }
 
-/** What of a part can be found by search; undefined if nothing can. Lines are the part's pieces, in a fixed order. */
+/** The searchable text of a part; undefined if it has none. Each line is one field of the part, in a fixed order. */
 export function searchText(part: PartBody): SearchText | undefined {
   switch (part.type) {
     case "text":
@@ -63,7 +63,7 @@ function addStrings(lines: (string | undefined)[], value: unknown): void {
   }
 }
 
-/** A URL as people write it; nothing for one that holds or names its content. */
+/** A URL as people write it; undefined for a URL that holds its content or names a blob. */
 function readableUrl(url: string): string | undefined {
   if (/^(?:data|blob):/i.test(url)) return undefined
   try {

@@ -34,13 +34,13 @@ test.each([
   expect(tokenize(text)).toEqual(tokens)
 })
 
-test("cuts long tokens, never inside a character, and does not split what is too long to be a name", () => {
+test("cuts long tokens, never inside a character, and does not split a word that is too long to be a name", () => {
   expect(tokenize("x".repeat(100))).toEqual(["x".repeat(64)])
   expect(tokenize(`x${"𐐨".repeat(40)}`)).toEqual([`x${"𐐨".repeat(31)}`])
   expect(tokenize("aB".repeat(40))).toEqual(["ab".repeat(32)])
 })
 
-test("a megabyte takes well under a second, whatever it holds", () => {
+test("a megabyte of any text takes well under a second", () => {
   const samples = [
     "The quick brown fox. ",
     "const fooBar = src/app.ts;\n",

@@ -3,12 +3,12 @@ import { foldText } from "./fold.ts"
 import { cutToken, humpRunMax, humpStarts, pairToken, scan } from "./scan.ts"
 
 /**
- * The distinct tokens of a text, folded, in order of first appearance. They hold no white space and no ASCII
- * character but letters and digits.
- * - each word, each hump of a word in camelCase, and each run of up to three humps;
+ * The distinct tokens of a text, folded, in order of first appearance. A token has no white space and no ASCII
+ * characters except letters and digits.
+ * - each word, each hump of a camelCase word, and each run of up to three humps;
  * - for two words with exactly one of `. / \ - _ : @ #` between them, the pair of them;
- * - for a run of Chinese, Japanese or Korean, each two neighbours, and its last character alone, so that every
- *   character of it begins a token.
+ * - for a run of Chinese, Japanese or Korean, each pair of neighbouring characters, and the last character alone, so
+ *   that every character of the run begins a token.
  */
 export function tokenize(text: string): string[] {
   const folded = foldText(text)

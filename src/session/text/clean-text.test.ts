@@ -16,13 +16,13 @@ describe("clean text", () => {
     expect(cleanText("a\0b\ud800c😀")).toBe("a\ufffdb\ufffdc😀")
   })
 
-  test("is made everywhere in a value, keys included", () => {
+  test("is made of every string in a value, keys included", () => {
     expect(cleanDeep({ "a\0": ["\ud800", { b: "\0" }, 1, null, true] })).toEqual({
       "a\ufffd": ["\ufffd", { b: "\ufffd" }, 1, null, true],
     })
   })
 
-  test("leaves a clean value the very same object", () => {
+  test("returns the same object for a value that is already clean", () => {
     const value = { a: ["b", { c: "d" }], e: null }
     expect(cleanDeep(value)).toBe(value)
     const mixed = { clean: { a: 1 }, dirty: "\0" }

@@ -1,15 +1,15 @@
 const replacement = "\ufffd"
-/** Up to here to look at each unit takes less time than to ask twice. */
+/** For a text of up to this length, one loop over its units is faster than two native calls. */
 const shortLength = 24
 
-/** NUL and lone surrogates cannot be kept by every store; each becomes U+FFFD, so that lengths stay the same. */
+/** Replaces NUL and lone surrogates, which not every store can keep, by U+FFFD. The length stays the same. */
 export function cleanText(text: string): string {
-  if (text.length <= shortLength && isPlain(text)) return text
+  if (text.length <= shortLength && isClean(text)) return text
   const wellFormed = text.isWellFormed() ? text : text.toWellFormed()
   return wellFormed.includes("\0") ? wellFormed.replaceAll("\0", replacement) : wellFormed
 }
 
-function isPlain(text: string): boolean {
+function isClean(text: string): boolean {
   for (let index = 0; index < text.length; index++) {
     const unit = text.charCodeAt(index)
     if (unit === 0 || (unit & 0xf800) === 0xd800) return false
@@ -17,7 +17,9 @@ function isPlain(text: string): boolean {
   return true
 }
 
-/** The same value with every string in it cleaned, keys included; the very same object if there was nothing to clean. */
+/**
+ * The same value with every string in it cleaned, keys included. Returns the same object if nothing had to be cleaned.
+ */
 export function cleanDeep<T>(value: T): T {
   if (typeof value === "string") return cleanText(value) as T
   if (Array.isArray(value)) {

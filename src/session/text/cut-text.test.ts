@@ -8,7 +8,7 @@ test("a text that is short enough stays as it is", () => {
   expect(cutToTokens("", 0)).toBe("")
 })
 
-test("of a longer one the beginning stays, most of what there is room for", () => {
+test("a longer text is cut to its beginning, which uses most of the limit", () => {
   const text = "so many plain words ".repeat(500)
   const cut = cutToTokens(text, 200)
   expect(text.startsWith(cut)).toBe(true)
@@ -16,7 +16,7 @@ test("of a longer one the beginning stays, most of what there is room for", () =
   expect(cutToTokens("words", 0)).toBe("")
 })
 
-test("what stays is a beginning, is never longer than allowed, and ends with a whole character", () => {
+test("a cut text is a beginning of the text, within the limit, and ends with a whole character", () => {
   const unit = fc.constantFrom("word ", "配置", "👩‍🚀", "x", "\n", "0123456789", "naïve ", "{}[]")
   fc.assert(
     fc.property(fc.string({ unit, maxLength: 200 }), fc.nat(300), (text, tokensMax) => {

@@ -1,6 +1,6 @@
 import { estimateTokens } from "../usage/tokens.ts"
 
-/** The beginning of a text, of about so many tokens and never more. */
+/** The beginning of a text: close to `tokensMax` tokens and never more. */
 export function cutToTokens(text: string, tokensMax: number): string {
   const whole = estimateTokens(text)
   if (whole <= tokensMax) return text

@@ -5,7 +5,7 @@ import { visibleLine, visibleText } from "./visible-text.ts"
 describe("visible text", () => {
   test.each([
     ["a title of a terminal", "\u001b]0;pwn\u0007Evil", "Evil"],
-    ["a link of a terminal", "\u001b]8;;http://x\u001b\\here\u001b]8;;\u001b\\", "here"],
+    ["a terminal hyperlink", "\u001b]8;;http://x\u001b\\here\u001b]8;;\u001b\\", "here"],
     ["colours", "\u001b[1;31mError\u001b[0m: no", "Error: no"],
     ["an escape that ends nowhere", "a\u001b]0;b", "a]0;b"],
     ["bells, backspaces and NUL", "a\u0007b\b\0c\u007f", "abc"],
@@ -32,7 +32,7 @@ describe("visible text", () => {
     expect(visibleText(text)).toBe(text)
   })
 
-  test("of any text holds no control character but white space, however it was put together", () => {
+  test("of any text has no control character except white space", () => {
     const unit = fc.constantFrom(
       "\u001b",
       "[",
@@ -63,7 +63,7 @@ describe("visible text", () => {
     }
   })
 
-  test("on one line has its white space folded", () => {
+  test("on one line has each run of white space made one space", () => {
     expect(visibleLine(" a\u0085\n\tb \u200b c\u2028d ")).toBe("a b c d")
   })
 })

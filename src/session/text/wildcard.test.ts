@@ -49,7 +49,7 @@ describe("wildcards", () => {
     )
   })
 
-  test("are quick on hostile patterns", () => {
+  test("take linear time on hostile patterns", () => {
     const text = "a".repeat(100_000)
     const started = performance.now()
     expect(matchWildcard(text, `${"a*".repeat(1000)}b`)).toBe(false)

@@ -1,7 +1,7 @@
 /**
- * Matches a whole text against a pattern in which `*` stands for any text and `?` for one character. A pattern that ends
- * in " *" also matches without that ending, so that `git *` is about `git` too. Takes time in proportion to the text
- * and the longest stretch without `*`, whatever the pattern.
+ * Matches a whole text against a pattern in which `*` stands for any text and `?` for one character. A pattern that
+ * ends in " *" also matches without that ending, so that `git *` matches `git` too. Takes time in proportion to the
+ * text and the longest run between two `*`, whatever the pattern.
  */
 export function matchWildcard(text: string, pattern: string): boolean {
   if (pattern === "*" || pattern === text) return true
@@ -15,7 +15,7 @@ function matchWhole(text: string, pattern: string): boolean {
   let at = matchAt(text, first, 0)
   if (at < 0) return false
   if (stretches.length === 1) return at === text.length
-  // The earliest place for each stretch leaves the most room for the next, so nothing need be tried twice.
+  // The earliest match of each stretch leaves the most text for the next one, so no backtracking is needed.
   for (const stretch of stretches.slice(1, -1)) {
     at = findFrom(text, stretch, at)
     if (at < 0) return false
@@ -23,7 +23,7 @@ function matchWhole(text: string, pattern: string): boolean {
   return endsAt(text, stretches.at(-1)!, at)
 }
 
-/** Where the stretch ends if it is at `at`; -1 if it is not there. */
+/** The end of the stretch if it matches at `at`; -1 if it does not. */
 function matchAt(text: string, stretch: string, at: number): number {
   let end = at
   for (let i = 0; i < stretch.length; i++) {
@@ -35,7 +35,7 @@ function matchAt(text: string, stretch: string, at: number): number {
   return end
 }
 
-/** Where the first such stretch at or after `from` ends; -1 if there is none. */
+/** The end of the first match of the stretch at or after `from`; -1 if there is none. */
 function findFrom(text: string, stretch: string, from: number): number {
   if (!stretch.includes("?")) {
     const found = text.indexOf(stretch, from)
@@ -48,7 +48,7 @@ function findFrom(text: string, stretch: string, from: number): number {
   return -1
 }
 
-/** True if the text ends with the stretch and that begins at or after `from`. */
+/** True if the text ends with the stretch and the stretch begins at or after `from`. */
 function endsAt(text: string, stretch: string, from: number): boolean {
   let start = text.length
   for (let i = stretch.length - 1; i >= 0; i--) {

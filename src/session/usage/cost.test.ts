@@ -29,7 +29,7 @@ describe("dollars as units of 1e-12", () => {
       expect(() => toPico(value)).toThrow(/finite number/)
   })
 
-  test("come back as they were, below 4,000 dollars", () => {
+  test("convert back exactly, below 4,000 dollars", () => {
     fc.assert(
       fc.property(fc.bigInt({ min: 0n, max: 4n * 10n ** 15n }), (pico) => {
         expect(toPico(fromPico(pico))).toBe(pico)
@@ -49,7 +49,7 @@ describe("the cost of a call", () => {
     expect(costOf({ ...noTokens(), cache: { read: 1e6, write: 1e6 } }, { input: 1, output: 1 })).toBe(0)
   })
 
-  test("has no drift where plain numbers have", () => {
+  test("has no rounding drift where plain numbers have it", () => {
     expect(costOf({ ...noTokens(), input: 3 }, { input: 0.1, output: 0 })).toBe(3e-7)
     expect(addCost(0.1, 0.2)).toBe(0.3)
   })
@@ -84,7 +84,7 @@ describe("the cost of a call", () => {
           let sum = 0
           for (let round = 0; round < 100; round++)
             for (const each of calls) sum = addCost(sum, costOf(each, used))
-          // Far more than 4,000 dollars, but at such prices with eight decimals only.
+          // Sums far above 4,000 dollars, but with prices of at most eight decimals.
           expect(sum).toBe(fromPico(exact * 100n))
         },
       ),

@@ -9,16 +9,16 @@ interface Decimal {
 const picoScale = 12
 const perMillionScale = 6
 
-/** The number that people see: the shortest decimal text that gives this number back. */
+/** A number as its shortest decimal text, which is what people see. */
 function decimalOf(value: number): Decimal {
   const match = /^(-?)(\d+)(?:\.(\d+))?(?:e([+-]\d+))?$/.exec(String(value))
-  if (!match) throw new StemmaError("invalid", `${value} is not an amount of money: give a finite number.`)
+  if (!match) throw new StemmaError("invalid", `${value} is not an amount of money. Give a finite number.`)
   const [, sign, whole, fraction = "", exponent = "0"] = match
   const digits = BigInt(`${sign}${whole}${fraction}`)
   return { digits, scale: fraction.length - Number(exponent) }
 }
 
-/** The digits at another scale; what lies beyond it is rounded, half away from zero. */
+/** The digits at another scale. Digits beyond the scale are rounded, half away from zero. */
 function atScale({ digits, scale }: Decimal, target: number): bigint {
   if (scale <= target) return digits * 10n ** BigInt(target - scale)
   const divisor = 10n ** BigInt(scale - target)
@@ -26,12 +26,12 @@ function atScale({ digits, scale }: Decimal, target: number): bigint {
   return (digits + half) / divisor
 }
 
-/** Dollars as whole units of 1e-12 dollar, exact up to twelve decimals. Sums of these have no drift. */
+/** Dollars as whole units of 1e-12 dollar, exact up to twelve decimals. Sums of these units have no rounding drift. */
 export function toPico(dollars: number): bigint {
   return atScale(decimalOf(dollars), picoScale)
 }
 
-/** The number nearest to so many units of 1e-12 dollar. Exact back through `toPico` below 4,000 dollars. */
+/** The number nearest to this many units of 1e-12 dollar. `toPico` gives the same units back, below 4,000 dollars. */
 export function fromPico(pico: bigint): number {
   const magnitude = (pico < 0n ? -pico : pico).toString().padStart(picoScale + 1, "0")
   const text = `${magnitude.slice(0, -picoScale)}.${magnitude.slice(-picoScale)}`
@@ -42,7 +42,7 @@ export function addCost(a: number, b: number): number {
   return fromPico(toPico(a) + toPico(b))
 }
 
-/** What a call costs in dollars, exact to 1e-12. Reasoning is paid as output; cache prices that are absent are 0. */
+/** The cost of a model call in dollars, exact to 1e-12. Reasoning is priced as output. An absent cache price is 0. */
 export function costOf(tokens: Tokens, price: Price): number {
   const charges: [count: number, perMillion: number][] = [
     [tokens.input, price.input],

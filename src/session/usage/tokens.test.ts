@@ -34,14 +34,14 @@ const anyText = fc.oneof(
 )
 
 describe("the plain rule", () => {
-  test("is a quarter token a character, rounded up at the end", () => {
+  test("counts a quarter token for each character, rounded up at the end", () => {
     expect(estimateTokensPlainly("")).toBe(0)
     expect(estimateTokensPlainly("a")).toBe(1)
     expect(estimateTokensPlainly("abcd")).toBe(1)
     expect(estimateTokensPlainly("abcde")).toBe(2)
   })
 
-  test("is half a token a Chinese, Japanese or Korean character", () => {
+  test("counts half a token for each Chinese, Japanese or Korean character", () => {
     expect(estimateTokensPlainly("你好")).toBe(1)
     expect(estimateTokensPlainly("会话管理")).toBe(2)
     expect(estimateTokensPlainly("カタカナ")).toBe(2)
@@ -58,7 +58,7 @@ describe("the plain rule", () => {
   test("agrees with the scripts that Unicode gives to letters", () => {
     const isCjk =
       /[\p{Script=Han}\p{Script=Hiragana}\p{Script=Katakana}\p{Script=Hangul}\p{Script=Bopomofo}]/u
-    // Marks such as the long vowel of Japanese are of no script of their own.
+    // Marks such as the long vowel of Japanese belong to no single script.
     const isShared =
       /[\p{Script=Common}&&[\p{scx=Han}\p{scx=Hiragana}\p{scx=Katakana}\p{scx=Hangul}\p{scx=Bopomofo}]]/gv
     const all = Array.from({ length: 0x110000 }, (_, code) => code)
@@ -96,7 +96,7 @@ describe("the estimate", () => {
     )
   })
 
-  test("of two parts is that of the whole, but for a few tokens at the cut", () => {
+  test("of two halves adds up to that of the whole, except for a few tokens at the cut", () => {
     fc.assert(
       fc.property(anyText, anyText, (start, end) => {
         const parts = estimateTokens(start) + estimateTokens(end)
@@ -132,13 +132,13 @@ describe("the estimate of a file", () => {
     expect(estimateFileTokens({ mime: "image/webp", url: "blob:abc" })).toBe(small)
   })
 
-  test("grows with a PDF by its pages", () => {
+  test("of a PDF grows with its pages", () => {
     const page = estimateFileTokens({ mime: "application/pdf", url: bytes(30_000) })
     expect(estimateFileTokens({ mime: "application/pdf", url: bytes(300_000) })).toBe(6 * page)
     expect(estimateFileTokens({ mime: "application/pdf", url: "blob:abc" })).toBeGreaterThan(page)
   })
 
-  test("is near that of its text for a text", () => {
+  test("of a text file is near that of its text", () => {
     const source = "export function add(a: number, b: number): number {\n  return a + b\n}\n".repeat(200)
     const real = estimateTokens(source)
     for (const url of [
@@ -151,7 +151,7 @@ describe("the estimate of a file", () => {
     expect(estimateFileTokens({ mime: "image/svg+xml", url: bytes(30_000) })).toBeGreaterThan(5_000)
   })
 
-  test("is that of a sentence for what is not sent", () => {
+  test("of a file that is not sent is that of a sentence", () => {
     expect(estimateFileTokens({ mime: "application/zip", url: bytes(3_000_000) })).toBeLessThan(100)
     expect(estimateFileTokens({ mime: "text/html", url: "https://example.com/" })).toBeLessThan(100)
     expect(estimateFileTokens({ mime: "text/plain", url: "data:no-comma" })).toBeLessThan(100)
@@ -169,7 +169,7 @@ describe("the estimate of a part", () => {
     expect(estimatePartTokens(part("patch", "prt_a", { hash: "abcdefgh", files: ["a.ts"] }))).toBe(0)
   })
 
-  test("counts a file and what a tool attached, but not their data as text", () => {
+  test("counts files and attachments, but not their data as text", () => {
     const image = estimateFileTokens(file)
     expect(estimatePartTokens(part("file", "prt_a", file))).toBe(image)
     const plain = completed("shown")
@@ -186,7 +186,7 @@ describe("the estimate of a message", () => {
     expect(estimateMessageTokens({ message: { ...user("msg_a"), system: "abcd" }, parts })).toBe(3)
   })
 
-  test("counts only the name of a file that an assistant gave", () => {
+  test("counts only the name of an assistant's file", () => {
     const parts = [part("file", "prt_a", { mime: "image/png", filename: "chart.png", url: "blob:abc" })]
     expect(estimateMessageTokens({ message: user("msg_a"), parts })).toBeGreaterThan(1_000)
     expect(estimateMessageTokens({ message: assistant("msg_a"), parts })).toBeLessThan(10)

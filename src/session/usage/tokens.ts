@@ -1,6 +1,6 @@
 import type { MessageBody, PartBody, Tokens, ToolState } from "../../protocol/index.ts"
 
-/** Blocks of Chinese, Japanese and Korean characters, in order. Their punctuation counts as any other. */
+/** Unicode ranges of Chinese, Japanese and Korean characters, in order. Their punctuation counts like any other. */
 const cjkRanges: readonly (readonly [first: number, last: number])[] = [
   [0x1100, 0x11ff],
   [0x2e80, 0x2fdf],
@@ -39,12 +39,12 @@ function quarters(text: string): number {
   return sum
 }
 
-/** The plain rule: a quarter token a character, half a Chinese, Japanese or Korean one. */
+/** The plain rule: a quarter token for each character, half a token for a Chinese, Japanese or Korean one. */
 export function estimateTokensPlainly(text: string): number {
   return Math.ceil(quarters(text) / 4)
 }
 
-/** Kinds of characters that tokenizers treat alike. Letters of words come first. */
+/** Kinds of characters that tokenizers treat alike. The letters of words come first. */
 const lower = 0
 const upper = 1
 const accented = 2
@@ -71,7 +71,7 @@ const asciiKinds = Uint8Array.from({ length: 128 }, (_, code) => {
   return code === 0x0a || code === 0x0d ? newline : punctuation
 })
 
-/** Of the other characters by blocks of 64, which is as fine as it need be. */
+/** The kinds of the other characters, by blocks of 64, which is fine enough for an estimate. */
 const blockKinds = Uint8Array.from({ length: 1024 }, (_, block) => blockKind(block << 6))
 
 function blockKind(code: number): number {
@@ -89,27 +89,29 @@ function blockKind(code: number): number {
 }
 
 /**
- * What a character adds, in hundredths of a token. Fitted to o200k_base and cl100k_base on eval/tokens/samples/fit; where
- * the two are far apart (Korean, Cyrillic, other scripts) nearer to o200k_base, whose vocabulary is the newer one.
+ * The cost of a character, in hundredths of a token. Fitted to o200k_base and cl100k_base on eval/tokens/samples/fit.
+ * Where the two differ much (Korean, Cyrillic, other scripts), nearer to o200k_base, whose vocabulary is newer.
  */
 const cost = {
   word: 100,
-  /** The mark before it is often part of the same token. */
+  /** The punctuation before a word is often part of the word's token. */
   wordAfterPunctuation: 55,
   wordAfterDigit: 120,
   capitalInWord: 110,
-  /** Short pieces one after another are no words: base64 and the like. */
+  /** A capital after a short piece of a word: base64 and similar text. */
   capitalInScramble: 350,
   /** From the 8th small letter on, and from the 5th capital. */
   lateLetter: 25,
   accent: 150,
-  /** Three digits are one token, and the space before them is not part of it. */
+  /** Three digits are one token, which does not include the space before them. */
   threeDigits: 100,
   spaceBeforeDigit: 100,
-  /** The last space of an indentation belongs to what follows, so this is for the second. */
+  /**
+   * The last space of an indentation belongs to the token that follows, so the cost is charged for the second space.
+   */
   indentation: 115,
   indentationMore: 1,
-  /** After a mark it is mostly part of the same token. */
+  /** After punctuation a line break is mostly part of the same token, and costs nothing. */
   newline: 105,
   punctuation: 75,
   punctuationAfterSpace: 105,
@@ -129,16 +131,16 @@ const cost = {
 /** Longer runs make no difference. */
 const runMax = 7
 
-/** What the cost of a character depends on. */
-interface Before {
+/** The state that the cost of the next character depends on. */
+interface ScanState {
   last: number
-  /** Characters of the same kind, or letters of the same piece of a word, before this one. */
+  /** How many characters of the same kind, or letters of the same piece of a word, came before this one. */
   run: number
-  /** Whether this piece of a word stands behind another piece or a number. */
+  /** Whether this piece of a word follows another piece or a number. */
   isInner: boolean
 }
 
-function letterAfter({ last, run, isInner }: Before, kind: number): [cost: number, then: Before] {
+function costOfLetter({ last, run, isInner }: ScanState, kind: number): [cost: number, then: ScanState] {
   if (last > accented) {
     const begin = last === punctuation || last === samePunctuation ? cost.wordAfterPunctuation : cost.word
     const isAfterDigit = last === digit
@@ -152,7 +154,7 @@ function letterAfter({ last, run, isInner }: Before, kind: number): [cost: numbe
   return [kind === accented ? cost.accent : late, { last: kind, run: Math.min(run + 1, runMax), isInner }]
 }
 
-function otherCost({ last, run }: Before, kind: number): number {
+function costOfOther({ last, run }: ScanState, kind: number): number {
   switch (kind) {
     case digit:
       if (last === digit) return run === 2 ? cost.threeDigits : 0
@@ -184,27 +186,27 @@ function otherCost({ last, run }: Before, kind: number): number {
   }
 }
 
-function characterAfter(before: Before, kind: number): [cost: number, then: Before] {
-  if (kind <= accented) return letterAfter(before, kind)
+function costOfCharacter(before: ScanState, kind: number): [cost: number, then: ScanState] {
+  if (kind <= accented) return costOfLetter(before, kind)
   const again = kind === before.last ? before.run + 1 : 0
   const run = kind === digit ? again % 3 : kind === space ? Math.min(again, 1) : 0
-  return [otherCost(before, kind), { last: kind, run, isInner: false }]
+  return [costOfOther(before, kind), { last: kind, run, isInner: false }]
 }
 
-/** The rules as a table: for what was before and a kind, the place of what is then, and in the low 16 bits the cost. */
-let scan: Uint32Array | undefined
+/** The rules as a table, indexed by state and kind: the offset of the next state, and the cost in the low 16 bits. */
+let costTable: Uint32Array | undefined
 
-function makeScan(): Uint32Array {
+function makeCostTable(): Uint32Array {
   const table = new Uint32Array(kindCount * (runMax + 1) * 2 * kindCount)
   for (let last = 0; last < kindCount; last++) {
-    // The tables of runs that a kind does not have stay empty.
+    // Rows for runs that a kind does not have stay empty.
     const isLetter = last <= accented
     for (let run = 0; run <= (isLetter ? runMax : 2); run++) {
       for (const isInner of isLetter ? [false, true] : [false]) {
         const before = { last, run, isInner }
         for (let kind = 0; kind < kindCount; kind++) {
-          const [amount, then] = characterAfter(before, kind)
-          table[placeOf(before) + kind] = (placeOf(then) << 16) | amount
+          const [amount, then] = costOfCharacter(before, kind)
+          table[tableOffset(before) + kind] = (tableOffset(then) << 16) | amount
         }
       }
     }
@@ -212,22 +214,23 @@ function makeScan(): Uint32Array {
   return table
 }
 
-function placeOf({ last, run, isInner }: Before): number {
+function tableOffset({ last, run, isInner }: ScanState): number {
   return ((last * (runMax + 1) + run) * 2 + (isInner ? 1 : 0)) * kindCount
 }
 
-const beginning: Before = { last: newline, run: 0, isInner: false }
+const initialState: ScanState = { last: newline, run: 0, isInner: false }
 
 /**
- * How many tokens a text has: within a tenth or so for English, source, JSON, logs, hex and base64, within a quarter or so
- * for Chinese. One pass that allocates nothing. More text never counts less, and only the empty text counts 0.
+ * How many tokens a text has: within about a tenth for English, source code, JSON, logs, hex and base64, within about a
+ * quarter for Chinese. One pass that allocates nothing. A longer text never counts less, and only the empty text counts
+ * 0.
  */
 export function estimateTokens(text: string): number {
   if (text.length === 0) return 0
-  scan ??= makeScan()
-  const table = scan
+  costTable ??= makeCostTable()
+  const table = costTable
   let sum = 0
-  let state = placeOf(beginning)
+  let state = tableOffset(initialState)
   let last = 0
   for (let i = 0; i < text.length; i++) {
     const code = text.charCodeAt(i)
@@ -241,39 +244,42 @@ export function estimateTokens(text: string): number {
   return Math.max(1, Math.ceil(sum / 100))
 }
 
-/** As providers count one of a usual size, after they made it smaller. */
+/** As providers count an image of usual size, after they scaled it down. */
 const imageTokens = 1_300
-/** The text and the picture of a page. */
+/** The text and the image of a page. */
 const pdfPageTokens = 2_000
 const pdfPageBytes = 50_000
-/** Of a text in UTF-8: about the same for English, source, JSON and Chinese. */
+/** Tokens for a byte of UTF-8 text: about the same for English, source code, JSON and Chinese. */
 const textTokensPerByte = 0.28
-/** At the bit rates in which sound is mostly kept. */
+/** At usual audio bit rates. */
 const soundTokensPerByte = 0.002
-/** What is said around a text, or in place of a file that a model does not take. */
+/** The text around a text file, or the notice that replaces a file that a model does not take. */
 const noticeTokens = 30
-/** For what is not in the address: a blob, a file, a page of the web. */
-const elsewhereBytes = { pdf: 3 * pdfPageBytes, text: 4_000, sound: 500_000 }
+/** Assumed sizes for files whose data are not in the URL: a blob, a file, a web page. */
+const assumedBytes = { pdf: 3 * pdfPageBytes, text: 4_000, sound: 500_000 }
 
 const textMime = /^text\/|[/+-](json|ndjson|xml|yaml|toml|javascript|typescript|sql|graphql|sh|php)\b/
 
-/** What a file costs, by its type and, as far as its address tells, its size. Its data never count as text. */
+/**
+ * The estimated tokens of a file, by its media type and, if the URL holds the data, its size. The data never count as
+ * text.
+ */
 export function estimateFileTokens(file: { mime: string; url: string }): number {
   const mime = file.mime.toLowerCase()
   const bytes = dataBytes(file.url)
   if (textMime.test(mime)) {
     if (/^https?:/i.test(file.url)) return noticeTokens
-    return noticeTokens + Math.ceil((bytes ?? elsewhereBytes.text) * textTokensPerByte)
+    return noticeTokens + Math.ceil((bytes ?? assumedBytes.text) * textTokensPerByte)
   }
   if (mime.startsWith("image/")) return imageTokens
   if (mime.startsWith("application/pdf")) {
-    return pdfPageTokens * Math.max(1, Math.ceil((bytes ?? elsewhereBytes.pdf) / pdfPageBytes))
+    return pdfPageTokens * Math.max(1, Math.ceil((bytes ?? assumedBytes.pdf) / pdfPageBytes))
   }
   if (!/^(audio|video)\//.test(mime)) return noticeTokens
-  return noticeTokens + Math.ceil((bytes ?? elsewhereBytes.sound) * soundTokensPerByte)
+  return noticeTokens + Math.ceil((bytes ?? assumedBytes.sound) * soundTokensPerByte)
 }
 
-/** How long the data of a `data:` address are; undefined for any other. */
+/** The length of the data in a `data:` URL; undefined for any other URL. */
 function dataBytes(url: string): number | undefined {
   if (!/^data:/i.test(url)) return undefined
   const comma = url.indexOf(",")
@@ -282,7 +288,7 @@ function dataBytes(url: string): number | undefined {
   return url.slice(comma - ";base64".length, comma).toLowerCase() === ";base64" ? (length * 3) / 4 : length
 }
 
-/** What of a part reaches a model. */
+/** The estimated tokens of the content of a part that reaches a model. */
 export function estimatePartTokens(part: PartBody): number {
   switch (part.type) {
     case "text":
@@ -325,7 +331,7 @@ function estimateStateTokens(state: ToolState): number {
   }
 }
 
-/** A message with its parts. Of an assistant's file a model is only given the name. */
+/** A message with its parts. The model gets only the name of an assistant's file. */
 export function estimateMessageTokens(item: { message: MessageBody; parts: readonly PartBody[] }): number {
   const { message } = item
   let sum = message.role === "user" ? estimateTokens(message.system ?? "") : 0
@@ -345,7 +351,7 @@ export function addTokens(a: Tokens, b: Tokens): Tokens {
   }
 }
 
-/** All tokens of a call, the cached ones included. */
+/** All tokens of a call, including cached ones. */
 export function totalTokens(tokens: Tokens): number {
   return tokens.input + tokens.output + tokens.reasoning + tokens.cache.read + tokens.cache.write
 }

@@ -1,9 +1,9 @@
 import { z } from "zod"
-import type { Place } from "../../workspace/workspace.ts"
+import type { ResolvedPath } from "../../workspace/workspace.ts"
 import { filePath } from "../input-names.ts"
 import type { Tool } from "../tool.ts"
 import { type Change, changeMetadata, openKnown, replaceFile } from "./file-change.ts"
-import { editWants, placeAgain, wantsOfChange } from "./file-wants.ts"
+import { editWants, resolveAgain, wantsOfChange } from "./file-wants.ts"
 import { type OpenedFile, readText } from "./open-file.ts"
 import { withPathLock } from "./path-lock.ts"
 import { replaceText } from "./replace-text.ts"
@@ -18,7 +18,7 @@ const EditInput = z.object({
     .describe(
       "The text to replace, exactly as it is in the file, without line numbers. Empty to make a new file.",
     ),
-  newString: z.string().describe("What comes in its place."),
+  newString: z.string().describe("The text that replaces it."),
   replaceAll: z.boolean().optional().describe("Replace every occurrence instead of the only one."),
 })
 type EditInput = z.infer<typeof EditInput>
@@ -35,11 +35,11 @@ export const editTool: Tool<EditInput> = {
 
   async wants(input, context) {
     if (input.oldString === input.newString)
-      throw new Error("oldString and newString are the same. Nothing is to be done.")
+      throw new Error("oldString and newString are the same. There is nothing to change.")
     return wantsOfChange(input.filePath, {
       input,
       context,
-      judge: async (location) => {
+      describeChange: async (location) => {
         const opened = await openKnown(location, context)
         await using _ = opened?.handle
         return changeMetadata(location, (await edited(opened, { location, input })).change)
@@ -48,7 +48,11 @@ export const editTool: Tool<EditInput> = {
   },
 
   async execute(input, context) {
-    const location = await placeAgain(input.filePath, { input, context, wants: (now) => editWants(now, {}) })
+    const location = await resolveAgain(input.filePath, {
+      input,
+      context,
+      wants: (now) => editWants(now, {}),
+    })
     return withPathLock(location.path, async () => {
       context.signal.throwIfAborted()
       const opened = await openKnown(location, context)
@@ -63,13 +67,13 @@ export const editTool: Tool<EditInput> = {
 
 async function edited(
   opened: OpenedFile | undefined,
-  { location, input }: { location: Place; input: EditInput },
+  { location, input }: { location: ResolvedPath; input: EditInput },
 ): Promise<{ change: Change; said: string }> {
   const name = shownName(location.name)
   if (input.oldString === "") {
     if (opened !== undefined) {
       throw new Error(
-        `${name} exists already. Give the text to replace as oldString, or use write for the whole file.`,
+        `${name} already exists. Give the text to replace as oldString, or use write for the whole file.`,
       )
     }
     return { change: { before: undefined, after: input.newString, exists: false }, said: `Made ${name}.` }

@@ -4,21 +4,24 @@ import { access, type FileHandle, link, mkdir, open, realpath, rename, rm } from
 import { dirname, join } from "node:path"
 import type { JsonObject } from "../../protocol/index.ts"
 import { countLines, unifiedDiff } from "../../workspace/line-diff.ts"
-import type { Place } from "../../workspace/workspace.ts"
+import type { ResolvedPath } from "../../workspace/workspace.ts"
 import { cutText } from "../output.ts"
 import type { FileState, WantsContext } from "../tool.ts"
 import { explained, isErrno, type OpenedFile, openFile, stateOf, statOf } from "./open-file.ts"
 import { shownName } from "./shown-name.ts"
 
-/** Larger texts are not compared: nobody reads such a diff. */
+/** Larger texts are not compared, because such a diff is too long to read. */
 const comparedCharactersMax = 1024 * 1024
 const diffCharactersMax = 64 * 1024
 
 /**
- * The file that is to be changed; undefined if there is none. Throws unless this session has read it as it is now: what
- * somebody else wrote in between must not be lost.
+ * Opens the file to change; undefined if there is none. Throws unless this session has read the file in its current
+ * state, so that a change by another process is not lost.
  */
-export async function openKnown(location: Place, context: WantsContext): Promise<OpenedFile | undefined> {
+export async function openKnown(
+  location: ResolvedPath,
+  context: WantsContext,
+): Promise<OpenedFile | undefined> {
   const opened = await openFile(location)
   if (opened === undefined) return undefined
   try {
@@ -45,14 +48,14 @@ export async function openKnown(location: Place, context: WantsContext): Promise
 }
 
 export interface Change {
-  /** Undefined for a new file, or for one that is not a text. */
+  /** Undefined for a new file, or for a file that is not text. */
   before: string | undefined
   after: string
   exists: boolean
 }
 
-/** What people are shown of a change. */
-export function changeMetadata(location: Place, { before, after, exists }: Change): JsonObject {
+/** What a person is shown of a change. */
+export function changeMetadata(location: ResolvedPath, { before, after, exists }: Change): JsonObject {
   const comparable =
     (!exists || before !== undefined) && after.length + (before?.length ?? 0) <= comparedCharactersMax
   if (!comparable) return { filepath: location.path, exists, diff: "" }
@@ -62,11 +65,12 @@ export function changeMetadata(location: Place, { before, after, exists }: Chang
 }
 
 /**
- * Writes a file whole or not at all: readers see the old text or the new one. `before` is the file as it was judged; if it is
- * another one by now, or one has appeared where there was none, nothing is written. Gives the new state.
+ * Writes a file atomically: readers see the old text or the new one. `before` is the file's state when permission was
+ * requested. If the file has changed since, or a file has appeared where there was none, nothing is written. Returns
+ * the new state.
  */
 export async function replaceFile(
-  location: Place,
+  location: ResolvedPath,
   { text, before }: { text: string; before: Stats | undefined },
 ): Promise<FileState> {
   try {
@@ -77,7 +81,7 @@ export async function replaceFile(
 }
 
 async function replace(
-  location: Place,
+  location: ResolvedPath,
   { text, before }: { text: string; before: Stats | undefined },
 ): Promise<FileState> {
   const directory = dirname(location.path)
@@ -93,7 +97,7 @@ async function replace(
     if ((await realpath(directory)) !== directory) {
       throw new Error(`The directory of ${shownName(location.name)} was replaced meanwhile. Call again.`)
     }
-    await putInPlace(temporary, { location, before })
+    await moveIntoPlace(temporary, { location, before })
     return state
   } finally {
     await rm(temporary, { force: true })
@@ -103,20 +107,20 @@ async function replace(
 async function keepOwnerAndMode(handle: FileHandle, before: Stats): Promise<void> {
   const now = await handle.stat()
   if (now.uid !== before.uid || now.gid !== before.gid) {
-    // Only root may give files away; for others the file becomes their own, as with any editor.
+    // Only root may change the owner. For other users the new file belongs to them, as with any editor.
     const given = await handle.chown(before.uid, before.gid).then(
       () => true,
       () => false,
     )
-    // A file that runs as its owner must not come to run as another one.
+    // If the owner changed, setuid and setgid bits are dropped, so that the file does not run as another user.
     if (!given) return handle.chmod(before.mode & 0o777)
   }
   await handle.chmod(before.mode & 0o7777)
 }
 
-async function putInPlace(
+async function moveIntoPlace(
   temporary: string,
-  { location, before }: { location: Place; before: Stats | undefined },
+  { location, before }: { location: ResolvedPath; before: Stats | undefined },
 ): Promise<void> {
   const changed = `${shownName(location.name)} was changed by somebody else meanwhile. Read it again, then call again.`
   if (before !== undefined) {
@@ -126,7 +130,7 @@ async function putInPlace(
     return rename(temporary, location.path)
   }
   try {
-    // Unlike a rename this never takes the place of a file that has appeared meanwhile.
+    // Unlike a rename, a hard link never replaces a file that has appeared meanwhile.
     await link(temporary, location.path)
   } catch (error) {
     if (isErrno(error, "EEXIST")) throw new Error(changed, { cause: error })

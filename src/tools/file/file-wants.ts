@@ -1,38 +1,41 @@
 import { homedir } from "node:os"
 import { dirname, join, resolve } from "node:path"
 import type { JsonObject } from "../../protocol/index.ts"
-import { isInside } from "../../workspace/path/inside.ts"
-import type { Place } from "../../workspace/workspace.ts"
+import { isInside } from "../../workspace/path/is-inside.ts"
+import type { ResolvedPath } from "../../workspace/workspace.ts"
 import type { ToolContext, Wanted, WantsContext } from "../tool.ts"
 import { withPathLock } from "./path-lock.ts"
 import { meantPath, shownName } from "./shown-name.ts"
 
-/** What was asked about for an input, so that the call works on that place or asks again. */
+/**
+ * The resolved path and permissions that were requested for an input. A call works on exactly that path, or requests
+ * permission again.
+ */
 const askedFor = new WeakMap<object, string>()
 
-/** Why a call cannot work, by its input: not said before the model may know what is there. */
-const saidLater = new WeakMap<object, unknown>()
+/** Errors of calls, by input. They are reported only after the model is permitted to know what is at the path. */
+const deferredErrors = new WeakMap<object, unknown>()
 
-/** Where a path leads. Throws if no model may ever see or touch what is there. */
-export async function findPlace(path: string, context: WantsContext): Promise<Place> {
+/** Resolves a path. Throws if it leads to a file that no model may see or change. */
+export async function resolvePath(path: string, context: WantsContext): Promise<ResolvedPath> {
   return notForbidden(await context.workspace.resolve(meantPath(path)))
 }
 
-function notForbidden(location: Place): Place {
+function notForbidden(location: ResolvedPath): ResolvedPath {
   if (location.forbidden)
     throw new Error(`${shownName(location.name)} is never shown to a model. Do without this file.`)
   return location
 }
 
-export function readWants(location: Place): Wanted[] {
+export function readWants(location: ResolvedPath): Wanted[] {
   return [...externalWants(location), readWant(location)]
 }
 
-export function readWant({ name, path }: Place): Wanted {
+export function readWant({ name, path }: ResolvedPath): Wanted {
   return { permission: "read", patterns: [name], ...always(name), metadata: { filepath: path } }
 }
 
-export function editWants(location: Place, metadata: JsonObject): Wanted[] {
+export function editWants(location: ResolvedPath, metadata: JsonObject): Wanted[] {
   return [
     ...externalWants(location),
     {
@@ -48,18 +51,18 @@ export function editWants(location: Place, metadata: JsonObject): Wanted[] {
   ]
 }
 
-/** Searching a directory that is outside: what is asked about is the directory itself, not the one that holds it. */
-export function searchWants(location: Place): Wanted[] {
+/** Searching an external directory: the pattern is about the directory itself, not its parent. */
+export function searchWants(location: ResolvedPath): Wanted[] {
   if (!location.external) return []
   const pattern = location.path.endsWith("/") ? `${location.path}*` : `${location.path}/*`
   return [external(location, pattern)]
 }
 
-export function externalWants(location: Place): Wanted[] {
+export function externalWants(location: ResolvedPath): Wanted[] {
   return location.external ? [external(location, location.directoryPattern)] : []
 }
 
-function external(location: Place, pattern: string): Wanted {
+function external(location: ResolvedPath, pattern: string): Wanted {
   return {
     permission: "external_directory",
     patterns: [pattern],
@@ -77,68 +80,73 @@ function alwaysBelow(pattern: string): { always?: string[] } {
   return /[*?]/.test(pattern.replace(/\*$/, "")) ? {} : { always: [pattern] }
 }
 
-interface PlaceWants {
+interface PathWants {
   input: object
-  wants: (location: Place) => Wanted[] | Promise<Wanted[]>
+  wants: (location: ResolvedPath) => Wanted[] | Promise<Wanted[]>
 }
 
-/** What a call wants with a path, remembered for when it runs. */
+/** The permission requests of a call for a path, remembered for when the call runs. */
 export async function wantsOfPath(
   path: string,
-  { input, wants, context }: PlaceWants & { context: WantsContext },
+  { input, wants, context }: PathWants & { context: WantsContext },
 ): Promise<Wanted[]> {
-  const location = await placeToAsk(path, { input, context })
+  const location = await pathToAsk(path, { input, context })
   const wanted = await wants(location)
   askedFor.set(input, identity(location, wanted))
   return wanted
 }
 
 /**
- * What a call wants that changes a file. `judge` looks at the file, throws if the change cannot be made, and gives what the
- * person is shown. Of a file outside nothing is told before somebody has permitted to look there: then the call wants only
- * that, and says why it fails when it runs.
+ * The permission requests of a call that changes a file. `describeChange` looks at the file, throws if the change
+ * cannot be made, and returns what the person is shown. Nothing about an external file is revealed before its directory
+ * is permitted: then the call requests only that, and reports its error when it runs.
  */
 export async function wantsOfChange(
   path: string,
-  options: { input: object; context: WantsContext; judge: (location: Place) => Promise<JsonObject> },
+  options: {
+    input: object
+    context: WantsContext
+    describeChange: (location: ResolvedPath) => Promise<JsonObject>
+  },
 ): Promise<Wanted[]> {
-  const { input, context, judge } = options
-  const location = await placeToAsk(path, options)
+  const { input, context, describeChange } = options
+  const location = await pathToAsk(path, options)
   let metadata: JsonObject = {}
   try {
-    if (!saidLater.has(input)) metadata = await withPathLock(location.path, () => judge(location))
+    if (!deferredErrors.has(input))
+      metadata = await withPathLock(location.path, () => describeChange(location))
   } catch (error) {
-    if (mayTell(location, context)) throw error
-    saidLater.set(input, error)
+    if (mayReveal(location, context)) throw error
+    deferredErrors.set(input, error)
   }
-  if (saidLater.has(input)) return externalWants(location)
+  if (deferredErrors.has(input)) return externalWants(location)
   return wantsOfPath(path, { input, context, wants: (now) => editWants(now, metadata) })
 }
 
-/** Where a path leads, or seems to lead if finding out would tell the model what is outside. */
-async function placeToAsk(
+/** Resolves a path, or guesses where it leads if resolving it would reveal to the model what is outside. */
+async function pathToAsk(
   path: string,
   { input, context }: { input: object; context: WantsContext },
-): Promise<Place> {
-  saidLater.delete(input)
+): Promise<ResolvedPath> {
+  deferredErrors.delete(input)
   const meant = meantPath(path)
   const found = await context.workspace.resolve(meant).catch((error: unknown) => {
-    const location = unresolved(meant, context)
-    if (mayTell(location, context)) throw error
-    saidLater.set(input, error)
+    const location = guessedPath(meant, context)
+    if (mayReveal(location, context)) throw error
+    deferredErrors.set(input, error)
     return location
   })
   return notForbidden(found)
 }
 
-/** What this session has read it knows of. */
-function mayTell(location: Place, { decide, reads }: WantsContext): boolean {
+/** The session already knows of files that it has read. */
+function mayReveal(location: ResolvedPath, { decide, reads }: WantsContext): boolean {
   const isAllowed = externalWants(location).every((wanted) => decide(wanted) === "allow")
   return isAllowed || reads.known(location.path) !== undefined
 }
 
-/** What a place would be if no symlink were on the way. */
-function unresolved(path: string, { workspace }: WantsContext): Place {
+/** The path as it would be without symlinks. */
+function guessedPath(path: string, { workspace }: WantsContext): ResolvedPath {
   const whole = /^~(?=$|\/)/.test(path) ? `${homedir()}${path.slice(1)}` : resolve(workspace.directory, path)
   return {
     path: whole,
@@ -152,16 +160,16 @@ function unresolved(path: string, { workspace }: WantsContext): Place {
 }
 
 /**
- * The place again when the call runs. If the path has come to lead elsewhere since, such as by a symlink that was
- * swapped, permission for the new place is asked for before anything is touched.
+ * Resolves the path again when the call runs. If the path now leads elsewhere, for example through a swapped symlink,
+ * permission for the new path is requested before anything is touched.
  */
-export async function placeAgain(
+export async function resolveAgain(
   path: string,
-  { input, wants, context }: PlaceWants & { context: ToolContext },
-): Promise<Place> {
-  if (saidLater.has(input)) throw saidLater.get(input)
+  { input, wants, context }: PathWants & { context: ToolContext },
+): Promise<ResolvedPath> {
+  if (deferredErrors.has(input)) throw deferredErrors.get(input)
   for (let tries = 0; tries < 3; tries++) {
-    const location = await findPlace(path, context)
+    const location = await resolvePath(path, context)
     const wanted = await wants(location)
     if (askedFor.get(input) === identity(location, wanted)) return location
     for (const one of wanted) await context.ask(one)
@@ -172,6 +180,6 @@ export async function placeAgain(
   )
 }
 
-function identity(location: Place, wanted: Wanted[]): string {
+function identity(location: ResolvedPath, wanted: Wanted[]): string {
   return JSON.stringify([location.path, wanted.map((one) => [one.permission, one.patterns, one.floor])])
 }

@@ -21,7 +21,7 @@ test.each([1, 2, 3, 7, 1_000])("lines are found in chunks of %i bytes", async (c
   })
 })
 
-test("a page begins at the offset, holds the limit, and all lines are counted", async () => {
+test("a page begins at the offset, has at most `limit` lines, and all lines are counted", async () => {
   const text = Array.from({ length: 50 }, (_, i) => `l${i + 1}`).join("\n")
   expect(await page(text, { offset: 10, limit: 2 })).toEqual({
     lines: ["00010| l10", "00011| l11"],
@@ -31,7 +31,7 @@ test("a page begins at the offset, holds the limit, and all lines are counted", 
   expect((await page(text, { offset: 51 })).lines).toEqual([])
 })
 
-test("a page ends before it has too many bytes, but has at least one line", async () => {
+test("a page stays within its byte limit, but has at least one line", async () => {
   const text = `${"x".repeat(93)}\n`.repeat(10)
   expect((await page(text, { bytesMax: 350 })).lines).toHaveLength(3)
   expect((await page(text, { bytesMax: 10 })).lines).toHaveLength(1)

@@ -1,32 +1,32 @@
 import { cutText } from "../output.ts"
 
-/** Lines are counted up to here beyond the page that was asked for; a longer file has "more than" so many. */
+/** How far beyond the requested page lines are counted. A longer file has "more than" this many lines. */
 const countedBytesMax = 64 * 1024 * 1024
 const lineCharactersMax = 2_000
-/** The bytes that so many characters can take. */
+/** The most bytes that this many characters can have. */
 const lineBytesMax = lineCharactersMax * 4
 
 export interface PageOptions {
   /** The first line, counted from 1. */
   offset: number
-  /** How many lines. */
+  /** How many lines at most. */
   limit: number
-  /** How many bytes of numbered lines. At least one line is given, whatever its length. */
+  /** How many bytes of numbered lines at most. At least one line is returned, whatever its length. */
   bytesMax: number
 }
 
 export interface LinePage {
   /** The lines with their numbers. */
   lines: string[]
-  /** How many lines the text has, or those seen if it goes on. */
+  /** How many lines the text has, or how many were seen if it goes on. */
   total: number
   /** False if the text goes on after `total` lines. */
   complete: boolean
 }
 
 /**
- * A page of numbered lines out of a stream of UTF-8 bytes. Holds one page in memory, whatever the text: of a long line only
- * the beginning is kept. A byte order mark and the CR of a line's end are left out.
+ * A page of numbered lines from a stream of UTF-8 bytes. Only one page is held in memory, and only the beginning of a
+ * long line. A byte order mark and the CR of a line end are left out.
  */
 export async function readPage(
   chunks: AsyncIterable<Uint8Array> | Iterable<Uint8Array>,
@@ -48,12 +48,12 @@ export async function readPage(
 
 class Pager {
   readonly lines: string[] = []
-  /** Lines that have ended. */
+  /** How many lines have ended. */
   count = 0
   full = false
   #options: PageOptions
   #bytes = 0
-  /** The beginning of the line that has not ended, and how long it is so far. */
+  /** The beginning of the current line, and its length so far. */
   #kept: Uint8Array[] = []
   #length = 0
 
@@ -77,7 +77,7 @@ class Pager {
 
   #grow(bytes: Uint8Array): void {
     const room = lineBytesMax + 1 - this.#length
-    // A copy, since a stream may use its buffer again.
+    // A copy, because the stream may reuse its buffer.
     if (room > 0 && bytes.length > 0 && this.#wanted()) this.#kept.push(bytes.slice(0, room))
     this.#length += bytes.length
   }

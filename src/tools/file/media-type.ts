@@ -1,4 +1,6 @@
-/** What a model can be shown as it is, known by the first bytes; undefined for everything else. */
+/**
+ * The media type of a file that a model can be shown directly, recognised by the first bytes; undefined for all others.
+ */
 export function mediaType(head: Uint8Array): string | undefined {
   return signatures.find(({ parts }) =>
     parts.every(({ at, bytes }) => Buffer.from(head.subarray(at, at + bytes.length)).equals(bytes)),
@@ -20,10 +22,10 @@ const signatures = [
   { type: "application/pdf", parts: [{ at: 0, bytes: Buffer.from("%PDF-") }] },
 ]
 
-/** False if the beginning of a file has a NUL, or so many bytes that are not UTF-8 that it can hardly be a text. */
+/** False if the beginning of a file contains a NUL, or too many bytes that are not UTF-8 for a text. */
 export function looksLikeText(head: Uint8Array): boolean {
   if (head.includes(0)) return false
-  // Held back by `stream`: a character that the end of `head` cuts.
+  // With `stream`, a character that the end of `head` cuts is held back.
   const text = new TextDecoder("utf-8", { ignoreBOM: true }).decode(head, { stream: true })
   const broken = text.split("\ufffd").length - 1
   return broken * 10 <= text.length

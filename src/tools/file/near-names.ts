@@ -3,14 +3,17 @@ import { opendir } from "node:fs/promises"
 const entriesMax = 2_000
 const namesMax = 3
 
-/** Names in a directory that are much like a name that is not there. The likest first; none if nothing can be read. */
+/**
+ * Names in a directory that are similar to a missing name, the most similar first. Empty if the directory cannot be
+ * read.
+ */
 export async function nearNames(directory: string, name: string): Promise<string[]> {
   const scored: { name: string; distance: number }[] = []
   let seen = 0
   try {
     for await (const entry of await opendir(directory)) {
       if (++seen > entriesMax) break
-      const distance = howFar(entry.name.toLowerCase(), name.toLowerCase())
+      const distance = nameDistance(entry.name.toLowerCase(), name.toLowerCase())
       if (distance <= Math.max(2, Math.floor(name.length / 4))) scored.push({ name: entry.name, distance })
     }
   } catch {
@@ -22,8 +25,8 @@ export async function nearNames(directory: string, name: string): Promise<string
     .map((one) => one.name)
 }
 
-/** How many characters must be changed, added or removed; less for a name that holds the other one. */
-function howFar(a: string, b: string): number {
+/** The Levenshtein distance; at most 1 if one name contains the other. */
+function nameDistance(a: string, b: string): number {
   if (a.includes(b) || b.includes(a)) return Math.min(1, Math.abs(a.length - b.length))
   if (Math.abs(a.length - b.length) > 8 || a.length > 255 || b.length > 255) return Number.POSITIVE_INFINITY
   let row = Array.from({ length: b.length + 1 }, (_, i) => i)

@@ -1,31 +1,31 @@
 import { constants, type Stats } from "node:fs"
 import { type FileHandle, lstat, open, realpath } from "node:fs/promises"
-import type { Place } from "../../workspace/workspace.ts"
+import type { ResolvedPath } from "../../workspace/workspace.ts"
 import type { FileState } from "../tool.ts"
 import { shownName } from "./shown-name.ts"
 
 export interface OpenedFile {
   handle: FileHandle
-  /** As it was when it was opened. */
+  /** The file's state when it was opened. */
   stats: Stats
 }
 
 /**
- * Opens a regular file for reading; undefined if there is none. A pipe or a device is refused without being opened: it
- * might wait for ever, or do something. What was opened is the file at the real path, also if somebody swaps a directory
- * for a symlink at this very moment.
+ * Opens a regular file for reading; undefined if there is none. A pipe or a device is refused without opening it,
+ * because it might block for ever or have an effect. The opened file is always the one at the real path, even if a
+ * directory is replaced by a symlink at the same moment.
  */
-export async function openFile(location: Place): Promise<OpenedFile | undefined> {
+export async function openFile(location: ResolvedPath): Promise<OpenedFile | undefined> {
   const found = await statOf(location.path)
   if (found === undefined) return undefined
-  refuseOthers(found, location)
+  requireRegularFile(found, location)
   const flags = constants.O_RDONLY | constants.O_NOFOLLOW | constants.O_NONBLOCK
   const handle = await open(location.path, flags).catch((error: unknown) => {
     throw explained(error, `${shownName(location.name)} could not be opened`)
   })
   try {
     const stats = await handle.stat()
-    refuseOthers(stats, location)
+    requireRegularFile(stats, location)
     const [now, real] = await Promise.all([lstat(location.path), realpath(location.path)])
     if (real !== location.path || now.ino !== stats.ino || now.dev !== stats.dev) {
       throw new Error(`${shownName(location.name)} was replaced while it was opened. Call again.`)
@@ -37,7 +37,7 @@ export async function openFile(location: Place): Promise<OpenedFile | undefined>
   }
 }
 
-/** What is at the path itself; undefined if nothing is there. */
+/** The file at the path itself, without following a symlink; undefined if nothing is there. */
 export async function statOf(path: string): Promise<Stats | undefined> {
   try {
     return await lstat(path)
@@ -47,7 +47,10 @@ export async function statOf(path: string): Promise<Stats | undefined> {
   }
 }
 
-/** The whole text of a file as it is; refuses what is larger or is not UTF-8. A byte order mark stays in the text. */
+/**
+ * The whole text of a file. Throws if the file is larger than the limit or not UTF-8. A byte order mark stays in the
+ * text.
+ */
 export async function readText(
   { handle, stats }: OpenedFile,
   limit: { name: string; bytesMax: number },
@@ -73,7 +76,7 @@ export function stateOf(stats: Stats): FileState {
   return { mtimeMs: stats.mtimeMs, size: stats.size }
 }
 
-/** An error of the system as a sentence; others as they are. */
+/** Turns a system error into a sentence; other errors stay unchanged. */
 export function explained(error: unknown, what: string): unknown {
   const code = error instanceof Error && "code" in error ? String(error.code) : undefined
   const reason =
@@ -82,8 +85,8 @@ export function explained(error: unknown, what: string): unknown {
 }
 
 const reasons: Record<string, string> = {
-  EACCES: "the system does not permit it",
-  EPERM: "the system does not permit it",
+  EACCES: "permission is denied by the system",
+  EPERM: "permission is denied by the system",
   EROFS: "the file system is read-only",
   ENOSPC: "the disk is full",
   EDQUOT: "the disk quota is used up",
@@ -99,11 +102,11 @@ export function isErrno(error: unknown, ...codes: string[]): boolean {
   return error instanceof Error && "code" in error && codes.includes(String(error.code))
 }
 
-function refuseOthers(stats: Stats, { name }: Place): void {
+function requireRegularFile(stats: Stats, { name }: ResolvedPath): void {
   if (stats.isFile()) return
   if (stats.isDirectory())
     throw new Error(`${shownName(name)} is a directory. Use the list tool to see what is in it.`)
   throw new Error(
-    `${shownName(name)} is not a regular file but a pipe, a socket, a device or a link, which are not opened.`,
+    `${shownName(name)} is a pipe, a socket, a device or a symlink. Only regular files can be opened.`,
   )
 }

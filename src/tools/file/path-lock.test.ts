@@ -1,7 +1,7 @@
 import { expect, test } from "vitest"
 import { withPathLock } from "./path-lock.ts"
 
-test("works on one path run one after another in their order, also after a failure", async () => {
+test("tasks on one path run one after another in order, also after a failure", async () => {
   const seen: string[] = []
   const work = (name: string, fails = false) =>
     withPathLock("/a", async () => {
@@ -16,7 +16,7 @@ test("works on one path run one after another in their order, also after a failu
   expect(seen).toEqual(["one begins", "one ends", "two begins", "two ends", "three begins", "three ends"])
 })
 
-test("works on different paths do not wait for one another", async () => {
+test("tasks on different paths do not wait for one another", async () => {
   const gate = Promise.withResolvers<void>()
   const first = withPathLock("/a", () => gate.promise)
   await withPathLock("/b", async () => gate.resolve())

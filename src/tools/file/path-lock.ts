@@ -1,9 +1,9 @@
-/** By real path: what is under way. An entry goes when nobody waits any more. */
+/** The last queued task of each real path. An entry is removed when no task is queued after it. */
 const tails = new Map<string, Promise<unknown>>()
 
 /**
- * Runs works on the same file one after another, in the order in which they came: two edits in one step, or by two
- * sessions of this process, never lose one another's change.
+ * Runs tasks on the same file one after another, in their order of arrival, so that two edits in one step, or by two
+ * sessions of this process, do not lose each other's change.
  */
 export async function withPathLock<T>(path: string, work: () => Promise<T>): Promise<T> {
   const before = tails.get(path)

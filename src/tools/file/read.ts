@@ -1,11 +1,11 @@
 import type { FileHandle } from "node:fs/promises"
 import { basename, dirname } from "node:path"
 import { z } from "zod"
-import type { Place } from "../../workspace/workspace.ts"
+import type { ResolvedPath } from "../../workspace/workspace.ts"
 import { filePath } from "../input-names.ts"
 import { outputBytesMax, outputLinesMax } from "../output.ts"
 import type { Tool, ToolContext, ToolResult } from "../tool.ts"
-import { placeAgain, readWants, wantsOfPath } from "./file-wants.ts"
+import { readWants, resolveAgain, wantsOfPath } from "./file-wants.ts"
 import { type LinePage, readPage } from "./line-page.ts"
 import { looksLikeText, mediaType } from "./media-type.ts"
 import { nearNames } from "./near-names.ts"
@@ -13,7 +13,7 @@ import { type OpenedFile, openFile, stateOf } from "./open-file.ts"
 import { shownName } from "./shown-name.ts"
 
 const attachmentBytesMax = 10 * 1024 * 1024
-/** Room for what is said about the page, so that the run has nothing to cut. */
+/** Leaves room for the notice about the page, so that the run does not cut the output. */
 const pageLinesMax = outputLinesMax - 2
 const pageBytesMax = outputBytesMax - 1024
 const headBytes = 8 * 1024
@@ -21,7 +21,7 @@ const chunkBytes = 256 * 1024
 
 const ReadInput = z.object({
   filePath: filePath.describe(
-    "The file: relative to the session's directory, or absolute. `blob:<hash>` for kept output of another tool.",
+    "The file: relative to the session's directory, or absolute. `blob:<hash>` for the stored output of another tool.",
   ),
   offset: z.number().int().min(1).optional().describe("The first line to show, counted from 1."),
   limit: z
@@ -53,7 +53,7 @@ export const readTool: Tool<ReadInput> = {
   async execute(input, context) {
     const hash = blobOf(input.filePath)
     if (hash !== undefined) return readBlob(hash, { input, context })
-    const location = await placeAgain(input.filePath, { input, context, wants: readWants })
+    const location = await resolveAgain(input.filePath, { input, context, wants: readWants })
     const opened = await openFile(location)
     if (opened === undefined) throw new Error(await missing(location, context))
     await using _ = opened.handle
@@ -65,26 +65,26 @@ export const readTool: Tool<ReadInput> = {
 
 async function readOpened(
   opened: OpenedFile,
-  { location, input, context }: { location: Place; input: ReadInput; context: ToolContext },
+  { location, input, context }: { location: ResolvedPath; input: ReadInput; context: ToolContext },
 ): Promise<ToolResult> {
   const head = await readHead(opened.handle)
   const type = mediaType(head)
   if (type !== undefined) return readMedia(opened, { location, type })
   if (!looksLikeText(head)) {
     throw new Error(
-      `${shownName(location.name)} is a binary file, which cannot be shown. Look at it with a command if need be.`,
+      `${shownName(location.name)} is a binary file, which cannot be shown. Use a command to look at it if needed.`,
     )
   }
   const page = await readPage(chunksOf(opened.handle, context.signal), pageOptions(input))
   return pageResult(page, { name: shownName(location.name), path: location.path, input })
 }
 
-/** The hash of kept output; undefined for the path of a file. */
+/** The hash of a stored output; undefined for the path of a file. */
 function blobOf(path: string): string | undefined {
   if (!path.startsWith("blob:")) return undefined
   const hash = path.slice("blob:".length)
   if (!/^[0-9a-f]{64}$/.test(hash)) {
-    throw new Error("What follows `blob:` must be the 64 hex digits that the notice about cut output gave.")
+    throw new Error("After `blob:` give the 64 hex digits from the notice about the cut output.")
   }
   return hash
 }
@@ -97,7 +97,7 @@ async function readBlob(
   try {
     bytes = await context.blobs.get(hash)
   } catch (error) {
-    throw new Error(`There is no kept output blob:${hash}. Run the tool again if you need its output.`, {
+    throw new Error(`There is no stored output blob:${hash}. Run the tool again if you need its output.`, {
       cause: error,
     })
   }
@@ -141,7 +141,7 @@ function pageResult(page: LinePage, file: { name: string; path: string; input: R
 
 async function readMedia(
   { handle, stats }: OpenedFile,
-  { location, type }: { location: Place; type: string },
+  { location, type }: { location: ResolvedPath; type: string },
 ): Promise<ToolResult> {
   if (stats.size > attachmentBytesMax) {
     throw new Error(
@@ -165,7 +165,7 @@ async function readHead(handle: FileHandle): Promise<Uint8Array> {
   return head.subarray(0, bytesRead)
 }
 
-/** The same buffer each time: what must be kept is to be copied. */
+/** Yields the same buffer each time. A consumer must copy the bytes that it keeps. */
 async function* chunksOf(handle: FileHandle, signal: AbortSignal): AsyncIterable<Uint8Array> {
   const buffer = Buffer.allocUnsafe(chunkBytes)
   for (let position = 0; ; ) {
@@ -177,12 +177,12 @@ async function* chunksOf(handle: FileHandle, signal: AbortSignal): AsyncIterable
   }
 }
 
-async function missing(location: Place, context: ToolContext): Promise<string> {
+async function missing(location: ResolvedPath, context: ToolContext): Promise<string> {
   const near = await nearNames(dirname(location.path), basename(location.path))
-  const places = await Promise.all(
+  const resolved = await Promise.all(
     near.map((name) => context.workspace.resolve(`${dirname(location.path)}/${name}`)),
   )
-  const names = places
+  const names = resolved
     .filter(
       (one) => !one.forbidden && context.decide({ permission: "read", patterns: [one.name] }) === "allow",
     )

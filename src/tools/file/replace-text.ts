@@ -1,5 +1,5 @@
 export interface Replacing {
-  /** The file's, for what is said about it. */
+  /** The file's name, for error messages. */
   name: string
   oldString: string
   newString: string
@@ -9,7 +9,7 @@ export interface Replacing {
 export interface Replaced {
   text: string
   count: number
-  /** Where the first one was, counted from 1. */
+  /** The line of the first replacement, counted from 1. */
   line: number
 }
 
@@ -18,8 +18,9 @@ const linesNamedMax = 5
 const occurrencesMax = 1_000_000
 
 /**
- * Replaces a text that occurs once, or all that do not overlap. Line ends are compared as if all were LF, and the new text
- * gets those of the file; whatever is not replaced stays as it is, to the byte. Throws an Error with a sentence.
+ * Replaces a text that occurs once, or, with `replaceAll`, all occurrences that do not overlap. Line ends are compared
+ * as if all were LF, and the new text gets the file's line ends. All other bytes stay unchanged. Throws an Error with a
+ * sentence.
  */
 export function replaceText(text: string, replacing: Replacing): Replaced {
   const { name } = replacing
@@ -27,7 +28,7 @@ export function replaceText(text: string, replacing: Replacing): Replaced {
   const file = new NormalText(text)
   const found = occurrences(file.normal, { wanted, overlapping: !replacing.replaceAll })
   if (found.length > occurrencesMax)
-    throw new Error(`oldString occurs too often in ${name}. Give a longer one.`)
+    throw new Error(`oldString occurs too often in ${name}. Give a longer text.`)
   if (found.length === 0) throw new Error(notFound(name, { normal: file.normal, wanted }))
   if (found.length > 1 && !replacing.replaceAll)
     throw new Error(notUnique(name, { normal: file.normal, found }))
@@ -43,17 +44,18 @@ export function replaceText(text: string, replacing: Replacing): Replaced {
   }
   pieces.push(text.slice(copied))
   const result = pieces.join("")
-  if (result === text) throw new Error(`${name} would stay as it is: both strings differ in line ends only.`)
+  if (result === text)
+    throw new Error(`${name} would not change: oldString and newString differ in line ends only.`)
   return { text: result, count: found.length, line: lineAt(file.normal, found[0]!) }
 }
 
-/** A text with LF line ends and without a byte order mark, which knows where its places are in the original. */
+/** A text with LF line ends and without a byte order mark, which can map its offsets to the original text. */
 class NormalText {
   readonly normal: string
-  /** That of most lines. */
+  /** The line end of most lines. */
   readonly lineEnd: "\n" | "\r\n"
   readonly #shift: number
-  /** In the normal text: the LFs before which the original has a CR. In order, as is `original`. */
+  /** Offsets, in the normal text, of LFs that follow a CR in the original. In ascending order. */
   readonly #returns: number[] = []
   #passed = 0
 
@@ -67,7 +69,7 @@ class NormalText {
     this.lineEnd = this.#returns.length * 2 > countOf(this.normal, "\n") ? "\r\n" : "\n"
   }
 
-  /** Where a place of the normal text is in the original. To be asked in ascending order. */
+  /** Maps an offset of the normal text to the original. Must be called with ascending offsets. */
   original(at: number): number {
     while (this.#passed < this.#returns.length && this.#returns[this.#passed]! < at) this.#passed++
     return at + this.#passed + this.#shift

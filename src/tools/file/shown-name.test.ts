@@ -30,7 +30,7 @@ describe("a name as it is shown", () => {
     expect(meantPath(shown)).toBe(name)
   })
 
-  test("is one line, and means that name and no other", () => {
+  test("is one line, and stands for exactly one name", () => {
     fc.assert(
       fc.property(fc.string({ unit: "binary", minLength: 1 }), (name) => {
         const shown = shownName(name)
@@ -40,7 +40,7 @@ describe("a name as it is shown", () => {
     )
   })
 
-  test("is taken for a quoted one only if it is", () => {
+  test("is unquoted only if it was quoted", () => {
     for (const path of ['"a"', String.raw`"a\\b"`, String.raw`"a\qb"`, String.raw`"a\nb`, '""']) {
       expect(meantPath(path)).toBe(path)
     }

@@ -1,15 +1,15 @@
 import { replaceUnseen } from "../../session/index.ts"
 
 /**
- * A file's name as it is shown: one line that means nothing to a terminal. A name with characters that cannot be seen comes
- * as a JSON string, with these escaped; as any other name it can be given back as it is shown.
+ * A file name as it is shown: one line without escape sequences. A name with invisible characters is shown as a JSON
+ * string, with these characters escaped. A shown name can be passed back as a path.
  */
 export function shownName(name: string): string {
   if (escaped(name) === name) return name
   return `"${escaped(name.replace(/[\\"]/g, "\\$&"))}"`
 }
 
-/** The path that was meant, if it was given as `shownName` shows one. */
+/** The path that was meant, if it was given in the form that `shownName` returns. */
 export function meantPath(path: string): string {
   if (!/^".*\\.*"$/.test(path)) return path
   try {

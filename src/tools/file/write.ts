@@ -2,7 +2,7 @@ import { z } from "zod"
 import { filePath } from "../input-names.ts"
 import type { Tool } from "../tool.ts"
 import { type Change, changeMetadata, openKnown, replaceFile } from "./file-change.ts"
-import { editWants, placeAgain, wantsOfChange } from "./file-wants.ts"
+import { editWants, resolveAgain, wantsOfChange } from "./file-wants.ts"
 import { type OpenedFile, readText } from "./open-file.ts"
 import { withPathLock } from "./path-lock.ts"
 import { shownName } from "./shown-name.ts"
@@ -29,7 +29,7 @@ export const writeTool: Tool<WriteInput> = {
     return wantsOfChange(input.filePath, {
       input,
       context,
-      judge: async (location) => {
+      describeChange: async (location) => {
         const opened = await openKnown(location, context)
         await using _ = opened?.handle
         const name = shownName(location.name)
@@ -39,7 +39,11 @@ export const writeTool: Tool<WriteInput> = {
   },
 
   async execute(input, context) {
-    const location = await placeAgain(input.filePath, { input, context, wants: (now) => editWants(now, {}) })
+    const location = await resolveAgain(input.filePath, {
+      input,
+      context,
+      wants: (now) => editWants(now, {}),
+    })
     return withPathLock(location.path, async () => {
       context.signal.throwIfAborted()
       const opened = await openKnown(location, context)

@@ -3,22 +3,22 @@ import { cutText } from "../output.ts"
 import type { Recalled, RecalledFrom, SessionHistory, ToolResult } from "../tool.ts"
 import type { RecallInput } from "./recall.ts"
 import {
-  askFor,
   legend,
   messagesMax,
   messageTitle,
   partSections,
   partText,
+  recallCall,
   sessionName,
 } from "./recall-text.ts"
 
 type SearchInput = RecallInput & { query: string }
 type Hit = RecalledFrom["hits"][number]
 
-/** How many messages are found if nobody says. */
+/** How many messages are found by default. */
 const foundCount = 10
 const snippetMax = 300
-/** A place is read from a little before it. */
+/** A match is read from a little before it. */
 const leadUnits = 200
 
 export async function searchHistory(input: SearchInput, history: SessionHistory): Promise<ToolResult> {
@@ -54,7 +54,7 @@ function showFound(
     shownCount += shown.length
   }
   if (shownCount > 0)
-    blocks.push(`To read the first: ${askFor(placeOf(found[0]!, { terms, session: input.session }))}`)
+    blocks.push(`To read the first: ${recallCall(readFrom(found[0]!, { terms, session: input.session }))}`)
   if (unsearched > 0) blocks.push(unsearchedLine(unsearched))
   return { blocks, shownCount }
 }
@@ -63,7 +63,7 @@ function nothingFound({ position, before, session }: SearchInput, { unsearched }
   const where = position === undefined && before === undefined ? "" : " in that range"
   return [
     `Nothing was found${where}. Try other words: fewer, another form, the beginning of one (conf*), another language.`,
-    `Or read page by page: ${askFor({ session })}`,
+    `Or read page by page: ${recallCall({ session })}`,
     ...(unsearched > 0 ? [unsearchedLine(unsearched)] : []),
   ]
 }
@@ -87,13 +87,13 @@ function showHits(hits: readonly Hit[], { terms, room }: { terms: SearchTerms; r
   return shown
 }
 
-/** Where in a message the words are, so that it can be read on from there. */
+/** The part and offset of the match in a message, so that the model can read on from there. */
 function findIn({ item, partIDs }: Hit, terms: SearchTerms) {
   const part = item.parts.findIndex(({ id }) => id === partIDs[0])
   const sections = partSections(item.parts[part]!)
   const text = partText(sections)
   const marks = matchText(terms, text)?.marks ?? terms.flatMap((term) => matchText([term], text)?.marks ?? [])
-  // The longest says most.
+  // The longest match says most.
   const mark = marks.toSorted((a, b) => b[1] - b[0] - (a[1] - a[0]))[0]
   const at = mark?.[0] ?? 0
   let end = 0
@@ -115,13 +115,13 @@ function moreLines(from: RecalledFrom, { shown, hasAll }: { shown: string[]; has
   if (more === 0) return []
   const common = from.isCommon ? " or more; the words are common, so add others" : ""
   const count = `(At most ${more} messages more${common}`
-  // What has only some of the words does not come in order.
+  // Messages with only some of the words are not in order.
   if (!hasAll) return [`${count}.)`]
-  const place = { before: from.hits[shown.length - 1]!.item.position, session: from.below?.id }
-  return [`${count}. For older ones add ${JSON.stringify(place)} to the query.)`]
+  const older = { before: from.hits[shown.length - 1]!.item.position, session: from.below?.id }
+  return [`${count}. For older ones add ${JSON.stringify(older)} to the query.)`]
 }
 
-function placeOf(
+function readFrom(
   { hits, below }: RecalledFrom,
   { terms, session = below?.id }: { terms: SearchTerms; session: string | undefined },
 ) {

@@ -2,9 +2,9 @@ import { z } from "zod"
 import type { HistoryItem } from "../../protocol/index.ts"
 import type { BelowSession, SessionHistory, Tool, ToolResult } from "../tool.ts"
 import { searchHistory } from "./recall-search.ts"
-import { askFor, legend, messagesMax, readMessage, sessionName } from "./recall-text.ts"
+import { legend, messagesMax, readMessage, recallCall, sessionName } from "./recall-text.ts"
 
-const place = z.number().int().min(0).max(1_000_000_000)
+const nonNegative = z.number().int().min(0).max(1_000_000_000)
 
 const RecallInput = z.object({
   query: z
@@ -13,10 +13,10 @@ const RecallInput = z.object({
     .max(1_000)
     .optional()
     .describe('Words to find, "words that stand together", or how one begins: conf*'),
-  position: place.optional().describe("The first message to read or search"),
-  before: place.min(1).optional().describe("Only what came before this position, the newest of it"),
-  part: place.optional().describe("With position: reads this part whole"),
-  offset: place.optional().describe("With part: the character to begin at"),
+  position: nonNegative.optional().describe("The first message to read or search"),
+  before: nonNegative.min(1).optional().describe("Only what came before this position, the newest of it"),
+  part: nonNegative.optional().describe("With position: reads this part whole"),
+  offset: nonNegative.optional().describe("With part: the character to begin at"),
   count: z.number().int().min(1).max(50).optional().describe("How many messages at most"),
   session: z.string().min(1).max(100).optional().describe("A child session's id; this session if absent"),
 })
@@ -42,7 +42,7 @@ export const recallTool: Tool<RecallInput> = {
   },
 }
 
-/** How many messages are read if nobody says. */
+/** How many messages are read by default. */
 const readCount = 20
 const childrenMax = 5
 
@@ -52,10 +52,10 @@ async function readPage(input: RecallInput, history: SessionHistory): Promise<To
   const range = { sessionID: session, limit: count }
   const page = await history.page({ ...range, from: position, to: before })
   const { end, shownFrom = 0 } = page
-  // What the model is shown anyway is of no use to it.
+  // Messages that the model is shown anyway are of no use to it.
   const isHidden = isDefault && shownFrom > 0 && shownFrom < end
   const items = isHidden ? (await history.page({ ...range, to: shownFrom })).items : page.items
-  if (items.length === 0) throw new Error(nothingThere(end, input))
+  if (items.length === 0) throw new Error(noMessageText(end, input))
   const shown = fitting(items, { session, take: position === undefined ? "end" : "start" })
   const first = shown[0]!.position
   const last = shown.at(-1)!.position
@@ -63,14 +63,14 @@ async function readPage(input: RecallInput, history: SessionHistory): Promise<To
   const lines = [
     `Messages ${first} to ${last}; ${sessionName(undefined, session)} has 0 to ${end - 1}${seen}. ${legend}`,
     ...shown.map(({ text }) => text),
-    ...(first > 0 ? [`Before these: ${askFor({ before: first, session })}`] : []),
-    ...(last + 1 < end ? [`After these: ${askFor({ position: last + 1, session })}`] : []),
+    ...(first > 0 ? [`Before these: ${recallCall({ before: first, session })}`] : []),
+    ...(last + 1 < end ? [`After these: ${recallCall({ position: last + 1, session })}`] : []),
     ...(isDefault && session === undefined ? childLines(await history.children(childrenMax + 1)) : []),
   ]
   return { title: `Messages ${first} to ${last}`, output: lines.join("\n\n"), metadata: { first, last } }
 }
 
-/** As many messages as there is room for, from one end on and without a gap. */
+/** As many messages as fit, from one end on and without a gap. */
 function fitting(
   items: readonly HistoryItem[],
   { session, take }: { session: string | undefined; take: "start" | "end" },
@@ -93,10 +93,10 @@ async function readPart(
   const range = { from: position, to: position + 1, limit: 1 }
   const { items, end } = await history.page({ ...range, sessionID: session })
   const [item] = items
-  if (!item) throw new Error(nothingThere(end, { position }))
+  if (!item) throw new Error(noMessageText(end, { position }))
   if (part >= item.parts.length) {
     throw new Error(
-      `Message ${position} has no part ${part}: see ${askFor({ position, count: 1, session })}.`,
+      `Message ${position} has no part ${part}: see ${recallCall({ position, count: 1, session })}.`,
     )
   }
   const text = readMessage(item, { max: messagesMax, start: { part, offset }, session })
@@ -107,7 +107,7 @@ async function readPart(
   }
 }
 
-function nothingThere(
+function noMessageText(
   end: number,
   { position = 0, before }: Pick<RecallInput, "position" | "before">,
 ): string {
@@ -120,5 +120,5 @@ function childLines(children: readonly BelowSession[]): string[] {
   if (children.length === 0) return []
   const names = children.slice(0, childrenMax).map((child) => sessionName(child, undefined))
   const more = children.length > childrenMax ? "; and more" : ""
-  return [`There are: ${names.join("; ")}${more}. To read one: ${askFor({ session: children[0]!.id })}`]
+  return [`There are: ${names.join("; ")}${more}. To read one: ${recallCall({ session: children[0]!.id })}`]
 }

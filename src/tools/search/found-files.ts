@@ -1,16 +1,16 @@
 import { relative, sep } from "node:path"
 import { setImmediate as nextTurn } from "node:timers/promises"
-import { isInside } from "../../workspace/path/inside.ts"
-import type { Place } from "../../workspace/workspace.ts"
+import { isInside } from "../../workspace/path/is-inside.ts"
+import type { ResolvedPath } from "../../workspace/workspace.ts"
 import type { ToolContext, WantsContext } from "../tool.ts"
 import { ripgrep } from "./ripgrep.ts"
 
 const listBytesMax = 32 * 1024 * 1024
-/** A hundred thousand files are many, and patterns and rules may be slow: others get their turn in between. */
-const turnMs = 10
-const judgedMsMax = 20_000
+/** Checking many files may take long, so the loop yields to the event loop after this many milliseconds. */
+const tickMs = 10
+const checkMsMax = 20_000
 
-/** Directories that nobody means when they search a project; they can be searched by naming them as the path. */
+/** Directories that a search of a project leaves out. They can be searched by naming them as the path. */
 export const skippedDirectories = [
   ".git",
   "node_modules",
@@ -21,7 +21,7 @@ export const skippedDirectories = [
   ".mypy_cache",
 ]
 
-/** What a search needs to know: who searches is told by what it may read. */
+/** The parts of a tool context that a search needs. */
 export type SearchContext = Pick<ToolContext, "workspace" | "decide" | "signal" | "environment">
 
 export interface FoundFile {
@@ -29,25 +29,26 @@ export interface FoundFile {
   path: string
   /** Relative to the directory that was searched, with `/`. */
   relative: string
-  /** As in `Place`. */
+  /** As in `ResolvedPath`. */
   name: string
 }
 
 export interface FoundFiles {
   /** The last changed first. */
   files: FoundFile[]
-  /** How many match but are left out because reading them is not allowed. */
+  /** How many files match but are left out because reading them is not allowed. */
   leftOut: number
-  /** True if there are more files than were looked at. */
+  /** True if there are more files than were checked. */
   cut: boolean
 }
 
 /**
- * Files below a directory that match and may be read, without what ignore files name. No symlink is followed, so all of them
- * are really there. Stemma's own secrets may be among them: whoever shows a file asks `isShowable` before.
+ * Files below a directory that match and may be read, except files that ignore rules exclude. No symlink is followed,
+ * so every path is real. Stemma's own secrets may be among them: a caller must check `isShowable` before it shows a
+ * file.
  */
 export async function findFiles(
-  location: Place,
+  location: ResolvedPath,
   { context, matches }: { context: SearchContext; matches: (path: string) => boolean },
 ): Promise<FoundFiles> {
   const skipped = skippedDirectories.map((name) => `--glob=!${name}`)
@@ -59,9 +60,9 @@ export async function findFiles(
   })
   const printed = stdout.toString().split("\0").slice(0, -1)
   const found: FoundFiles = { files: [], leftOut: 0, cut }
-  const throttle = new Pace(context.signal)
+  const throttle = new EventLoopPacer(context.signal)
   for (const path of printed) {
-    if (throttle.due()) await throttle.turn()
+    if (throttle.due()) await throttle.yieldTick()
     const below = path.replace(/^\.\//, "")
     if (!matches(below)) continue
     const file = foundFile(location, { below, context })
@@ -71,7 +72,7 @@ export async function findFiles(
   return found
 }
 
-class Pace {
+class EventLoopPacer {
   readonly #signal: AbortSignal
   readonly #start = performance.now()
   #turn = this.#start
@@ -81,11 +82,11 @@ class Pace {
   }
 
   due(): boolean {
-    return performance.now() - this.#turn >= turnMs
+    return performance.now() - this.#turn >= tickMs
   }
 
-  async turn(): Promise<void> {
-    if (performance.now() - this.#start > judgedMsMax)
+  async yieldTick(): Promise<void> {
+    if (performance.now() - this.#start > checkMsMax)
       throw new Error("The search took too long. Search a smaller directory.")
     await nextTurn()
     this.#signal.throwIfAborted()
@@ -94,25 +95,25 @@ class Pace {
 }
 
 function foundFile(
-  location: Place,
+  location: ResolvedPath,
   { below, context }: { below: string; context: SearchContext },
 ): FoundFile {
   const path = `${location.path === "/" ? "" : location.path}/${below}`
   return { path, relative: below, name: nameOf(path, context) }
 }
 
-/** The name that `resolve` gives to a real path, without looking at the disk. */
+/** The name that `resolve` gives to a real path, without accessing the disk. */
 export function nameOf(path: string, { workspace }: Pick<ToolContext, "workspace">): string {
   if (!isInside(path, workspace.root)) return path
   return relative(workspace.directory, path).split(sep).join("/") || "."
 }
 
-/** What must be asked about is not shown: a search asks no questions. */
+/** A file that needs a permission request is not shown, because a search does not ask. */
 export function mayRead(name: string, context: Pick<WantsContext, "decide">): boolean {
   return context.decide({ permission: "read", patterns: [name] }) === "allow"
 }
 
-/** False for what no model may see, and for what somebody has meanwhile replaced by a symlink. */
+/** False for a file that no model may see, and for a file that was replaced by a symlink meanwhile. */
 export async function isShowable(
   path: string,
   { workspace }: Pick<ToolContext, "workspace">,

@@ -51,7 +51,7 @@ test.each(["/etc/*", "../*", "a/../b", "{/etc,x}/*", "a/{..,b}/c"])(
   },
 )
 
-test("braces that stand for very many patterns are refused at once", () => {
+test("braces that expand to very many patterns are refused at once", () => {
   expect(() => compileGlob("{a,b}".repeat(30))).toThrow(/fewer braces/)
 })
 

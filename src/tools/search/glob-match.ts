@@ -1,4 +1,4 @@
-/** So many patterns may the braces of one stand for. */
+/** How many patterns the braces of one pattern may expand to. */
 const alternativesMax = 64
 
 type Token =
@@ -10,15 +10,16 @@ type Token =
 type Segment = "any-directories" | Token[]
 
 /**
- * Compiles a glob over relative paths with `/`: `*` and `?` stay inside one name, `**` stands for any directories, `[a-z]` and
- * `{a,b}` do what one expects, `\` takes the next character as it is. A pattern without `/` is about the last name, at any
- * depth. Matching takes time in proportion to pattern times path, whatever the pattern. Throws an Error with a sentence.
+ * Compiles a glob for relative paths with `/`: `*` and `?` stay inside one name, `**` matches any directories, `[a-z]`
+ * and `{a,b}` work as usual, and `\` escapes the next character. A pattern without `/` matches the last name at any
+ * depth. Matching takes time in proportion to pattern length times path length, whatever the pattern. Throws an Error
+ * with a sentence.
  */
 export function compileGlob(pattern: string): (path: string) => boolean {
   const patterns = expandBraces(pattern).map((one) => one.replace(/^(\.\/)+/, ""))
   if (patterns.some((one) => one.startsWith("/") || one.split("/").includes(".."))) {
     throw new Error(
-      `The pattern ${pattern} must be relative, without "..": give the directory as path instead.`,
+      `The pattern ${pattern} must be relative, without "..". Give the directory as path instead.`,
     )
   }
   const alternatives = patterns.map(compileOne)
@@ -32,7 +33,7 @@ function compileOne(pattern: string): Segment[] {
   const segments: Segment[] = pattern
     .split("/")
     .map((text) => (text === "**" ? "any-directories" : tokens(text)))
-  // As in ignore files: a directory stands for everything in it.
+  // As in ignore files, a directory matches everything in it.
   if (pattern.endsWith("/")) segments[segments.length - 1] = "any-directories"
   return pattern.includes("/") ? segments : ["any-directories", ...segments]
 }
@@ -56,7 +57,7 @@ function tokens(text: string): Token[] {
   return found
 }
 
-/** The class that begins with the `[` at `at`, and where its `]` is; undefined if it has none. */
+/** The class that begins with the `[` at `at`, and the index of its `]`; undefined if it is not closed. */
 function characterClass(characters: string[], at: number): { token: Token; end: number } | undefined {
   let next = at + 1
   const negated = characters[next] === "!" || characters[next] === "^"
@@ -73,7 +74,7 @@ function characterClass(characters: string[], at: number): { token: Token; end: 
   return undefined
 }
 
-/** `a{b,c}` as `ab` and `ac`, also nested. A brace without its partner is an ordinary character. */
+/** Expands `a{b,c}` to `ab` and `ac`, also nested. An unmatched brace is an ordinary character. */
 function expandBraces(pattern: string): string[] {
   const done: string[] = []
   const open = [pattern]
@@ -82,13 +83,13 @@ function expandBraces(pattern: string): string[] {
     if (group === undefined) done.push(next)
     else for (const middle of group.options.toReversed()) open.push(group.before + middle + group.after)
     if (done.length + open.length > alternativesMax) {
-      throw new Error(`The pattern stands for more than ${alternativesMax} patterns. Use fewer braces.`)
+      throw new Error(`The pattern expands to more than ${alternativesMax} patterns. Use fewer braces.`)
     }
   }
   return done
 }
 
-/** The last opened group that is closed: the innermost first, so that what is inside is plain. */
+/** The first closed group. It is innermost, so it contains no other group. */
 function firstGroup(pattern: string): { before: string; options: string[]; after: string } | undefined {
   let start = -1
   for (let at = 0; at < pattern.length; at++) {
@@ -117,8 +118,8 @@ interface Matching<Item, Pattern> {
 }
 
 /**
- * Matches a whole sequence against patterns of which some stand for any stretch. Only the last such one need ever take
- * more: what the earlier ones took can stay, so there is no exponential search.
+ * Matches a whole sequence against patterns, some of which match any stretch. Only the last of those ever needs to
+ * match more, and the earlier ones keep what they matched, so there is no exponential search.
  */
 function matchStarred<Item, Pattern>(
   items: readonly Item[],

@@ -7,14 +7,14 @@ import type { Tool, ToolContext } from "../tool.ts"
 import { type FoundFile, type FoundFiles, findFiles, isShowable, leftOutNotice } from "./found-files.ts"
 import { compileGlob } from "./glob-match.ts"
 import { ripgrep } from "./ripgrep.ts"
-import { searchPlace, wantsOfSearch } from "./search-directory.ts"
+import { searchedPath, wantsOfSearch } from "./search-directory.ts"
 
 const matchesMax = 100
 const lineCharactersMax = 500
-/** The newest files alone often hold enough; the others are searched many at a time. */
+/** The newest files often have enough matches; the others are searched in larger batches. */
 const filesAtFirst = 100
 const filesAtOnce = 1_000
-/** The arguments of a process have a limit too. */
+/** The arguments of a process have a size limit too. */
 const pathBytesAtOnce = 256 * 1024
 const outputBytesMax = 4 * 1024 * 1024
 const totalMs = 20_000
@@ -81,7 +81,7 @@ async function candidates(
   input: GrepInput,
   context: ToolContext,
 ): Promise<{ directory: string; found: FoundFiles }> {
-  const { location, kind } = await searchPlace(input, context)
+  const { location, kind } = await searchedPath(input, context)
   const matches = input.include === undefined ? () => true : compileGlob(input.include)
   if (kind === "directory") {
     return { directory: location.path, found: await findFiles(location, { context, matches }) }
@@ -90,14 +90,14 @@ async function candidates(
   return { directory: dirname(location.path), found: { files: [file], leftOut: 0, cut: false } }
 }
 
-/** Searches newest files first and stops when enough was found: what nobody will be shown is not looked for. */
+/** Searches the newest files first and stops when enough matches are found. */
 async function search(
   pattern: string,
   { directory, files, context }: { directory: string; files: readonly FoundFile[]; context: ToolContext },
 ): Promise<{ matches: Match[]; more: boolean }> {
   const matches: Match[] = []
   const deadline = performance.now() + totalMs
-  // Without a file ripgrep would not say that a pattern is wrong.
+  // Without a file, ripgrep would not report an invalid pattern.
   if (files.length === 0) await checkPattern(pattern, { directory, context })
   for (const batch of batchesOf(files)) {
     const timeoutMs = Math.max(1, deadline - performance.now())
@@ -147,7 +147,7 @@ async function searchBatch(
   const byPath = new Map(files.map((file, rank) => [`./${file.relative}`, { file, rank }]))
   const ranked: (Match & { rank: number })[] = []
   for (const printed of stdout.toString().matchAll(printedMatch)) {
-    const known = behindNotices(printed[1]!, byPath)
+    const known = fileOfPath(printed[1]!, byPath)
     if (known) ranked.push({ ...known, line: Number(printed[2]), text: printed[3]! })
   }
   ranked.sort((a, b) => a.rank - b.rank || a.line - b.line)
@@ -171,13 +171,13 @@ const searchOptions = [
 ]
 
 /**
- * `path NUL line : text`; names may hold newlines, so the NUL decides. Notices about binary files have no NUL: they end up
- * before the next path, on a line of their own.
+ * `path NUL line : text`. Names may contain newlines, so the NUL decides. Notices about binary files have no NUL: they
+ * end up before the next path, on a line of their own.
  */
 const printedMatch = /([^\0]+)\0(\d+):([^\n]*)\n/g
 
-/** What a path names; it may have notices before it, and line breaks in it. */
-function behindNotices<T>(printed: string, byPath: ReadonlyMap<string, T>): T | undefined {
+/** The file that a printed path names. The path may have notices before it, and line breaks in it. */
+function fileOfPath<T>(printed: string, byPath: ReadonlyMap<string, T>): T | undefined {
   for (let at = 0; ; ) {
     const known = byPath.get(printed.slice(at))
     const lineEnd = printed.indexOf("\n", at)
@@ -207,12 +207,10 @@ async function checkPattern(
   await ripgrep({ args, directory, outputBytesMax, context }).catch(explainPattern)
 }
 
-/** With `--no-messages` ripgrep complains about nothing but its arguments, of which only the pattern can be wrong. */
+/** With `--no-messages`, ripgrep reports only invalid arguments, and only the pattern can be invalid. */
 function explainPattern(error: unknown): never {
   if (!(error instanceof Error && error.message.startsWith("rg: "))) throw error
-  throw new Error(
-    `The pattern is not a regular expression that can be searched for: ${error.message.slice(4)}`,
-  )
+  throw new Error(`The pattern is not a valid regular expression: ${error.message.slice(4)}`)
 }
 
 function show(matches: readonly Match[]): string[] {

@@ -1,6 +1,6 @@
 import { opendir } from "node:fs/promises"
 import { z } from "zod"
-import type { Place } from "../../workspace/workspace.ts"
+import type { ResolvedPath } from "../../workspace/workspace.ts"
 import { explained } from "../file/open-file.ts"
 import { shownName } from "../file/shown-name.ts"
 import { searchPath } from "../input-names.ts"
@@ -10,7 +10,7 @@ import { compileGlob } from "./glob-match.ts"
 import { searchedDirectory, wantsOfSearch } from "./search-directory.ts"
 
 const entriesMax = 200
-/** No more are looked at, shown or not. */
+/** No more entries are read, shown or not. */
 const entriesReadMax = 20_000
 
 type ListContext = Pick<ToolContext, "workspace" | "decide" | "signal">
@@ -50,7 +50,7 @@ export const listTool: Tool<ListInput> = {
 
 /** A directory as a tree, without the files that may not be read. */
 export async function listing(
-  location: Place,
+  location: ResolvedPath,
   options: WalkOptions,
 ): Promise<{ text: string; count: number; truncated: boolean }> {
   const tree = await walk(location, options)
@@ -77,9 +77,9 @@ interface Tree {
   root: Entry
   count: number
   leftOut: number
-  /** How many entries were looked at. */
+  /** How many entries were read. */
   looked: number
-  /** True if something has no room. */
+  /** True if some entries do not fit. */
   more: boolean
 }
 
@@ -88,8 +88,8 @@ interface WalkOptions {
   context: ListContext
 }
 
-/** Level by level, so that what is near the top is there before what is deep. */
-async function walk(location: Place, options: WalkOptions): Promise<Tree> {
+/** Level by level, so that entries near the top come before deeper ones. */
+async function walk(location: ResolvedPath, options: WalkOptions): Promise<Tree> {
   const root: Entry = {
     name: "",
     kind: "directory",
@@ -109,7 +109,7 @@ async function walk(location: Place, options: WalkOptions): Promise<Tree> {
     next.children = shown
     tree.count += shown.length
     if (shown.length < entries.length) tree.more = true
-    open.push(...shown.filter((replicaPart) => replicaPart.kind === "directory"))
+    open.push(...shown.filter((entry) => entry.kind === "directory"))
   }
   return tree
 }
@@ -135,7 +135,7 @@ async function entriesOf(
       else entries.push({ name: found.name, kind, path, below, opened: false, children: [] })
     }
   } catch (error) {
-    // What is below the directory may vanish or be closed to us; only the directory itself must be there.
+    // A subdirectory may be removed or unreadable; only the listed directory itself must be readable.
     if (directory.below === "") throw explained(error, "The directory could not be opened")
   }
   entries.sort((a, b) => (a.name < b.name ? -1 : 1))
@@ -144,10 +144,9 @@ async function entriesOf(
 
 async function showable(entries: readonly Entry[], context: ListContext): Promise<Entry[]> {
   const shown: Entry[] = []
-  for (const replicaPart of entries) {
+  for (const entry of entries) {
     const looked = shown.length < entriesMax
-    if (!looked || replicaPart.kind === "link" || (await isShowable(replicaPart.path, context)))
-      shown.push(replicaPart)
+    if (!looked || entry.kind === "link" || (await isShowable(entry.path, context))) shown.push(entry)
   }
   return shown
 }
@@ -161,11 +160,11 @@ function ignored({ ignore = [] }: ListInput): (below: string) => boolean {
 }
 
 function show(entries: readonly Entry[], indent: string): string[] {
-  return entries.flatMap((replicaPart) => {
-    const name = shownName(replicaPart.name)
-    if (replicaPart.kind === "file") return [`${indent}${name}`]
-    if (replicaPart.kind === "link") return [`${indent}${name}@`]
-    const mark = replicaPart.opened ? "/" : "/ …"
-    return [`${indent}${name}${mark}`, ...show(replicaPart.children, `${indent}  `)]
+  return entries.flatMap((entry) => {
+    const name = shownName(entry.name)
+    if (entry.kind === "file") return [`${indent}${name}`]
+    if (entry.kind === "link") return [`${indent}${name}@`]
+    const mark = entry.opened ? "/" : "/ …"
+    return [`${indent}${name}${mark}`, ...show(entry.children, `${indent}  `)]
   })
 }

@@ -6,28 +6,28 @@ const errorBytesMax = 4_096
 
 export interface RipgrepRun {
   args: readonly string[]
-  /** Where it runs; paths in its output are relative to it. */
+  /** The directory that it runs in. Paths in its output are relative to it. */
   directory: string
   /** It is stopped when it has printed more. */
   outputBytesMax: number
   context: Pick<ToolContext, "environment" | "signal">
-  /** For how long it may run; 20 s if absent. */
+  /** How long it may run; 20 s if absent. */
   timeoutMs?: number
 }
 
 export interface RipgrepResult {
   stdout: Buffer
-  /** True if it was stopped because it printed too much; `stdout` holds what came before. */
+  /** True if it was stopped because it printed too much. `stdout` has the output before that. */
   cut: boolean
 }
 
 /**
- * Runs the ripgrep that came with Stemma, without any config of its own. Finding nothing is an empty result. Throws an Error
- * with a sentence if it could not run, took too long, or refused its arguments, such as a bad pattern.
+ * Runs the ripgrep that is part of Stemma, without any config file. No match is an empty result. Throws an Error with a
+ * sentence if it could not run, took too long, or rejected its arguments, such as an invalid pattern.
  */
 export async function ripgrep(run: RipgrepRun): Promise<RipgrepResult> {
   const { signal, environment } = run.context
-  if (run.args.some((one) => one.includes("\0"))) throw new Error("A pattern cannot hold a NUL character.")
+  if (run.args.some((one) => one.includes("\0"))) throw new Error("A pattern cannot contain a NUL character.")
   const path = await ripgrepPath()
   signal.throwIfAborted()
   const { RIPGREP_CONFIG_PATH: _, ...env } = environment
@@ -57,7 +57,7 @@ export async function ripgrep(run: RipgrepRun): Promise<RipgrepResult> {
     child.on("error", (error) => {
       settle()
       reject(
-        new Error("The search could not start. Look whether the directory is still there.", { cause: error }),
+        new Error("The search could not start. Check that the directory still exists.", { cause: error }),
       )
     })
     child.on("close", (code) => {
@@ -72,7 +72,7 @@ export async function ripgrep(run: RipgrepRun): Promise<RipgrepResult> {
   })
 }
 
-/** Bytes up to a limit. */
+/** Collects bytes up to a limit. */
 class Collected {
   size = 0
   cut = false
@@ -83,7 +83,7 @@ class Collected {
     this.#max = max
   }
 
-  /** False if there is no more room. */
+  /** Returns false if the limit is reached. */
   add(bytes: Buffer): boolean {
     const room = this.#max - this.size
     if (bytes.length > room) this.cut = true

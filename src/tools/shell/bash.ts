@@ -6,7 +6,7 @@ import { runShell, type ShellEnd } from "./run/process.ts"
 
 const timeoutDefaultMs = 120_000
 const timeoutMaxMs = 600_000
-/** As much of the output as clients show beside the call. */
+/** How much of the output is stored for clients, which show it beside the call. */
 const shownCharacters = 30_000
 
 const input = z.object({
@@ -34,10 +34,10 @@ const description = `Runs a command with bash and gives what it printed, both ou
 - There is no input and no terminal: do not start editors, pagers or anything that asks.
 - Prefer the tools read, write, edit, glob and grep to cat, sed, find and grep.
 - Each command of a line, each redirect and each path is checked against the permission rules. Simple lines with the
-  names of commands and files spelled out are judged best; what cannot be read before it runs is asked about.
+  names of commands and files spelled out pass most easily; a line that cannot be analysed before it runs is asked about.
 - What is started with & may go on after the call; its output is then lost.`
 
-/** Which directory was asked about for an input. */
+/** The directory that permission was requested for, by input. */
 const askedFor = new WeakMap<Input, string>()
 let calls = 0
 
@@ -80,7 +80,8 @@ export const bashTool: Tool<Input> = {
 }
 
 function checkCommand(command: string): void {
-  if (command.includes("\0")) throw new Error("A command cannot hold a NUL character. Write it without.")
+  if (command.includes("\0"))
+    throw new Error("A command cannot contain a NUL character. Write the command without it.")
 }
 
 async function startIn(
@@ -92,7 +93,7 @@ async function startIn(
   if (location.forbidden)
     throw new Error(`${location.name} is never shown to a model. Use another directory.`)
   if (!location.exists)
-    throw new Error(`There is no directory ${location.name}. Make it first, or use another one.`)
+    throw new Error(`There is no directory ${location.name}. Create it first, or use another one.`)
   if (!location.external) return { directory: location.path, wanted: [] }
   const pattern = location.path.endsWith("/") ? `${location.path}*` : `${location.path}/*`
   return {
@@ -130,7 +131,7 @@ function toResult(given: Input, { end, output, timeoutMs }: Outcome): ToolResult
   }
 }
 
-/** What the model is told after the output; nothing after success. */
+/** The line after the output that tells the model how the command ended; undefined after success. */
 function endingOf(end: ShellEnd, timeoutMs: number): string | undefined {
   if (end.stopped === "timeout") {
     return `The command was ended after ${timeoutMs} ms, its time limit. What it printed until then is above.`

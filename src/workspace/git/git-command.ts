@@ -1,9 +1,9 @@
 import { type ChildProcess, spawn } from "node:child_process"
 import { access, constants, stat } from "node:fs/promises"
 import { delimiter, isAbsolute, join, normalize } from "node:path"
-import { isInside } from "../path/inside.ts"
+import { isInside } from "../path/is-inside.ts"
 
-/** Settings that hold whatever any config file says: nothing runs a program, nothing changes a file's bytes. */
+/** Settings that override every config file: git runs no other program and does not change the bytes of files. */
 const settings = [
   "core.bare=false",
   "core.hooksPath=/dev/null",
@@ -29,13 +29,13 @@ const settings = [
 export interface GitRun {
   args: readonly string[]
   input?: string | Buffer
-  /** Index file to use instead of the repository's. */
+  /** The index file to use instead of the repository's. */
   index?: string
   signal?: AbortSignal
 }
 
 export interface Git {
-  /** What git printed. Throws a GitError if it fails, and the signal's reason if that ends it. */
+  /** Returns git's output. Throws a GitError if git fails, and the signal's reason if the signal aborts it. */
   run(options: GitRun): Promise<Buffer>
 }
 
@@ -45,7 +45,7 @@ export class GitError extends Error {
 
   constructor(command: string, options: { exitCode: number; stderr: string }) {
     const said = options.stderr.trim().split("\n").at(-1)?.slice(0, 300)
-    super(`git ${command} failed: ${said || `it ended with ${options.exitCode}`}`)
+    super(`git ${command} failed: ${said || `exit code ${options.exitCode}`}`)
     this.name = "GitError"
     this.exitCode = options.exitCode
     this.stderr = options.stderr
@@ -53,17 +53,17 @@ export class GitError extends Error {
 }
 
 export interface GitOptions {
-  /** The program, as an absolute path. */
+  /** The absolute path of the git program. */
   program: string
   gitDirectory: string
   root: string
-  /** Ignore rules beside those in the work tree. */
+  /** A file with ignore rules in addition to those in the work tree. */
   excludesFile: string
 }
 
 /**
- * The system's git on a git directory of our own. It sees nothing of the user's git config and environment, and of the
- * project only files: a repository's own config, hooks and attributes run nothing.
+ * Runs the system's git on a git directory of our own. Git does not see the user's git config and environment, and
+ * reads only files of the project: a repository's own config, hooks and attributes have no effect.
  */
 export function openGit(options: GitOptions): Git {
   const { program, gitDirectory, root, excludesFile } = options
@@ -84,7 +84,7 @@ export function openGit(options: GitOptions): Git {
   }
 }
 
-/** Makes a git directory without hooks or templates. */
+/** Creates a git directory without hooks or templates. */
 export async function initGit(
   program: string,
   options: { gitDirectory: string; root: string; signal?: AbortSignal },
@@ -99,7 +99,7 @@ export async function initGit(
   })
 }
 
-/** Such as [2, 39]. */
+/** The version, such as [2, 39]. */
 export async function gitVersion(
   program: string,
   options: { directory: string; root: string; signal?: AbortSignal },
@@ -111,7 +111,7 @@ export async function gitVersion(
   return match ? [Number(match[1]), Number(match[2])] : [0, 0]
 }
 
-/** The program's absolute path; undefined if there is none. One that the project brings along does not count. */
+/** The absolute path of the program; undefined if it is not installed. A program inside the project is not used. */
 export async function findGit(git: string, options: { root: string }): Promise<string | undefined> {
   const candidates = isAbsolute(git) ? [git] : searchPath(options.root).map((entry) => join(entry, git))
   for (const candidate of candidates) {
@@ -124,7 +124,7 @@ export async function findGit(git: string, options: { root: string }): Promise<s
   return undefined
 }
 
-/** PATH without relative entries and those below the root, such as `node_modules/.bin`. */
+/** PATH without relative directories and without directories below the root, such as `node_modules/.bin`. */
 function searchPath(root: string): string[] {
   const entries = (process.env.PATH ?? "").split(delimiter)
   return entries.filter((entry) => isAbsolute(entry) && !isInside(normalize(entry), root))
@@ -173,7 +173,7 @@ async function runProgram(program: string, run: ProgramRun): Promise<Buffer> {
     child.stderr.on("data", (bytes: Buffer) => {
       if (stderr.length < 10_000) stderr += bytes.toString()
     })
-    // A program that has read enough closes its input; its exit code says whether that was a failure.
+    // A program that has read enough closes its input. Its exit code says whether that was a failure.
     child.stdin.on("error", () => {})
     child.stdin.end(run.input)
     const exitCode = await new Promise<number>((resolve, reject) => {
@@ -188,7 +188,7 @@ async function runProgram(program: string, run: ProgramRun): Promise<Buffer> {
   }
 }
 
-/** With whatever it started: gc starts others. */
+/** Kills the process group, because git gc starts further processes. */
 function killGroup(child: ChildProcess): void {
   if (child.pid === undefined) return
   try {

@@ -1,22 +1,25 @@
 import { lstat, readFile, stat } from "node:fs/promises"
 import { homedir } from "node:os"
 import { dirname, join, resolve } from "node:path"
-import { isInside } from "../path/inside.ts"
+import { isInside } from "../path/is-inside.ts"
 import { realPath } from "../path/real-path.ts"
 
 const gitFileBytesMax = 4096
 
-/** Where a work tree's own repository keeps its things. Found without running git, as its config may name programs to run. */
+/**
+ * The directories of a work tree's own repository. They are found without running git, because a repository's config
+ * may name programs to run.
+ */
 export interface GitLocation {
-  /** Holds the index. */
+  /** The directory with the index. */
   gitDirectory: string
-  /** Holds `info/exclude`; another one than `gitDirectory` in a linked work tree. */
+  /** The directory with `info/exclude`. In a linked work tree it differs from `gitDirectory`. */
   commonDirectory: string
 }
 
 /**
- * The work tree that holds a directory (a real path), or the directory itself. A repository that covers the whole home
- * directory does not count, nor does one that somebody else put above the directory.
+ * The git work tree that contains a directory (a real path), or the directory itself. A repository that covers the
+ * whole home directory does not count, nor does a repository above the directory that belongs to another user.
  */
 export async function findRoot(directory: string): Promise<string> {
   const home = await homeDirectory()
@@ -28,7 +31,7 @@ export async function findRoot(directory: string): Promise<string> {
   return directory
 }
 
-/** The user's home as a real path. */
+/** The user's home directory as a real path. */
 export async function homeDirectory(): Promise<string> {
   const home = homedir()
   return realPath(resolve(home)).then(
@@ -43,7 +46,7 @@ export async function gitLocation(root: string): Promise<GitLocation | undefined
   try {
     const stats = await stat(dotGit)
     const gitDirectory = stats.isDirectory() ? dotGit : await pointedTo(dotGit, "gitdir: ")
-    // What git itself asks for first: without a HEAD it is just a directory of that name.
+    // Git itself checks for HEAD first: without it, this is just a directory named `.git`.
     if (gitDirectory === undefined || !(await lstat(join(gitDirectory, "HEAD")))) return undefined
     const commonDirectory = await pointedTo(join(gitDirectory, "commondir"), "").catch(() => undefined)
     return { gitDirectory, commonDirectory: commonDirectory ?? gitDirectory }

@@ -1,37 +1,37 @@
 import type { Stats } from "node:fs"
 import { readlink, stat } from "node:fs/promises"
 import { dirname, isAbsolute, join, parse, sep } from "node:path"
-import { type Disk, Spelling } from "./spelling.ts"
+import { type Disk, DiskNames } from "./disk-names.ts"
 
-/** As many as Linux follows before it gives up. */
+/** The limit of Linux. */
 const linksMax = 40
 const componentsMax = 4096
 const aheadMax = 32
 
-const standardSpelling = new Spelling()
+const standardDiskNames = new DiskNames()
 
 export interface RealPath {
-  /** Absolute, without `.`, `..` or a symlink; what is there is spelled as on the disk. */
+  /** Absolute, without `.`, `..` or symlinks. Components that exist are spelled as on the disk. */
   path: string
-  /** What is there; undefined if nothing is. */
+  /** The file or directory at the path; undefined if nothing exists there. */
   stats: Stats | undefined
   /**
-   * The path goes through a link that only the kernel can follow, such as an open pipe in `/proc/self/fd`. `path` then
-   * names the link itself.
+   * True if the path goes through a link that only the kernel can follow, such as an open pipe in `/proc/self/fd`.
+   * `path` is then the path of the link itself.
    */
   opaque: boolean
 }
 
 /**
- * Where an absolute path leads, found one component at a time, so that `..` after a symlink means what it means to the
- * kernel. What does not exist yet is kept as it is named. Throws an Error with a sentence for a path that leads nowhere.
+ * Resolves an absolute path one component at a time, so that `..` after a symlink has the kernel's meaning. Components
+ * that do not exist yet are kept as given. Throws an Error with a sentence for a path that cannot be resolved.
  */
-export async function realPath(path: string, spelling: Spelling = standardSpelling): Promise<RealPath> {
-  if (path.includes("\0")) throw new Error("A path cannot hold a NUL character. Give another path.")
+export async function realPath(path: string, diskNames: DiskNames = standardDiskNames): Promise<RealPath> {
+  if (path.includes("\0")) throw new Error("A path cannot contain a NUL character. Give another path.")
   const { root } = parse(path)
-  if (root === "") throw new Error(`${path} is not an absolute path.`)
+  if (root === "") throw new Error(`${path} is not an absolute path. Give an absolute path.`)
   const pending = components(path.slice(root.length)).reverse()
-  const look = lookAhead(path, { root, components: pending.toReversed(), disk: spelling.disk })
+  const look = lstatAhead(path, { root, components: pending.toReversed(), disk: diskNames.disk })
   let current = root
   let stats: Stats | undefined
   let links = 0
@@ -44,13 +44,13 @@ export async function realPath(path: string, spelling: Spelling = standardSpelli
     const next = join(current, component)
     stats = await look(next)
     if (!stats?.isSymbolicLink()) {
-      if (stats === undefined || spelling.isExact(current, stats.dev)) current = next
-      else current = join(current, await spelling.nameOf(current, { name: component, stats }))
+      if (stats === undefined || diskNames.isCaseSensitive(current, stats.dev)) current = next
+      else current = join(current, await diskNames.nameOnDisk(current, { name: component, stats }))
       continue
     }
     if (++links > linksMax) {
       throw new Error(
-        `${path} goes round in a circle of symlinks, or through too many of them. Give another path.`,
+        `${path} leads through a circle of symlinks, or through too many symlinks. Give another path.`,
       )
     }
     const target = await targetOf(next, path)
@@ -67,13 +67,16 @@ function components(path: string): string[] {
   return path.split(sep).filter((component) => component !== "" && component !== ".")
 }
 
-/** What follows an opaque link, never leading out of it again. */
+/** The components after an opaque link, without `..`, so that they cannot lead out of it. */
 function safeRest(pending: readonly string[]): string[] {
   return pending.filter((component) => component !== "..").reverse()
 }
 
-/** Asks for all directories on the way at once: in most paths none of them is a symlink, and waiting costs more than asking. */
-function lookAhead(
+/**
+ * Starts lstat for all directories of the path at once: in most paths none of them is a symlink, and waiting for one
+ * after the other is slower.
+ */
+function lstatAhead(
   whole: string,
   options: { root: string; components: readonly string[]; disk: Disk },
 ): (path: string) => Promise<Stats | undefined> {
@@ -83,7 +86,7 @@ function lookAhead(
     if (component === "..") break
     at = join(at, component)
     const stats = lstatOf(at, { whole, disk: options.disk })
-    // Whether it fails matters only if the way really leads here.
+    // A failure matters only if the resolution really reaches this path.
     stats.catch(() => {})
     asked.set(at, stats)
   }
@@ -99,13 +102,13 @@ async function lstatOf(
   } catch (error) {
     const { code } = error as NodeJS.ErrnoException
     if (code === "ENOENT" || code === "ENOTDIR") return undefined
-    throw new Error(`Cannot find out where ${whole} leads: ${reasonOf(code)} at ${path}. Give another path.`)
+    throw new Error(`Cannot resolve ${whole}: ${reasonOf(code)} at ${path}. Give another path.`)
   }
 }
 
 /**
- * What a symlink says; undefined for one of the kernel's own (below `/proc`) whose text is not where it leads, such as
- * `pipe:[123]`, a deleted file, or the root directory of a process in another container.
+ * The target of a symlink. Undefined for a link below `/proc` whose text is not its target, such as `pipe:[123]`, a
+ * deleted file, or the root directory of a process in another container.
  */
 async function targetOf(link: string, whole: string): Promise<string | undefined> {
   let target: string
@@ -113,7 +116,7 @@ async function targetOf(link: string, whole: string): Promise<string | undefined
     target = await readlink(link)
   } catch (error) {
     const { code } = error as NodeJS.ErrnoException
-    throw new Error(`Cannot find out where ${whole} leads: ${reasonOf(code)} at ${link}. Give another path.`)
+    throw new Error(`Cannot resolve ${whole}: ${reasonOf(code)} at ${link}. Give another path.`)
   }
   if (!/^\/proc\/\d+\//.test(link)) return target
   if (!isAbsolute(target)) return undefined

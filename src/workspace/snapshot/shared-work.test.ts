@@ -1,13 +1,13 @@
 import { expect, test } from "vitest"
 import { SharedWork } from "./shared-work.ts"
 
-test("all who wait are given what one work gives", async () => {
+test("all callers that wait get the result of one task", async () => {
   let begun = 0
   const work = new SharedWork(async () => ++begun)
   expect(await Promise.all([work.join(undefined), work.join(new AbortController().signal)])).toEqual([1, 1])
 })
 
-test("one who is aborted leaves the others alone, and the last one ends the work", async () => {
+test("a caller that aborts does not affect the others, and the last one aborts the task", async () => {
   const ends: unknown[] = []
   const work = new SharedWork(
     (signal) =>

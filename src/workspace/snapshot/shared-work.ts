@@ -1,4 +1,4 @@
-/** Work that several callers wait for. It is aborted when all of them are. */
+/** A task that several callers wait for. It is aborted when all of them have aborted. */
 export class SharedWork<T> {
   readonly #abort = new AbortController()
   readonly #done: Promise<T>
@@ -9,12 +9,12 @@ export class SharedWork<T> {
     this.#done.catch(() => {})
   }
 
-  /** Nobody waited for it any more: whoever comes now needs another. */
+  /** True if all callers aborted. A new caller needs a new task. */
   get isAborted(): boolean {
     return this.#abort.signal.aborted
   }
 
-  /** What the work gives, or the signal's reason as soon as that is aborted. */
+  /** The result of the task. Rejects with the signal's reason as soon as the signal is aborted. */
   async join(signal: AbortSignal | undefined): Promise<T> {
     this.#waiting++
     const stopped = Promise.withResolvers<never>()

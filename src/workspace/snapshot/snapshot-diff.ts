@@ -3,9 +3,9 @@ import type { FileDiffOf } from "../workspace.ts"
 import { leftOutMode } from "./snapshot-files.ts"
 import { readBlobs, type TreeEntry } from "./snapshot-objects.ts"
 
-/** Longer contents are not given. */
+/** Longer contents are left out of a diff. */
 const contentBytesMax = 1024 * 1024
-/** More names are not handed to git but picked from all. */
+/** With more files, git lists all differences and the result is filtered here. */
 const namesMax = 100
 
 export interface DiffOptions {
@@ -70,7 +70,9 @@ interface Differing {
   deletions: number
 }
 
-/** Reads `diff-tree -z --raw --numstat`: for each file a header and its name, then for each its counts and name. */
+/**
+ * Parses `diff-tree -z --raw --numstat`: for each file a header and its name, then for each file its counts and name.
+ */
 function parseDiff(output: string): Differing[] {
   const found = new Map<string, Differing>()
   const fields = output.split("\0").values()
@@ -102,7 +104,7 @@ function isLeftOut(entry: TreeEntry): boolean {
   return entry.mode === leftOutMode
 }
 
-/** Git names what is absent with zeros only. */
+/** For an absent file, git's object name has only zeros. */
 function hasContent(entry: TreeEntry): boolean {
   return !isLeftOut(entry) && !/^0+$/.test(entry.object)
 }

@@ -3,36 +3,36 @@ import type { Stats } from "node:fs"
 import { lstat } from "node:fs/promises"
 import { basename, join } from "node:path"
 import { foldName, isGitName } from "../path/guarded-names.ts"
-import { isInside } from "../path/inside.ts"
+import { isInside } from "../path/is-inside.ts"
 
-/** Larger files are left out. */
+/** The content of larger files is left out. */
 export const fileBytesMax = 2 * 1024 * 1024
-/** Files that the user's own repository holds may be larger, such as a lock file. */
+/** Files that the user's own repository contains may be larger, such as a lock file. */
 export const trackedBytesMax = 16 * 1024 * 1024
 
 /**
- * The mode under which a tree names a file whose content is not kept. It says that there was one, so that nobody takes it
- * for absent and removes it. To git it is another repository's commit, of which it expects no object.
+ * The mode of a tree entry for a file whose content is not stored. The entry records that the file existed, so that a
+ * restore does not remove it. To git it is the commit of a submodule, whose object need not exist.
  */
 export const leftOutMode = "160000"
 
 const readersMax = 32
 
-/** Where a file of the work tree and the index differ. */
-export interface Listed {
-  /** Not in the index. */
+/** The differences between the work tree and the index. */
+export interface ListedFiles {
+  /** Files that are not in the index. */
   others: string[]
-  /** In the index, and different or gone. */
+  /** Files in the index that are changed or removed. */
   differing: string[]
 }
 
-/** Reads `ls-files -t -z --others --modified --deleted`. */
-export function parseListed(output: Buffer): Listed {
+/** Parses the output of `ls-files -t -z --others --modified --deleted`. */
+export function parseListed(output: Buffer): ListedFiles {
   const others: string[] = []
   const differing = new Set<string>()
   for (const line of output.toString("utf8").split("\0")) {
     const path = line.slice(2)
-    // A directory is listed if it is a repository of its own: what is in it is not ours.
+    // Git lists a directory only if it is a nested repository, which is not part of a snapshot.
     if (path === "" || path.endsWith("/")) continue
     if (line.startsWith("?")) others.push(path)
     else differing.add(path)
@@ -40,32 +40,32 @@ export function parseListed(output: Buffer): Listed {
   return { others, differing: [...differing] }
 }
 
-/** What has to be done to an index. */
-export interface Sorted {
+/** The changes to make to an index. */
+export interface SortedFiles {
   keep: string[]
-  /** Too large to be kept, unless the user's repository holds it. */
+  /** Too large to be stored, unless the user's repository contains the file. */
   large: { path: string; bytes: number; mark: string; listedBefore: boolean }[]
   remove: string[]
-  /** For whatever is in `keep`, in case that it cannot be read. */
+  /** Marks of the files in `keep`, for those that turn out to be unreadable. */
   marks: Map<string, string>
 }
 
 export interface SortOptions {
   root: string
-  /** Directories below the root that never are part of a snapshot. */
+  /** Directories below the root that are never part of a snapshot. */
   own: readonly string[]
-  /** Files that could not be read, by path, as they were then. */
+  /** Files that could not be read, by path, with their mark at that time. */
   refused: ReadonlyMap<string, string>
   signal: AbortSignal
 }
 
-export async function sortListed(listed: Listed, options: SortOptions): Promise<Sorted> {
-  const sorted: Sorted = { keep: [], large: [], remove: [], marks: new Map() }
+export async function sortListed(listed: ListedFiles, options: SortOptions): Promise<SortedFiles> {
+  const sorted: SortedFiles = { keep: [], large: [], remove: [], marks: new Map() }
   const others = new Set(listed.others)
   const visit = async (path: string) => {
     const isOther = others.has(path)
-    if (isOther && !isOurs(path, options)) return
-    // Below a name that is a file or a symlink now there is nothing any more, whatever a symlink leads to.
+    if (isOther && !isSnapshotFile(path, options)) return
+    // A path below a name that is now a file or a symlink no longer exists, whatever the symlink leads to.
     const stats = hasAncestorIn(path, others) ? undefined : await lstatOf(join(options.root, path))
     if (stats === undefined || !(stats.isFile() || stats.isSymbolicLink())) {
       if (!isOther) sorted.remove.push(path)
@@ -92,18 +92,18 @@ export async function sortListed(listed: Listed, options: SortOptions): Promise<
   return sorted
 }
 
-/** Stands for content that is not kept: equal as long as the file looks untouched. */
+/** Stands for content that is not stored: it is equal as long as the file looks unchanged. */
 export function markOf(stats: Stats): string {
   return createHash("sha1").update(`${stats.mode} ${stats.size} ${stats.mtimeMs}`).digest("hex")
 }
 
-/** Git leaves such a symlink out without a word. */
+/** Git silently leaves out such a symlink. */
 function isRefusedByGit(path: string, stats: Stats): boolean {
   return stats.isSymbolicLink() && foldName(basename(path)) === ".gitmodules"
 }
 
-/** False for git directories by any name and for directories of Stemma's own. */
-export function isOurs(path: string, options: { root: string; own: readonly string[] }): boolean {
+/** False for git directories by any spelling and for Stemma's own directories. */
+export function isSnapshotFile(path: string, options: { root: string; own: readonly string[] }): boolean {
   if (path.split("/").some(isGitName)) return false
   const absolute = join(options.root, path)
   return !options.own.some((directory) => isInside(absolute, directory))

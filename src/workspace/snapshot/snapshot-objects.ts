@@ -1,16 +1,19 @@
 import { StemmaError } from "../../protocol/error/error.ts"
 import { type Git, GitError } from "../git/git-command.ts"
 
-/** So many are held in memory at once. */
+/** How many blobs are held in memory at the same time. */
 const blobsAtOnce = 32
 
-/** A name that `take` gives, or `invalid`. */
+/** Throws `invalid` for a text that is not a name that `take` returned. */
 export function checkSnapshot(snapshot: string): string {
   if (/^[0-9a-f]{40}$/.test(snapshot)) return snapshot
-  throw new StemmaError("invalid", "That is not the name of a snapshot. Give one that was taken before.")
+  throw new StemmaError(
+    "invalid",
+    `"${snapshot.slice(0, 80)}" is not the name of a snapshot. Give a name that was returned before.`,
+  )
 }
 
-/** Runs what reads snapshots; one that is not there (any more) is `not_found`. */
+/** Runs a function that reads snapshots. A missing snapshot becomes `not_found`. */
 export async function readSnapshots<T>(read: () => Promise<T>): Promise<T> {
   try {
     return await read()
@@ -22,7 +25,7 @@ export async function readSnapshots<T>(read: () => Promise<T>): Promise<T> {
     throw gone
       ? new StemmaError(
           "not_found",
-          "The snapshot is gone: it was collected as too old. Files stay as they are.",
+          "The snapshot no longer exists: it was too old and was removed. Files stay as they are.",
         )
       : new StemmaError("unavailable", `The snapshot cannot be read: ${error.message}`, { cause: error })
   }
@@ -33,7 +36,7 @@ export interface TreeEntry {
   object: string
 }
 
-/** What a tree holds of these files. */
+/** The entries of a tree for these files. */
 export async function treeEntries(
   git: Git,
   options: { tree: string; files: ReadonlySet<string>; signal?: AbortSignal },
@@ -50,7 +53,7 @@ export async function treeEntries(
   return entries
 }
 
-/** Gives the content of each object, once, a few at a time. */
+/** Yields the content of each object once, reading a few at a time. */
 export async function* readBlobs(
   git: Git,
   options: { objects: Iterable<string>; signal?: AbortSignal },
@@ -65,7 +68,7 @@ export async function* readBlobs(
       const end = output.indexOf("\n", offset)
       const [, type, size] = output.toString("latin1", offset, end).split(" ")
       if (type !== "blob")
-        throw new StemmaError("not_found", "Part of the snapshot is gone. Files stay as they are.")
+        throw new StemmaError("not_found", "A part of the snapshot no longer exists. Files stay as they are.")
       offset = end + 1 + Number(size) + 1
       yield [object, output.subarray(end + 1, offset - 1)]
     }

@@ -15,7 +15,7 @@ import {
 } from "node:fs/promises"
 import { dirname, join } from "node:path"
 import { type Git, GitError } from "../git/git-command.ts"
-import { isOurs, leftOutMode, markOf } from "./snapshot-files.ts"
+import { isSnapshotFile, leftOutMode, markOf } from "./snapshot-files.ts"
 import { readBlobs, type TreeEntry, treeEntries } from "./snapshot-objects.ts"
 
 export interface RestoreOptions {
@@ -33,9 +33,9 @@ export interface Restored {
 }
 
 /**
- * Brings files back, and nothing but these. Never writes or removes anything through a symlink, so nothing outside the
- * root changes. Ignore rules come back first: what they ignore was not absent when the snapshot was taken, only left out,
- * and is not removed.
+ * Restores the given files, and no others. It never writes or removes anything through a symlink, so nothing outside
+ * the root changes. Ignore rules are restored first: a file that they ignore was left out of the snapshot and not
+ * absent, so it is not removed.
  */
 export async function restoreFiles(git: Git, options: RestoreOptions): Promise<Restored> {
   const files = new Set(options.files)
@@ -62,7 +62,7 @@ function isIgnoreFile(file: string): boolean {
 function isSafeName(file: string, options: RestoreOptions): boolean {
   const components = file.split("/")
   if (file.includes("\0") || components.some((name) => ["", ".", ".."].includes(name))) return false
-  return isOurs(file, options)
+  return isSnapshotFile(file, options)
 }
 
 async function writeAll(
@@ -88,7 +88,7 @@ async function writeAll(
   }
 }
 
-/** A file whose content was left out can only be left as it is. */
+/** A file whose content is not stored can only be left unchanged. */
 async function isUntouched(root: string, entry: { file: string; mark: string }): Promise<boolean> {
   const stats = await lstat(join(root, entry.file)).catch(() => undefined)
   return stats !== undefined && markOf(stats) === entry.mark
@@ -99,7 +99,7 @@ async function writeOne(root: string, entry: { file: string; mode: string; conte
   await checkParents(root, entry.file)
   const current = await lstat(path).catch(() => undefined)
   if (current && (await isSame(path, { ...entry, current }))) return
-  // Only an empty directory goes: with files in it that nobody named it stays, and this fails.
+  // Only an empty directory is removed. If it contains other files, rmdir fails and so does this restore.
   if (current?.isDirectory()) await rmdir(path)
   await mkdir(dirname(path), { recursive: true })
   await checkParents(root, entry.file)
@@ -114,7 +114,7 @@ async function writeOne(root: string, entry: { file: string; mode: string; conte
   }
 }
 
-/** Git keeps one bit of a file's mode; the others stay as they are or come from the umask. */
+/** Git stores only the executable bit of a mode. The other bits stay as they are or come from the umask. */
 async function writeFileLike(
   draft: string,
   options: { mode: string; content: Buffer; current: Stats | undefined },
@@ -185,7 +185,7 @@ async function ignoredOf(
   if (options.files.length === 0) return new Set()
   try {
     const args = ["check-ignore", "--no-index", "-z", "--stdin"]
-    // A name that begins with a colon would mean something else.
+    // A name that begins with a colon would be a pathspec with another meaning.
     const input = options.files.map((file) => `./${file}\0`).join("")
     const output = await git.run({ args, input, signal: options.signal })
     const named = output.toString("utf8").split("\0")
@@ -196,7 +196,7 @@ async function ignoredOf(
   }
 }
 
-/** Throws if a directory on the way to a file is a symlink or no directory. */
+/** Throws if a parent directory of the file is a symlink or not a directory. */
 async function checkParents(root: string, file: string): Promise<void> {
   const components = file.split("/").slice(0, -1)
   let path = root

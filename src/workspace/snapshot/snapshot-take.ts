@@ -2,15 +2,15 @@ import { randomUUID } from "node:crypto"
 import { copyFile, link, mkdir, rename, rm, stat, utimes, writeFile } from "node:fs/promises"
 import { join } from "node:path"
 import { type Git, GitError } from "../git/git-command.ts"
-import { leftOutMode, parseListed, type Sorted, sortListed, trackedBytesMax } from "./snapshot-files.ts"
+import { leftOutMode, parseListed, type SortedFiles, sortListed, trackedBytesMax } from "./snapshot-files.ts"
 
-/** So many files are read by one git process; what an aborted take has read by then is not read again. */
+/** How many files one git process reads. If a take is aborted, finished batches need not be read again. */
 const batchFiles = 5000
-/** More files that git cannot take than this are not an oddity of some files. */
+/** With more files that git cannot read than this, the take fails: the problem is not a few odd files. */
 const refusalsMax = 200
 const stampAgainMs = 60 * 60 * 1000
 const noObject = "0".repeat(40)
-/** Failures that are not about a file of the work tree. */
+/** Failures of the disk, not of a file of the work tree. */
 const storageFailure =
   /no space left|disk quota|read-only file system|unable to (create|write)|insufficient perm/i
 
@@ -19,24 +19,24 @@ export interface TakerOptions {
   gitDirectory: string
   root: string
   own: readonly string[]
-  /** The index of the user's repository, which is only read. */
+  /** The index of the user's repository. It is only read. */
   userIndex: string | undefined
 }
 
 /**
- * Makes trees of the work tree. The index (what git knows about each file, so that only what changed is read) is shared by
- * all processes without a lock: each take works on its own copy, which takes the place of the shared one in one move.
- * Whoever comes last wins, and any of them is good: a take compares its copy with every file.
+ * Writes trees of the work tree. All processes share the index, in which git remembers the state of each file, so that
+ * only changed files are read. No lock is needed: each take works on its own copy and then renames it over the shared
+ * one. The last take wins, and every index is valid, because a take compares its copy with every file.
  */
 export class Taker {
   readonly #options: TakerOptions
   readonly #shared: string
-  /** The tree of the shared index as it was when this process last saw it. */
+  /** The tree of the shared index when this process last saw it. */
   #last: { identity: string; tree: string } | undefined
-  /** Files of the index whose content is not kept, as of `#last`. */
+  /** Files of the index whose content is not stored, as of `#last`. */
   readonly #leftOut = new Map<string, string>()
   readonly #refused = new Map<string, string>()
-  /** The user's index as it was when it was last asked which ignored files it holds. */
+  /** The identity of the user's index when its ignored files were last listed. */
   #userIndexSeen: string | undefined
   readonly #stampedAt = new Map<string, number>()
 
@@ -51,7 +51,7 @@ export class Taker {
       tree = await this.#takeOnce(signal)
     } catch (error) {
       if (!(error instanceof GitError) || storageFailure.test(error.stderr)) throw error
-      // An index that is damaged, or that names objects which are gone, is made anew from the files.
+      // An index that is damaged, or that names missing objects, is built again from the files.
       await rm(this.#shared, { force: true })
       tree = await this.#takeOnce(signal)
     }
@@ -87,7 +87,7 @@ export class Taker {
     }
   }
 
-  async #differences(options: { index: string; signal: AbortSignal }): Promise<Sorted> {
+  async #differences(options: { index: string; signal: AbortSignal }): Promise<SortedFiles> {
     const { git, root, own } = this.#options
     const args = ["ls-files", "-z", "-t", "--others", "--modified", "--deleted", "--exclude-standard"]
     const [output, held] = await Promise.all([
@@ -100,8 +100,8 @@ export class Taker {
     return sortListed(listed, { root, own, refused: this.#refused, signal: options.signal })
   }
 
-  /** The lines for `update-index --index-info`; moves large files that are to be kept all the same to `keep`. */
-  async #entries(sorted: Sorted, signal: AbortSignal): Promise<string[]> {
+  /** The lines for `update-index --index-info`. Moves large files that the user's repository contains to `keep`. */
+  async #entries(sorted: SortedFiles, signal: AbortSignal): Promise<string[]> {
     const entries = sorted.remove.map((path) => `0 ${noObject}\t${path}`)
     const fresh = sorted.large.filter(
       ({ path, mark, listedBefore }) => !listedBefore || this.#leftOut.get(path) !== mark,
@@ -122,7 +122,10 @@ export class Taker {
     return entries
   }
 
-  /** Files that match an ignore rule but are part of the user's repository; nothing if it is as when it was last asked. */
+  /**
+   * Files that match an ignore rule but are tracked by the user's repository. Empty if the user's index has not changed
+   * since the last call.
+   */
   async #ignoredButHeld(signal: AbortSignal): Promise<string[]> {
     const { userIndex } = this.#options
     const seen = userIndex === undefined ? undefined : await identityOf(userIndex).catch(() => undefined)
@@ -138,7 +141,7 @@ export class Taker {
     return new Set(paths.filter((path) => known.has(path)))
   }
 
-  /** An index that this git cannot read without its repository (a split or sparse one) counts as empty. */
+  /** An index that git cannot read without its repository (a split or sparse index) counts as empty. */
   async #readUserIndex(flags: readonly string[], signal: AbortSignal): Promise<string[]> {
     const { git, userIndex } = this.#options
     if (userIndex === undefined) return []
@@ -167,7 +170,7 @@ export class Taker {
     run.onProgress()
   }
 
-  async #putFiles(sorted: Sorted, run: IndexRun): Promise<void> {
+  async #putFiles(sorted: SortedFiles, run: IndexRun): Promise<void> {
     const refused: string[] = []
     for (let at = 0; at < sorted.keep.length; at += batchFiles) {
       await this.#putBatch(sorted.keep.slice(at, at + batchFiles), { ...run, refused })
@@ -180,7 +183,7 @@ export class Taker {
     await this.#putEntries(entries, run)
   }
 
-  /** One file that git cannot take (such as one that nobody may read) fails all; halving finds it. */
+  /** One file that git cannot add, such as an unreadable one, fails the whole batch. Halving the batch finds it. */
   async #putBatch(paths: readonly string[], run: IndexRun & { refused: string[] }): Promise<void> {
     try {
       const args = ["update-index", "--add", "--remove", "--replace", "-z", "--stdin"]
@@ -205,7 +208,9 @@ export class Taker {
     }
   }
 
-  /** A ref keeps a tree from being collected; the age of its file says when it was last taken. */
+  /**
+   * A ref keeps a tree from being removed. The modification time of the ref's file says when the tree was last taken.
+   */
   async #stamp(tree: string): Promise<void> {
     const nowMs = Date.now()
     if (nowMs - (this.#stampedAt.get(tree) ?? 0) < stampAgainMs) return
@@ -234,7 +239,10 @@ export function takenDirectory(gitDirectory: string): string {
   return join(gitDirectory, "refs", "taken")
 }
 
-/** Gives a copy and says which one it is; undefined if there is no index yet. Git never writes into an index in place. */
+/**
+ * Copies the index and returns its identity; undefined if there is no index yet. A hard link is enough, because git
+ * never writes into an index in place.
+ */
 async function copyIndex(from: string, to: string): Promise<string | undefined> {
   try {
     await link(from, to)
@@ -242,7 +250,7 @@ async function copyIndex(from: string, to: string): Promise<string | undefined> 
     if ((error as NodeJS.ErrnoException).code === "ENOENT") return undefined
     const { atime, mtime } = await stat(from)
     await copyFile(from, to)
-    // Git reads again what changed at or after the time of the index, so that must not become later.
+    // Git reads a file again if it changed at or after the time of the index, so the copy must not get a later time.
     await utimes(to, atime, mtime)
   }
   return identityOf(to)

@@ -4,7 +4,7 @@ import { dirname, join, relative, resolve, sep } from "node:path"
 import { StemmaError } from "../../protocol/error/error.ts"
 import { findGit, type Git, GitError, gitVersion, initGit, openGit } from "../git/git-command.ts"
 import { gitLocation, homeDirectory } from "../git/git-location.ts"
-import { isInside } from "../path/inside.ts"
+import { isInside } from "../path/is-inside.ts"
 import type { Snapshots } from "../workspace.ts"
 import { SharedWork } from "./shared-work.ts"
 import { changedFiles, diffFiles } from "./snapshot-diff.ts"
@@ -15,36 +15,39 @@ import { Taker, takenDirectory } from "./snapshot-take.ts"
 export interface SnapshotsOptions {
   /** The workspace's root: a real path. */
   root: string
-  /** Where snapshots are kept; made when first needed. One for each root, shared by any number of processes. */
+  /**
+   * The git directory of the snapshots; created when first needed. One for each root, shared by any number of
+   * processes.
+   */
   gitDirectory: string
   /** Directories that are never part of a snapshot, such as Stemma's own, if they are below the root. */
   own?: readonly string[]
-  /** The program; `git` of the PATH if absent. */
+  /** The git program; `git` from the PATH if absent. */
   git?: string
-  /** Ends whatever is under way. */
+  /** Aborts all work. */
   signal?: AbortSignal
-  /** A take that lasts longer is the last one. */
+  /** If a take lasts longer, snapshots are turned off. */
   timeoutMs?: number
 }
 
 export interface GitSnapshots extends Snapshots {
-  /** Forgets snapshots that were last taken so many days ago, and the contents that only they have. */
+  /** Removes snapshots that were last taken this many days ago, and contents that no other snapshot has. */
   collect(keepDays: number): Promise<void>
 }
 
 const takeTimeoutMs = 30_000
 const readTimeoutMs = 120_000
 const collectTimeoutMs = 10 * 60_000
-/** The first with all of the options used. */
+/** The first version of git with all options that are used. */
 const versionMin = [2, 25] as const
 const draftAgeMs = 60 * 60 * 1000
 
-/** Beats whatever a project's `.gitattributes` says, so that contents are kept byte for byte and counted as text. */
+/** Overrides a project's `.gitattributes`, so that contents are stored byte for byte and counted as text. */
 const attributes = "* -text -crlf !eol -ident -filter -working-tree-encoding !diff\n"
-/** What nobody wants to have kept where no ignore rules were written, as there is no repository. */
+/** Directories to ignore where no repository has ignore rules. */
 const usuallyIgnored = ["node_modules/", ".venv/", "__pycache__/"]
 
-/** Never throws: what stands in the way is found when the first snapshot is taken, and then said by `unavailable`. */
+/** Never throws. A problem is found when the first snapshot is taken, and `unavailable` then describes it. */
 export function openSnapshots(options: SnapshotsOptions): GitSnapshots {
   return new SystemGitSnapshots(options)
 }
@@ -59,10 +62,10 @@ class SystemGitSnapshots implements GitSnapshots {
   readonly #own: string[]
   #opened: Promise<Opened> | undefined
   #unavailable: string | undefined
-  /** Nothing that can change while the process runs. */
+  /** True if the problem cannot go away while the process runs. */
   #forGood = false
   #queue: Promise<unknown> = Promise.resolve()
-  /** A take that waits for its turn. */
+  /** A take that is queued. */
   #next: SharedWork<string | undefined> | undefined
 
   constructor(options: SnapshotsOptions) {
@@ -74,7 +77,7 @@ class SystemGitSnapshots implements GitSnapshots {
     return this.#unavailable
   }
 
-  /** Those who ask while a take waits for its turn share it: it will show the files as they are later still. */
+  /** Callers that ask while a take is queued share that take, because it will read the files later. */
   async take(signal?: AbortSignal): Promise<string | undefined> {
     if (!this.#next || this.#next.isAborted) {
       const next = new SharedWork((all) =>
@@ -106,7 +109,7 @@ class SystemGitSnapshots implements GitSnapshots {
         this.#giveUp(
           `a snapshot of ${this.#options.root} takes more than ${seconds} s. Ignore large directories.`,
         )
-      } else this.#unavailable = sentence(reasonOf(error))
+      } else this.#unavailable = unavailableText(reasonOf(error))
       return undefined
     }
   }
@@ -126,7 +129,7 @@ class SystemGitSnapshots implements GitSnapshots {
   async restore(snapshot: string, files: readonly string[]) {
     checkSnapshot(snapshot)
     const { root } = this.#options
-    // Who asks from now on wants to see what this does.
+    // A caller that asks from now on must see the result of this restore.
     this.#next = undefined
     return this.#inTurn(() =>
       this.#read((git, signal) => restoreFiles(git, { root, own: this.#own, snapshot, files, signal })),
@@ -140,12 +143,14 @@ class SystemGitSnapshots implements GitSnapshots {
     await removeDrafts(gitDirectory)
     const signal = this.#deadline(collectTimeoutMs)
     const { git } = await this.#open(signal)
-    // What is being taken meanwhile has no ref yet, but is not as old as that.
+    // A take in progress has no ref yet, but its objects are newer than an hour.
     await git.run({ args: ["gc", "--quiet", "--prune=1.hour.ago"], signal }).catch((error: unknown) => {
       if (!(error instanceof GitError)) throw error
-      // Another process is at it.
+      // Another process already runs gc.
       if (error.stderr.includes("already running")) return
-      throw new StemmaError("unavailable", `Old snapshots stay: ${error.message}`, { cause: error })
+      throw new StemmaError("unavailable", `Old snapshots could not be removed: ${error.message}`, {
+        cause: error,
+      })
     })
   }
 
@@ -154,7 +159,7 @@ class SystemGitSnapshots implements GitSnapshots {
     const { git } = await this.#open(signal).catch((error: unknown) => {
       throw StemmaError.is(error)
         ? error
-        : new StemmaError("unavailable", sentence(reasonOf(error)), { cause: error })
+        : new StemmaError("unavailable", unavailableText(reasonOf(error)), { cause: error })
     })
     return readSnapshots(() => read(git, signal))
   }
@@ -164,7 +169,10 @@ class SystemGitSnapshots implements GitSnapshots {
     return this.#options.signal ? AbortSignal.any([timeout, this.#options.signal]) : timeout
   }
 
-  /** One after the other: they share what is remembered of the index, and a restore is not seen half done. */
+  /**
+   * Runs takes and restores one after another: they share the state of the index, and a take must not see half of a
+   * restore.
+   */
   #inTurn<T>(work: () => Promise<T>): Promise<T> {
     const turn = this.#queue.then(work)
     this.#queue = turn.catch(() => {})
@@ -182,7 +190,7 @@ class SystemGitSnapshots implements GitSnapshots {
   async #start(signal: AbortSignal): Promise<Opened> {
     const { root, gitDirectory } = this.#options
     if (isInside(await homeDirectory(), root)) {
-      throw this.#giveUp("a whole home directory is not snapshotted. Start in a project's directory.")
+      throw this.#giveUp("snapshots of a whole home directory are not taken. Start in a project's directory.")
     }
     const program = await findGit(this.#options.git ?? "git", { root })
     if (program === undefined) throw this.#giveUp("git is not installed. Install it and start again.")
@@ -214,22 +222,22 @@ class SystemGitSnapshots implements GitSnapshots {
 
   #giveUp(reason: string): StemmaError {
     this.#forGood = true
-    this.#unavailable = sentence(reason)
+    this.#unavailable = unavailableText(reason)
     return new StemmaError("unavailable", this.#unavailable)
   }
 }
 
-function sentence(reason: string): string {
+function unavailableText(reason: string): string {
   return reason.startsWith("Files are not restored") ? reason : `Files are not restored: ${reason}`
 }
 
 function reasonOf(error: unknown): string {
   if (error instanceof GitError || StemmaError.is(error)) return error.message
   const { code, message } = error as NodeJS.ErrnoException
-  return code === undefined ? message : `${message} (the disk or its permissions)`
+  return code === undefined ? message : `${message}. Check the disk and its permissions.`
 }
 
-/** A pipe in its place would never be read to its end. */
+/** A pipe at this path would never end. */
 async function plainFile(path: string): Promise<string> {
   const stats = await stat(path).catch(() => undefined)
   return stats === undefined || stats.isFile() ? path : "/dev/null"
@@ -242,7 +250,10 @@ async function isGitDirectory(path: string): Promise<boolean> {
   return found.every((stats) => stats !== undefined)
 }
 
-/** Made beside its place and moved there, so that of two processes one makes it and neither sees half of it. */
+/**
+ * The git directory is created under another name and then renamed, so that only one of two processes creates it and
+ * neither sees it half done.
+ */
 async function makeGitDirectory(
   program: string,
   options: { gitDirectory: string; root: string; signal: AbortSignal },
@@ -291,13 +302,14 @@ async function forgetTaken(gitDirectory: string, options: { keepMs: number }): P
   }
 }
 
-/** Left by processes that were killed. */
+/** Removes drafts that killed processes left behind. */
 async function removeDrafts(gitDirectory: string): Promise<void> {
   for (const name of await readdir(gitDirectory)) {
     if (!/^(index-|taken-)|^index\.lock$/.test(name)) continue
     const file = join(gitDirectory, name)
     const stats = await stat(file).catch(() => undefined)
-    // An index in use may be another name of one that was written long ago: only its change time says when it was made.
+    // An index in use may be a hard link of one that was written long ago. Only its change time says when the link was
+    // made.
     if (stats && stats.ctimeMs < Date.now() - draftAgeMs) await rm(file, { force: true })
   }
 }

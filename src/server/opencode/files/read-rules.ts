@@ -3,7 +3,7 @@ import type { Project } from "../../../run/index.ts"
 import { evaluate } from "../../../session/index.ts"
 import { mayRead, type SearchContext } from "../../../tools/search/found-files.ts"
 import type { Wanted } from "../../../tools/tool.ts"
-import type { Place } from "../../../workspace/workspace.ts"
+import type { ResolvedPath } from "../../../workspace/workspace.ts"
 
 /** What the project's own agent may do without asking: whoever asks over a network is shown no more than it. */
 export async function readRules(project: Project): Promise<(wanted: Wanted) => "allow" | "ask" | "deny"> {
@@ -17,7 +17,7 @@ export async function readRules(project: Project): Promise<(wanted: Wanted) => "
 }
 
 /** Where a path leads, if that may be shown: inside the workspace, and nothing that an agent would have to ask for. */
-export async function shownPlace(project: Project, path: string): Promise<Place> {
+export async function shownPlace(project: Project, path: string): Promise<ResolvedPath> {
   const decide = await readRules(project)
   const location = await project.workspace.resolve(path).catch(() => {
     // Why is not said: it would tell what there is outside.
@@ -34,6 +34,6 @@ export async function shownPlace(project: Project, path: string): Promise<Place>
 }
 
 /** The directory of a project, to be searched. */
-export async function searchedRoot({ workspace }: Pick<SearchContext, "workspace">): Promise<Place> {
+export async function searchedRoot({ workspace }: Pick<SearchContext, "workspace">): Promise<ResolvedPath> {
   return workspace.resolve(workspace.directory)
 }

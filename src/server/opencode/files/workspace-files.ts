@@ -4,7 +4,7 @@ import type { Project } from "../../../run/index.ts"
 import { looksLikeText, mediaType } from "../../../tools/file/media-type.ts"
 import { openFile, statOf } from "../../../tools/file/open-file.ts"
 import { isShowable, mayRead, nameOf, type SearchContext } from "../../../tools/search/found-files.ts"
-import type { Place } from "../../../workspace/workspace.ts"
+import type { ResolvedPath } from "../../../workspace/workspace.ts"
 import type { WireFileContent, WireFileNode } from "../wire/wire-directory.ts"
 import { ignoredIn } from "./ignore-rules.ts"
 import { shownPlace } from "./read-rules.ts"
@@ -63,7 +63,7 @@ export async function listDirectory(
 }
 
 /** A link is left out: where it leads is asked for by its own name. */
-async function entriesOf(location: Place, context: SearchContext): Promise<WireFileNode[]> {
+async function entriesOf(location: ResolvedPath, context: SearchContext): Promise<WireFileNode[]> {
   const entries: WireFileNode[] = []
   const { environment, workspace } = context
   const isIgnored = await ignoredIn(location.path, { root: workspace.root, environment })

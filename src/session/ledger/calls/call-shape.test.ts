@@ -45,7 +45,7 @@ test.each<[JsonObject, string, string]>([
   expect(callShape(input)).toMatchObject({ source, paths: [path] })
 })
 
-test("an input of any depth and width is looked at only so far", () => {
+test("an input of any depth and width is read only up to a limit", () => {
   let deep: JsonObject = { command: "too deep" }
   for (let depth = 0; depth < 5_000; depth++) deep = { deep }
   expect(callShape(deep).command).toBeUndefined()

@@ -2,16 +2,16 @@ import type { JsonObject } from "../../../protocol/index.ts"
 import { pathOf } from "../names.ts"
 import { patchFiles } from "./patch-files.ts"
 
-/** What the input of a call is about, whatever the tool and its parameters are called. */
+/** What the input of a call says, whatever the tool and its parameters are called. */
 export interface CallShape {
   /** A command line that the call runs. */
   command?: string
-  /** The files that it names. */
+  /** The files that the input names. */
   paths: string[]
-  /** Where a file was before it was moved or copied. */
+  /** The old path of a file that is moved or copied. */
   source?: string
   removed: string[]
-  /** Its parameters say that it writes: a text, a patch, a replacement. */
+  /** True if the parameters say that the call writes: a text, a patch, a replacement. */
   writes: boolean
 }
 

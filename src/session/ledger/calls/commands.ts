@@ -9,12 +9,12 @@ const bareCommand = new RegExp(`(?:^|[^\\w./-])((?:${programs}) [!-~]+|\\./[\\w-
 const quotedCommand = new RegExp(
   `^(?:\\$ |[A-Z_]+=\\S+ )*(?:(?:${programs})(?= |$)|\\.{0,2}/?[\\w./-]+ +-{1,2}[a-z]|\\./[\\w./-]+|[\\w./-]+\\.sh\\b)`,
 )
-/** What follows a program's name in a command and rarely in a sentence. */
+/** Words that follow a program's name in a command, and rarely in a sentence. */
 const argument =
   /^\S+ (?:-{1,2}\w|\.{0,2}\/|\S*[/:=@_]|\S+\.\w|(?:run|test|tests|build|install|ci|add|remove|exec|start|stop|restart|up|down|ps|logs|lint|check|fmt|format|clippy|vet|publish|deploy|apply|plan|destroy|init|migrate|upgrade|downgrade|generate|push|pull|fetch|merge|rebase|commit|checkout|switch|stash|clone|reset|revert|tag|cherry-pick|bisect|status|diff|log|show|rollout|get|describe|delete|create|scale|compose|audit|outdated|update|pack|version|dev|watch|serve|typecheck|bench|coverage|sync|lock|pr|issue|release|repo|workflow|package|verify|clean|compile|all|doctor|db:\w+)\b)/
 
-/** Whether a sentence tells of a command: one in backticks, or a program with what follows it. */
-export function tellsCommand(sentence: string): boolean {
+/** Whether a sentence mentions a command: one in backticks, or a program name followed by a typical argument. */
+export function mentionsCommand(sentence: string): boolean {
   for (const [, quoted] of sentence.matchAll(/`([^`]{2,200})`/g)) if (quotedCommand.test(quoted!)) return true
   for (const [, bare] of sentence.matchAll(bareCommand)) {
     if (bare!.startsWith("./") || argument.test(bare!)) return true
@@ -22,12 +22,12 @@ export function tellsCommand(sentence: string): boolean {
   return false
 }
 
-/** Whether the command that a sentence quotes only looks around. */
-export function namesLook(sentence: string): boolean {
+/** Whether the command that a sentence quotes only reads. */
+export function mentionsReadOnlyCommand(sentence: string): boolean {
   return [...sentence.matchAll(/`([^`]{2,200})`/g)].some(([, quoted]) => exploring.test(quoted!))
 }
 
-export function tellsOutcome(sentence: string): boolean {
+export function mentionsOutcome(sentence: string): boolean {
   const rest = sentence.replace(/`[^`]*`/g, " ")
   return outcomes.test(rest) || /\d/.test(rest)
 }
@@ -37,7 +37,7 @@ const failedLengthMax = 90
 const okLengthMax = 60
 const wholeOutputMax = 140
 
-export interface Ran {
+export interface CommandRun {
   command: string
   outcome: string
   failed: boolean
@@ -50,10 +50,10 @@ export interface ShellEnd {
   timedOut: boolean
 }
 
-/** A command as it was given, on one line, and what its end says. */
-export function ran(command: string, end: ShellEnd): Ran {
+/** A command as it was given, on one line, with its outcome. */
+export function commandRun(command: string, end: ShellEnd): CommandRun {
   const failed = end.failed || end.timedOut || (end.exit !== undefined && end.exit !== 0)
-  const telling = tellingLine(innerOutput(end.output), { failed })
+  const telling = outcomeLine(innerOutput(end.output), { failed })
   const code = end.timedOut ? "timed out" : failed ? (end.exit ? `failed, exit ${end.exit}` : "failed") : "ok"
   return {
     command: shorten(commandLine(command), commandLengthMax),
@@ -62,7 +62,7 @@ export function ran(command: string, end: ShellEnd): Ran {
   }
 }
 
-/** Without the text that is fed to the command and without lines that only continue. */
+/** Leaves out the heredoc text that is fed to the command, and joins continued lines. */
 function commandLine(command: string): string {
   const head = command.slice(0, 4_000)
   const heredoc = head.search(/<<-?\s?["']?\w/)
@@ -76,11 +76,11 @@ const failure =
   /error|fail|fatal|exception|panic|cannot|can't|could not|not found|denied|refused|undefined|unknown|invalid|timed? ?out|✗|✖|×|错误|失败|异常|无法/i
 const result =
   /pass|success|succeed|complete|finish|built|done|ok\b|up to date|no (?:issues|errors|problems|changes)|\d+ (?:tests?|files?|packages?|modules?|errors?|warnings?)|✓|✔|通过|成功|完成/i
-/** A success that says how much there was of it. */
+/** A success message with a count. */
 const counted =
   /\d+ \w* ?(?:pass\w*|tests?|specs?|files?|packages?|modules?|errors?|warnings?|problems?|changes?)|\b(?:built|success\w*|finished|up to date|complete[d!]?)\b|[个条项].{0,4}通过|成功|完成/i
 
-/** Some programs put what a command printed into an object. */
+/** Some tools wrap a command's output in a JSON object. */
 function innerOutput(output: string): string {
   if (!output.startsWith("{") || output.length > 20_000) return output
   try {
@@ -93,8 +93,11 @@ function innerOutput(output: string): string {
   }
 }
 
-/** What of an output says how it ended: all of a short one that names something, else one of the last lines. */
-function tellingLine(output: string, { failed }: { failed: boolean }): string {
+/**
+ * The part of an output that says how the command ended: all of a short output that contains a name, else one of the
+ * last lines.
+ */
+function outcomeLine(output: string, { failed }: { failed: boolean }): string {
   const lines = output
     .slice(-6_000)
     .split("\n")
@@ -112,14 +115,14 @@ function tellingLine(output: string, { failed }: { failed: boolean }): string {
 
 const exploring =
   /^(?:cd [^&;]+(?:&&|;) ?)?(?:ls|cat|head|tail|pwd|echo|which|file|wc|tree|find|fd|grep|rg|ag|sed -n|awk|stat|du|df|env|printenv|whoami|date|ps|git (?:status|log|diff|show|branch|blame|remote|rev-parse|ls-files)|less|jq|type|man)\b/
-/** What these do is told by the files. */
+/** The changed files already say what these commands do. */
 const filing =
   /^(?:git (?:mv|rm|add|checkout|restore|stash)|mv|cp|rm|mkdir|touch|chmod|sed -i|perl -p?i|cat >|tee|cd)\b/
 const checking =
   /\b(?:test|tests|spec|vitest|jest|pytest|build|lint|check|tsc|compile|migrat\w*|deploy|commit|push|merge|rebase|tag|install|add|publish|release|up|apply|run|start|restart|create|exec|make|cargo|go|mvn|gradle)\b/
 
-/** Tests, builds, commits and what failed matter; a look around does not. */
-export function ranRank({ command, failed }: Ran): number {
+/** Tests, builds, commits and failures matter most; a command that only reads matters least. */
+export function commandRunRank({ command, failed }: CommandRun): number {
   if (exploring.test(command)) return failed ? 30 : 10
   if (!failed && filing.test(command)) return 30
   if (failed) return 74

@@ -1,4 +1,4 @@
-/** What a text does to files. */
+/** The files that a text changes and removes. */
 export interface FileChanges {
   changed: string[]
   removed: string[]
@@ -8,7 +8,7 @@ const patchLengthMax = 20_000
 const patchLine =
   /^(?:\*\*\* (Add|Update|Delete) File: |\*\*\* Move to: |(--- |\+\+\+ )(?:[ab]\/)?|rename to )([^\n\t\r]{1,300})(?=[\t\r]|$)/gm
 
-/** The files that a patch names, of the kinds that git and coding agents write. */
+/** The files that a patch names, in the formats that git and coding agents write. */
 export function patchFiles(text: string): FileChanges {
   const changed = new Set<string>()
   const removed = new Set<string>()

@@ -2,7 +2,7 @@ import { pathOf } from "../names.ts"
 import { type FileChanges, patchFiles } from "./patch-files.ts"
 import { scriptFiles } from "./script-files.ts"
 
-/** What a command line does to files, as far as its words say so. */
+/** The files that a command line changes and removes, as far as its words show it. */
 export type ShellFiles = FileChanges
 
 const commandLengthMax = 12_000
@@ -16,7 +16,7 @@ export function shellFiles(command: string): ShellFiles {
 }
 
 interface Heredoc {
-  /** The command line that it is fed to. */
+  /** The command line that the heredoc is fed to. */
   line: string
   body: string
 }
@@ -46,7 +46,7 @@ const patching = /\b(?:git apply|patch|apply_patch|git am)\b/
 const interpreting = /\b(?:python[\d.]*|node|ruby|perl|php|bun|deno|tsx|ts-node)\b/
 const shelling = /^\s*(?:sudo )?(?:ba|z|da)?sh\b/
 
-/** What is fed to a command may change files too: a patch, or a script. */
+/** A heredoc may change files too, if it is a patch or a script. */
 function addFed(line: string, { body, files }: { body: string; files: ShellFiles }): void {
   const fed = patching.test(line)
     ? patchFiles(body)
@@ -59,7 +59,7 @@ function addFed(line: string, { body, files }: { body: string; files: ShellFiles
   for (const path of fed?.removed ?? []) pushPath(files.removed, path)
 }
 
-/** The words of each simple command: quotes taken off, redirects as words of their own. */
+/** The words of each simple command: without quotation marks, and with each redirect as a word of its own. */
 function simpleCommands(text: string): string[][] {
   const commands: string[][] = [[]]
   const word = /"((?:[^"\\]|\\.)*)"|'([^']*)'|(\d?>>?|&>)|(\|\||&&|[|;\n&])|([^\s"'|;&>]+)/g
@@ -119,7 +119,7 @@ function addFiles(all: string[], files: ShellFiles): void {
   }
 }
 
-/** Formatters and downloads say with an option that they write; scripts on the command line name the file. */
+/** Formatters and downloads have an option that says that they write. A script on the command line names its file. */
 function addWritten(words: readonly string[], files: ShellFiles): void {
   const script = interpreting.test(words[0] ?? "")
     ? words.findIndex((word) => /^-(?:c|e|-eval)$/.test(word))

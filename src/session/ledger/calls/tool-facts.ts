@@ -3,12 +3,12 @@ import type { Facts } from "../collect.ts"
 import { namesIn } from "../names.ts"
 import { shorten } from "../sentences/prose.ts"
 import { type CallShape, callShape } from "./call-shape.ts"
-import { ran, ranRank } from "./commands.ts"
+import { commandRun, commandRunRank } from "./commands.ts"
 import { shellFiles } from "./shell-files.ts"
 
 export const fileRanks = { changed: 78, removed: 74, stated: 68, told: 36, named: 22, read: 20 } as const
 
-/** Tools are told apart by their names and by what they are given, since sessions from elsewhere have other tools. */
+/** Tools are recognised by their names and inputs, because imported sessions have other tools. */
 const isTodoTool = /todo|plan_?update|update_?plan/i
 const isShellTool = /bash|shell|exec|terminal|command|powershell|^run$|process/i
 const isChangeTool =
@@ -16,11 +16,13 @@ const isChangeTool =
 const isReadTool = /read|view|open|cat|show|get/i
 const isRemoval = /delete|remove|unlink|trash|^rm$/i
 const isMove = /move|rename|^mv$/i
-/** What editors with several abilities are told to do; no command lines. */
+/** Commands of multi-purpose editor tools. They are not command lines. */
 const editorVerb =
   /^(?:view|create|str_replace|insert|undo_edit|write|read|delete|edit|append|replace|rename|move|list|open)$/i
 
-/** Tells what a call did. `within` makes a path that the model gave one that reads the same in every call. */
+/**
+ * Adds the facts of a tool call. `within` turns a path that the model gave into a path that is the same for every call.
+ */
 export function toolFacts(part: PartOf<"tool">, facts: Facts, within: (path: string) => string): void {
   const { state, tool } = part
   if (isTodoTool.test(tool)) {
@@ -87,15 +89,15 @@ function shellFacts(
 ): void {
   if (state.status !== "completed" && state.status !== "error") return
   const output = state.status === "completed" ? state.output : state.error
-  const end = ran(command, {
+  const end = commandRun(command, {
     exit: exitOf(state.metadata, output),
     output,
     failed: state.status === "error",
     timedOut: state.metadata?.timedOut === true || saysTimeout.test(output.slice(-200)),
   })
-  facts.command(end.command, { outcome: end.outcome, rank: ranRank(end) })
+  facts.command(end.command, { outcome: end.outcome, rank: commandRunRank(end) })
   if (end.failed) nameFacts(end.outcome, facts, { rankMax: 66 })
-  else if (output.length <= 600 && ranRank(end) > 50) nameFacts(output, facts, { rankMax: 60 })
+  else if (output.length <= 600 && commandRunRank(end) > 50) nameFacts(output, facts, { rankMax: 60 })
   if (end.failed) return
   const files = shellFiles(command)
   for (const path of files.removed) {
@@ -117,7 +119,7 @@ function exitOf(metadata: JsonObject | undefined, output: string): number | unde
 
 const scannedMax = 1_500
 
-/** Names in what a tool said: those that are surely names. */
+/** Adds names in tool output, but only those that are surely names. */
 function nameFacts(text: string, facts: Facts, { rankMax }: { rankMax: number }): void {
   for (const line of text.slice(0, scannedMax).split("\n")) {
     for (const { value, rank } of namesIn(line.slice(0, 300))) {
@@ -129,7 +131,7 @@ function nameFacts(text: string, facts: Facts, { rankMax }: { rankMax: number })
 const wholeNoteLength = 64
 const noteLength = { before: 36, after: 16 }
 
-/** Where a name stood, the name itself left out: the whole sentence if it is short, else a few words around. */
+/** The text around a name, without the name: the whole sentence if it is short, else a few words. */
 export function noteOf(sentence: string, value: string): string {
   const at = sentence.indexOf(value)
   if (at < 0) return ""

@@ -1,8 +1,8 @@
 import { describe, expect, test } from "vitest"
-import { rankTold } from "./rank-assistant.ts"
-import { judgeSaid } from "./rank-user.ts"
+import { rankAssistantSentence } from "./rank-assistant.ts"
+import { rankUserSentence } from "./rank-user.ts"
 
-const rank = (sentence: string) => judgeSaid(sentence).rank
+const rank = (sentence: string) => rankUserSentence(sentence).rank
 
 describe("a plain statement", () => {
   const statements = [
@@ -33,7 +33,7 @@ describe("a plain statement", () => {
     "娃发烧了，可能随时掉线",
     "昨晚看了 https://example.com/a，写得不错",
   ]
-  test.each(statements)("%j outranks questions and talk, whatever names they have", (statement) => {
+  test.each(statements)("%j outranks questions and small talk, whatever names they contain", (statement) => {
     for (const beside of besides) expect([beside, rank(statement) > rank(beside)]).toEqual([beside, true])
   })
 
@@ -55,7 +55,7 @@ describe("a negation before a request", () => {
     "不要列出内部接口",
     "别打开生产库",
   ])("makes a rule of %j", (rule) => {
-    expect(judgeSaid(rule)).toMatchObject({ states: true })
+    expect(rankUserSentence(rule)).toMatchObject({ states: true })
     expect(rank(rule)).toBeGreaterThan(Math.max(...requests.map(rank)) + 10)
   })
 
@@ -71,7 +71,7 @@ describe("clauses that are run together", () => {
     ["先看看日志，金额一律按分存，因为老系统也这样", "金额一律按分存，因为老系统也这样"],
     ["我去倒杯水，谁都不许动 main 分支，没得商量", "谁都不许动 main 分支，没得商量"],
   ])("of %j are kept as %j", (sentence, kept) => {
-    expect(judgeSaid(sentence).text).toBe(kept)
+    expect(rankUserSentence(sentence).text).toBe(kept)
   })
 })
 
@@ -93,6 +93,6 @@ describe("what the assistant leaves open", () => {
       "`loadOrder` 原样把参数交给 `saveOrder`",
       "定时器每 40 毫秒触发一次，和负载无关",
     ])
-      expect(rankTold(left).said).toBeGreaterThan(rankTold(explanation).said)
+      expect(rankAssistantSentence(left).said).toBeGreaterThan(rankAssistantSentence(explanation).said)
   })
 })

@@ -1,11 +1,11 @@
 import { nameRank, pathOf } from "../names.ts"
 
-/** How many places the weights of features have; features share a place when their hashes do. */
+/** The size of the weight table. Features with the same hash share an entry. */
 export const featurePlaces = 1 << 18
 
 /**
- * What a sentence is made of, as places in a table of weights: its words (in Chinese its characters) by one, two and three in
- * a row, with where it begins and ends. Names and numbers count as what they are, not by their letters.
+ * The features of a sentence, as indexes into the weight table: its words (in Chinese its characters) in groups of one,
+ * two and three, with markers for its beginning and end. Names and numbers count by kind, not by their letters.
  */
 export function featuresOf(sentence: string): number[] {
   const tokens = ["^", ...tokensOf(sentence), "$"]
@@ -14,15 +14,15 @@ export function featuresOf(sentence: string): number[] {
     let gram = ""
     for (let length = 0; length < 3 && at + length < tokens.length; length++) {
       gram += `${tokens[at + length]} `
-      places.add(placeOf(gram))
+      places.add(featureIndex(gram))
     }
-    if (at + 2 < tokens.length) places.add(placeOf(`${tokens[at]} * ${tokens[at + 2]}`))
+    if (at + 2 < tokens.length) places.add(featureIndex(`${tokens[at]} * ${tokens[at + 2]}`))
   }
-  places.add(placeOf(`length ${Math.min(8, Math.round(Math.log2(tokens.length) * 2))}`))
+  places.add(featureIndex(`length ${Math.min(8, Math.round(Math.log2(tokens.length) * 2))}`))
   return [...places]
 }
 
-/** Longer ones say nothing more about how they are said. */
+/** Further tokens say nothing more about the form of a sentence. */
 const tokensMax = 120
 
 const pieces =
@@ -62,8 +62,8 @@ function tokenOf(piece: string): string {
   return piece.toLowerCase()
 }
 
-/** FNV-1a, folded. */
-function placeOf(gram: string): number {
+/** FNV-1a, folded to the size of the table. */
+function featureIndex(gram: string): number {
   let hash = 0x811c9dc5
   for (let at = 0; at < gram.length; at++) hash = Math.imul(hash ^ gram.charCodeAt(at), 0x01000193)
   return ((hash >>> 15) ^ hash) & (featurePlaces - 1)

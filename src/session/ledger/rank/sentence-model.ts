@@ -3,13 +3,16 @@ import { featurePlaces, featuresOf } from "./sentence-features.ts"
 /** A linear model as `npm run train:sentences` writes it. */
 export interface SentenceWeights {
   bias: number
-  /** What a weight of 1 stands for. */
+  /** The factor that turns a stored weight into its value. */
   unit: number
-  /** Base64 of the places that have a weight, in order: how far each is from the one before, seven bits a byte, and the weight. */
+  /**
+   * Base64 of the nonzero weights in order of index: the distance to the index before, seven bits to a byte, and the
+   * weight.
+   */
   weights: string
 }
 
-/** Says how likely a sentence is one of those that a model was trained to find. */
+/** Gives the probability that a sentence belongs to the class that the model was trained to find. */
 export class SentenceModel {
   readonly #given: SentenceWeights
   #table: Int8Array | undefined
@@ -18,7 +21,7 @@ export class SentenceModel {
     this.#given = given
   }
 
-  /** 0 to 1. */
+  /** The probability, 0 to 1. */
   chance(sentence: string): number {
     const { bias, unit } = this.#given
     this.#table ??= unpackWeights(this.#given.weights)
@@ -54,7 +57,7 @@ export function unpackWeights(packed: string): Int8Array {
       if (byte < 128) break
     }
     place += distance
-    // Bytes above 127 are below zero.
+    // The Int8Array turns a byte above 127 into a negative weight.
     table[place] = bytes[at++]!
   }
   return table

@@ -1,12 +1,12 @@
-import { signs } from "./word-patterns.ts"
+import { wordPattern } from "./word-patterns.ts"
 
 /**
- * Signs of what a sentence is for. None decides alone: a sentence without any is still what somebody said, and they only
- * say which sentences go first when there is no room.
+ * Word patterns for what a sentence is about. No pattern decides alone: a sentence that matches none of them is still
+ * kept if there is room, and the patterns only decide which sentences go first.
  */
 
-/** Forbids, demands or bounds. */
-export const limits = signs({
+/** Forbids, demands or limits something. */
+export const limits = wordPattern({
   english: `
     never, don't (?!worry|know|get|see|think|understand|have an)\\w+, dont (?!worry|know|get|see|think)\\w+, do not, can't (?:take|need|use|have|be|exceed|go|change|touch|rely), cannot, won't, shouldn't, mustn't, must(?! be| have), should, shall, ought, has to(?! be (?:a|some)), have to, need(?:s|ed)? to, required?, requires, allowed, forbidden, prohibited, off[- ]limits, banned?, avoid, except, unless,
     no (?:new|more|less|fewer|other|default|hard|stack|direct|raw|inline|global|external|third|commits?|changes?|one may|\\w+s (?:in|on|for|without)), nothing (?:may|that|in|to|on|server|goes|but|leaves), without (?:asking|touching|breaking|changing|my|a|any), only (?:ever|use|via|through|with|in|on|the|one|for|talk), at (?:most|least), max(?:imum)?, min(?:imum)?, limit(?:ed)?, (?:stays?|kept?|keep|leave|remains?) (?!forgetting|wondering|going|saying)\\w+, untouched, freeze, frozen, hands off, always(?! the same| mix| like| confus), every, each, whatever, whenever,
@@ -15,11 +15,11 @@ export const limits = signs({
     不要(?!猜|表格|全部|急), 不能, 不得, 不准, 不许, 不可(?!能), 不用(?!好看|太|很), 不必, 别(?!的|人|处|跑偏|慌|介意|当真|在意|怪|急|扯|猜), 勿, 甭, 禁止, 严禁, 避免, 必须, 务必, 一定要, 得能, 只能, 只准, 只用, 只读, 只收, 只给, 只许, 仅限, 一律, 统一, 始终, 永远, 总是, 都要, 都得, 都走, 都不(?!是|知|懂), 每次, 每个?, 所有, 任何, 除了, 除非, 至少, 最多, 不超过, 以内, 以下, 以上, 上限, 下限, 保持, 保留, 应该(?!是|没), 应当, 要求, 先.{1,20}再, 凡是, 无须, 无需, 不允许, 不让, 不接受, 不支持, 不含, 不另外, 不落, 不留, 不进, 不出, 不走, 不带, 不放, 不存`,
 })
 
-/** Words of limits that people also say in passing. */
+/** Words of limits that people also use in passing. */
 export const weakLimits =
   /\b(?:not|no|none|nothing|without|doesn't|isn't|aren't|only|any|all|before|after|under|above|just)\b|不|没|之前|之后|需要|只/i
 
-/** Chooses one thing rather than another. */
+/** Chooses one thing over another. */
 export const choices =
   /\b(?:let's|lets|we'll|we will|i'll|going with|go with|went with|settled?|decid\w+|decision|chose|chosen|choose|pick(?:ed)?|opt(?:ed)?|prefer\w*|rather|instead|over|favou?r|stick(?:ing)?|switch(?:ed|ing)?|replace[ds]?|drop(?:ped|ping)?|ditch(?:ed)?|adopt(?:ed)?|agreed|approved|final|it is|wins?|works for (?:me|us)|use|using|uses|be the|will be|becomes?|moving to|move to|based on|default)\b|就用|用|采用|选|决定|定了|定下|敲定|拍板|改成|改为|换成|换|改用|沿用|走|以.*为准|还是|而不是|宁可|宁愿|倾向|偏好|更喜欢|比较好|优先|放弃|不再|就这么|就按|按照|照着|方案|结论|约定|统一成/i
 
@@ -35,12 +35,12 @@ export const outcomes =
 export const amounts =
   /\b\d[\d.,]*\s?(?:%|ms|s|sec(?:ond)?s?|min(?:ute)?s?|h(?:ours?)?|days?|weeks?|months?|[kmgt]i?b|bytes?|px|lines?|columns?|chars?|characters?|tokens?|requests?|retries|times|attempts?|users?|rows?|items?|files?|connections?|threads?|workers?|cores?|fps|rpm|qps|rps|x)\b|\d\s?[个条次行秒分小天周月年块元兆倍位人台字]/i
 
-/** That what is said holds beyond this moment. */
+/** A statement that holds beyond this moment. */
 export const standing =
   /\b(?:from (?:now|here) on|going forward|in general|by default|as a rule|policy|convention|rule|standard|for (?:this|the) (?:project|repo|codebase|session)|everywhere|throughout|we (?:are|run|use|have|target|ship|support|deploy|host|log|store|keep|only|never|always|don't)|our|the team|house|company|legal|compliance|client|customers?|production|prod|staging|target(?:s|ing)?|support(?:s|ed)?)\b|以后|今后|从现在起|默认|规范|约定|规定|原则|标准|我们|团队|公司|客户|线上|生产|全部|项目里|代码里|一直/i
 
-/** Settles something in the words of every day: what is kept, goes, moves, comes first. */
-export const settles = signs({
+/** Decides something in everyday words: what is kept, removed, moved or comes first. */
+export const settles = wordPattern({
   english: `
     sold, deal, done deal, (?:is|are) (?:out|in|dead|history), roll our own, (?:goes?|comes?|moves?|lives?|sits?|stays?|belongs?) (?:in|into|on|to|under|out|first|last|away|with|without|through),
     loses? (?:its|the), gets? (?:a|an|its|rid|rejected), kill (?:the|it|off), cut, axe, bin, bury, scrap, skip, nix, i'm taking, we're taking, take the,

@@ -21,7 +21,7 @@ describe("sentences", () => {
     expect(sentences(text)).toEqual(expected)
   })
 
-  test("that are very long are cut at commas, and inside a word only if there are none", () => {
+  test("that are very long are cut at commas, and inside a word only if they have none", () => {
     const clause = `${"word ".repeat(30)}end`
     const cut = sentences(`${clause}, ${clause}, ${clause}`)
     expect(cut).toHaveLength(3)
@@ -30,7 +30,7 @@ describe("sentences", () => {
     expect(whole!.endsWith("…")).toBe(true)
   })
 
-  test("leave out blocks that were pasted, and nothing after a fence that never ends", () => {
+  test("leave out pasted blocks, but nothing after a fence that is never closed", () => {
     const code = "const a = 1;\nif (a) {\n  run(a)\n}"
     expect(sentences(`Look at this:\n\n${code}\n\nIt must stay.`)).toEqual(["Look at this:", "It must stay"])
     expect(sentences("```\nopen fence\nUse tabs.")).toContain("Use tabs")

@@ -1,16 +1,19 @@
 import { visibleLine } from "../../text/visible-text.ts"
 
-/** A sentence that goes on longer is cut at its commas, and inside a word only if it has none. */
+/** A longer sentence is cut at its commas, and inside a word only if it has none. */
 const sentenceLengthMax = 240
-/** Of a longer line only the beginning is looked at: nobody types such lines. */
+/** Only the beginning of a longer line is read: people do not type such lines. */
 const lineLengthMax = 4_000
 
-/** What a person wrote as sentences, in order: without pasted code, logs and quotes, and without greetings and politeness. */
+/**
+ * The sentences that a person typed, in order: without pasted code, logs and quotes, and without greetings and
+ * politeness.
+ */
 export function sentences(text: string): string[] {
   return proseLines(text).flatMap((line) => splitLine(line).map(trimSentence).filter(hasContent))
 }
 
-/** The same with the marks that lines of a list begin with, and with politeness: what somebody asks, choices and all. */
+/** The same sentences, but with list markers and polite words, so that the choices of a question stay readable. */
 export function markedSentences(text: string): string[] {
   return proseLines(text).flatMap((line) =>
     splitLine(line)
@@ -19,7 +22,7 @@ export function markedSentences(text: string): string[] {
   )
 }
 
-/** The lines that were pasted: where error codes and hashes may stand, but nothing that anybody wants. */
+/** The pasted lines. Error codes and hashes in them may matter, but no sentence does. */
 export function pastedLines(text: string): string[] {
   return classifyLines(text).pasted
 }
@@ -28,7 +31,7 @@ function proseLines(text: string): string[] {
   return classifyLines(text).prose
 }
 
-/** Of a longer text only the beginning is looked at: it is a document, and takes seconds. */
+/** Only the beginning of a longer text is read: it is a document, and would take seconds. */
 const textLengthMax = 200_000
 
 function classifyLines(text: string): { prose: string[]; pasted: string[] } {
@@ -58,7 +61,7 @@ function classifyLines(text: string): { prose: string[]; pasted: string[] } {
   return { prose, pasted }
 }
 
-/** Where each fence of a code block ends; one that never ends is no fence. */
+/** The line on which each code fence is closed. A fence that is never closed is not a fence. */
 function closingFences(lines: readonly string[]): Map<number, number> {
   const closing = new Map<number, number>()
   let open: number | undefined
@@ -84,7 +87,7 @@ const diffLine = /^(?:diff --git |@@ -|\+\+\+ |--- \S|index [0-9a-f]{7})/
 const codeLine =
   /^(?:import .* from |export (?:const|default|function|class|type) |(?:const|let|var) \w+ ?=|function \w+\(|class \w+ ?[{(:]|def \w+\(|#include |<\/?[a-zA-Z][\w-]*[ >/]|"[^"]*": ?|return [\w(]+;$|\}|\{)/
 
-/** Whether a line was copied from somewhere and not typed as a sentence. */
+/** Whether a line was pasted, and not typed as a sentence. */
 function isPasted(line: string, raw: string): boolean {
   if (/^\s*>/.test(raw.slice(0, 20))) return true
   if (errorLine.test(line) || dataLine.test(line)) return true
@@ -93,7 +96,7 @@ function isPasted(line: string, raw: string): boolean {
   return symbolShare(line) > 0.3
 }
 
-/** How much of a line is neither letters, digits, spaces nor what sentences are punctuated with. */
+/** The share of characters that are neither letters, digits, spaces nor usual punctuation. */
 function symbolShare(line: string): number {
   if (line.length < 12) return 0
   const head = line.slice(0, 400)
@@ -123,7 +126,7 @@ function splitLine(line: string): string[] {
   return found.flatMap(cutLong)
 }
 
-/** Whether a line has a list inside: "1. this, 2. that". */
+/** Whether a line contains a list: "1. this, 2. that". */
 function countsUp(line: string): boolean {
   const first = line.search(/(?:^|[\s:：,，])1\. ?\S/)
   return first >= 0 && /[\s,，;；]2\. ?\S/.test(line.slice(first + 2))
@@ -147,7 +150,7 @@ function endsSentence(line: string, at: number, start: number): boolean {
   return character !== "." || !abbreviation.test(line.slice(Math.max(start, at - 8), at))
 }
 
-/** A run of clauses, each piece as long as may be. */
+/** Splits a long sentence into pieces at its clauses, each piece as long as allowed. */
 function cutLong(sentence: string): string[] {
   if (sentence.length <= sentenceLengthMax) return [sentence]
   const pieces: string[] = []
@@ -163,7 +166,7 @@ function cutLong(sentence: string): string[] {
   return pieces.map((each) => shorten(each, sentenceLengthMax))
 }
 
-/** At most so many units, never half a character; an ellipsis says that something is missing. */
+/** At most `lengthMax` UTF-16 units, never with half a surrogate pair. An ellipsis shows that text was cut. */
 export function shorten(text: string, lengthMax: number): string {
   if (text.length <= lengthMax) return text
   const head = text.slice(0, Math.max(0, lengthMax - 1))

@@ -3,7 +3,10 @@ import { keyOf } from "../collect.ts"
 
 const piecesMax = 64
 
-/** How often each fact was told in nearly the same words, names and numbers aside: what is said of one thing after another. */
+/**
+ * How many facts are worded nearly like each fact, apart from names and numbers: sentences that repeat for one thing
+ * after another.
+ */
 export function routineCounts(facts: readonly LedgerFact[]): Map<LedgerFact, number> {
   const pieces = facts.map((fact) => piecesOf(textOf(fact)))
   const counts = new Map<string, number>()
@@ -11,7 +14,7 @@ export function routineCounts(facts: readonly LedgerFact[]): Map<LedgerFact, num
   return new Map(facts.map((fact, at) => [fact, sharedBy(pieces[at]!, counts)]))
 }
 
-/** So many facts have at least two thirds of these pieces in common. */
+/** How many facts share at least two thirds of these pieces. */
 function sharedBy(pieces: ReadonlySet<string>, counts: ReadonlyMap<string, number>): number {
   const sorted = [...pieces].map((piece) => counts.get(piece) ?? 1).sort((a, b) => a - b)
   return sorted[Math.floor(sorted.length / 3)] ?? 1
@@ -23,7 +26,7 @@ function textOf(fact: LedgerFact): string {
   return fact.kind === "command" && fact.outcome === "" ? fact.command : keyOf(fact)
 }
 
-/** Three words in a row, or three Chinese characters, wherever they stand; a name or a number is the same as any other. */
+/** Every three words, or three Chinese characters, in a row. All names and numbers count as the same word. */
 function piecesOf(text: string): Set<string> {
   const hasHan = /\p{Script=Han}/u.test(text)
   const plain = text
@@ -34,6 +37,6 @@ function piecesOf(text: string): Set<string> {
   for (let at = 0; at + 3 <= units.length && pieces.size < piecesMax; at++) {
     pieces.add(`${units[at]} ${units[at + 1]} ${units[at + 2]}`)
   }
-  // Too few words to tell one way of talking from another.
+  // Too few words to recognise a repeated wording.
   return pieces.size < 2 ? new Set([hasHan || units.length > 1 ? plain : text]) : pieces
 }

@@ -1,8 +1,8 @@
 import { expect, test } from "vitest"
-import { tellsChange } from "../rank/rank-assistant.ts"
-import { judgeSaid } from "../rank/rank-user.ts"
-import { stanceGain, stanceLoss } from "./sentence-form.ts"
-import { signs } from "./word-patterns.ts"
+import { reportsChange } from "../rank/rank-assistant.ts"
+import { rankUserSentence } from "../rank/rank-user.ts"
+import { formGain, formLoss } from "./sentence-form.ts"
+import { wordPattern } from "./word-patterns.ts"
 
 test.each([
   ["the proxy was slow again this morning"],
@@ -11,7 +11,7 @@ test.each([
   ["the mapper goes through the list and … hm"],
   ["所以解析器跑了两遍"],
 ])("%s tells less by its form", (sentence) => {
-  expect(stanceLoss(sentence)).toBeGreaterThan(0)
+  expect(formLoss(sentence)).toBeGreaterThan(0)
 })
 
 test.each([
@@ -21,8 +21,8 @@ test.each([
   ["图表就它了"],
   ["不用轮询，用推送"],
 ])("%s tells more by its form", (sentence) => {
-  expect(stanceGain(sentence)).toBeGreaterThan(0)
-  expect(stanceLoss(sentence)).toBe(0)
+  expect(formGain(sentence)).toBeGreaterThan(0)
+  expect(formLoss(sentence)).toBe(0)
 })
 
 test.each([
@@ -31,23 +31,23 @@ test.each([
   ["`src/a.ts` 我只是读了一下，没有改动"],
   ["如果要改，应该是在 src/a.ts"],
 ])("%s tells of no change", (sentence) => {
-  expect(tellsChange(sentence)).toBe(false)
+  expect(reportsChange(sentence)).toBe(false)
 })
 
 test.each([["src/a.ts now rejects empty names"], ["src/a.ts 里的循环收紧了，其余没动"]])(
   "%s tells of a change",
   (sentence) => {
-    expect(tellsChange(sentence)).toBe(true)
+    expect(reportsChange(sentence)).toBe(true)
   },
 )
 
 test("a report of a command that begins like a question is none", () => {
-  expect(judgeSaid("did make check just now, works")).toMatchObject({ states: true })
-  expect(judgeSaid("did make check work?")).toMatchObject({ states: false })
+  expect(rankUserSentence("did make check just now, works")).toMatchObject({ states: true })
+  expect(rankUserSentence("did make check work?")).toMatchObject({ states: false })
 })
 
 test("an entry of a list may say how often something comes", () => {
-  const found = signs({ english: "so .{1,9} and on", chinese: "先.{1,9}再" })
+  const found = wordPattern({ english: "so .{1,9} and on", chinese: "先.{1,9}再" })
   expect(found.test("so far and on")).toBe(true)
   expect(found.test("先备份再迁移")).toBe(true)
   expect(found.test("先.{1")).toBe(false)

@@ -1,4 +1,4 @@
-import { signs } from "./word-patterns.ts"
+import { wordPattern } from "./word-patterns.ts"
 
 const talkWords = new Set(
   "thanks thank thx ty you so much very a lot great nice cool ok okay perfect awesome amazing excellent good well done job work sounds looks look go ahead continue carry on keep going yes yep yeah yup no nope sure please hi hello hey there morning afternoon evening day now that's that is it its this love like fine right alright all correct exactly agreed lgtm cheers wow whoa hmm hm mm ah oh ooh ha haha hahaha lol rofl lmao omg yay oops ouch ugh meh phew sorry typo wait one moment sec second minute brb afk back i'm i am you're here ready proceed next do the your for me my understood got makes sense fair enough point interesting and then let's let us see we can really just again too both to be with up be welcome glad happy bye later tomorrow tonight night weekend coffee lunch break catch worries problem problemo neat sweet brilliant legend genius star fire today hang hold where were".split(
@@ -8,7 +8,7 @@ const talkWords = new Set(
 const talkChinese =
   /你好|您好|谢谢?|多谢|感谢|辛苦|好的?|不错|可以|继续|行|没问题|没事儿?|对的?|是的?|嗯+|哦+|噢|唔|啊|吧|了|呢|呀|啦|嘛|哈+|嘿+|呵+|收到|明白|了解|知道|很棒|太|棒|赞|漂亮|完美|厉害|牛逼?|绝|强|666+|干得|早上|下午|晚上|稍等|等一?[下会]儿?|我|你|先|去|吃饭|喝|咖啡|回来|请|接着|来|做|那|就|这样|这次|挺|真|很|非常|的|一下|开始|加油|再见|拜拜|晚安|早|原来如此|懂|学到/g
 
-/** Greetings, thanks, go-aheads: nothing that anybody will look for again. */
+/** Greetings, thanks, go-aheads: sentences that never matter later. */
 export function isSmallTalk(sentence: string): boolean {
   if (sentence.length > 80) return false
   const rest = sentence.replace(talkChinese, "")
@@ -16,8 +16,8 @@ export function isSmallTalk(sentence: string): boolean {
   return words.every((word) => talkWords.has(word.replaceAll("’", "'")))
 }
 
-/** What people live with beside the work. */
-const everydayLife = signs({
+/** Everyday life beside the work. */
+const everydayLife = wordPattern({
   english: `
     (?:the|my|our|your) (?:dog|cat|kids?|baby|son|daughter|wife|husband|mum|mom|dad|parents|neighbou?rs?|doctor|dentist|gym|fingers|head|bad|glasses|desk|chair|legs), (?:the|my|this) (?:screen|laptop|keyboard|mouse|wifi|internet|vpn|chair) (?:is|was|froze|died|dies|hates|makes|dropped|keeps),
     dogs?, puppy, kitten, coffee, (?:lunch|dinner|breakfast) (?:was|is|break|time|calls), (?:for|to|getting|grab|have|having|eat|then) (?:lunch|dinner|breakfast), noodles, snacks?, pizza, tea, beer, hungry, thirsty, weather, rain(?:s|ing|y)?,
@@ -32,8 +32,8 @@ const everydayLife = signs({
     掉线, 断网, 网(?:络)?.{0,3}差, 重连, 打错字, 问好, 着急, 下班`,
 })
 
-/** What somebody heard, thinks, feels or is busy with: true for the moment only. */
-const musing = signs({
+/** What a person heard, thinks, feels or is busy with: true for the moment only. */
+const musing = wordPattern({
   english: `
     i (?:don't|dont|do not|didn't|can't|cannot) (?:get|understand|know|remember|recall|see|follow|find),
     i(?:'m| am)? (?:remember|guess|wonder|wondering|suppose|forgot|mix|getting|going to (?:get|grab)|in a|on (?:a|the|my)|back|off|away|tired|curious|confused|lost|old enough),
@@ -50,8 +50,8 @@ const musing = signs({
     (?:我)?还以为, 我猜, 我赌, 第一次(?:听|见|知道), 头一回, 居然, 竟然, 难怪, 怪不得, 学到了, 长见识, 涨知识, 还能这么, 这都能, 眼真?尖, 哈哈, 嘿嘿, 哇, 天哪, 我去, 救命, 笑死,
     挺逗, 真逗, 写得(?:不错|真|挺|好), 挺好看, 真好看, 肯定喜欢, 扫了一眼, 正在翻, 翻着, 我也看了, 昨晚看了, 刚看完, 真烂, 真香, 坑挺多, 我找下, 刚说到哪, 回来了, 等了好久, 拿手, 今天状态`,
 })
-/** About this conversation: what was or was not answered, in which form, and what to do for one moment. */
-const aboutTheTalk = signs({
+/** About this conversation: what was or was not answered, in which form, and instructions for one moment. */
+const aboutTheTalk = wordPattern({
   english: `
     you(?:'re|'ve)? (?:never (?:answered|said|told)|must have|said|forgot|missed|mean|were saying|keep saying|lost me|skipped), (?:my|the) question, what (?:you|i) said,
     (?:it|that|this) (?:must|has to|have to|can't|might|could|may|would|should) be (?:something|some|a|the|simple|related|because), in plain words, in other words, (?:as|instead of) (?:a|the) (?:table|list),
@@ -63,8 +63,8 @@ const aboutTheTalk = signs({
     不是这个文件, 是另外那个, 漏了什么, 不止这些, 换个角度, 看完就, 跑一次, 老是这样, 出过类似, 类似的问题, 一定是个, 查了一个?(?:礼拜|星期|月|下午|晚上), 最后发现, 打错, 你弄吧, 你看着办, 搞清楚, 先别重启, 找不到了, 卡了, 分钟回来, 等等$`,
 })
 
-/** Memories, likes and dislikes, jokes, and whether anybody is there. */
-const besideTheWork = signs({
+/** Memories, likes and dislikes, jokes, and questions whether a person is still there. */
+const besideTheWork = wordPattern({
   english: `
     back (?:when|then|in the day), in my (?:last|old|first|previous) (?:job|team|company), good old, nostalgia, time flies, i remember when, used to sit, i(?: really)? (?:hate|love|dislike|can't stand), drives? me (?:crazy|mad|nuts), made my day, the worst$,
     old joke, wrong window, pasted the wrong, meant for, my bad, autocorrect, excuse the, ignore typos, bear with me, back (?:now|at|in), still there, you still with me, anybody (?:home|there),
@@ -75,8 +75,8 @@ const besideTheWork = signs({
     没动静, 一片空白, 没反应了?$, 压根没想到, 没想到, 肯定找不到, 我不熟, 救救我, 看会儿, 给我一分钟, 都走了, 没人了, 饭还没吃, 有时无, 挺顺, 看着费劲, 味道不太对, 翻了翻, 先翻翻, 顺手看了, 来电话, 问我, 很讨厌, 花了(?:我|他|她|[\\u4e00-\\u9fff]{2})?.{1,8}(?:分钟|半天|一整), 没看错吧, 没理解错, 别在意, 人都走, 大会, 排期会, 复盘会, 躺床上, 还在吗, 人呢, 稍等, 忍一下, 松口气, 吓我, 别慌, 慢慢来, 不急$, 没事$, 病了, 蛋糕, 难吃, 好吃, 吃撑, 空调, 暴雨, 电钻, 椅子, 电梯, 打印机, 充电器, 终于周, 又周, 快乐, 没心思, 挺安静, 好忙, 乱糟糟, 喜欢$, 这点好, 思路不错, 看晕, 掉队, 正中要害, 整笑, 好问题, 长话短说`,
 })
 
-/** Weighs, guesses or imagines, and settles nothing. */
-const guessing = signs({
+/** Considers, guesses or imagines something, and decides nothing. */
+const guessing = wordPattern({
   english: `
     maybe, perhaps, probably, possibly, suppose, imagine, picture (?:a|this), what if, theoretically, in theory, hypothetically, thinking (?:aloud|out loud), thought experiment, smells? like, one could, on the one hand, on one side, on the other, back and forth, some people, hard to (?:tell|say), can't tell, i can't prove, only a feeling,
     i was (?:about to|thinking|afraid), almost wanted, lost the thread, never mind, sort of, kind of, you know$, or something, no opinion, don't have an opinion, only used it once, never tried`,
@@ -84,11 +84,11 @@ const guessing = signs({
     可能, 大概, 也许, 估计, 没准, 假如, 比方说, 假设, 想象, 理论上, 按说, 其实也, 感觉, 闻着, 看着像, 有点像, 像是, 不好说, 说不准, 说不清, 不好形容, 纠结, 一方面, 一来, 来回想, 没想明白, 没啥看法, 就用过一次, 没碰过, 不太熟, 刚接触, 怎么说呢, 我的意思是, 你懂的, 别当真, 没证据, 等我捋, 算了$, ……`,
 })
 
-/** Sighs and the like before or after a few words: "argh, not again", "the usual meeting, sigh". */
+/** Sighs and similar words before or after a few words: "argh, not again", "the usual meeting, sigh". */
 const sighs =
   /^(?:hm+|mh+|ha(?:ha)*|heh|phew|argh+|ugh|meh|nah|oh (?:no|well|man|dear|my)|seriously|touché|fair(?: enough)?|lovely|brilliant|awesome|neat|aha|ah|i see|whoa|wow|one (?:sec|moment)|moment|hang on|brb|weird|strange|funny|right)[,!. ]+(?!we|use|no|don't|the \w+ (?:must|should|has))|[,.] (?:anyway|anyhow|whatever|oh well|sigh|sad|ridiculous|hm+|slowly|as usual|sorry|lol|haha|difficult|sad but true|well|just asking|honestly|i guess|i suppose|you know)$|^(?:唉|哎呀?|诶|呼|噗|嚯|邪门|怪了?|不是吧|啊{2,}|哇|也是|原来|我去)[，,]|[，,](?:唉|惨|哎|呗|难啊|真是|醉了|没忍住|抱歉|随便吧|老样子)$/i
 
-/** Whether a sentence is said beside the work, or about how it feels. */
+/** Whether a sentence is beside the work, or about feelings. */
 export function isChat(sentence: string): boolean {
   return [musing, everydayLife, aboutTheTalk, besideTheWork, sighs].some((each) => each.test(sentence))
 }

@@ -1,8 +1,8 @@
 /**
- * A pattern that finds any of the words or phrases. English ones stand by themselves, Chinese ones anywhere, since Chinese
- * has no spaces. Entries are separated by commas and may be patterns.
+ * A pattern that matches any of the words or phrases. English ones must be whole words; Chinese ones match anywhere,
+ * because Chinese has no spaces. The lists are separated by commas and may contain regular expressions.
  */
-export function signs({ english, chinese }: { english: string; chinese: string }): RegExp {
+export function wordPattern({ english, chinese }: { english: string; chinese: string }): RegExp {
   return new RegExp(`\\b(?:${entries(english)})\\b|${entries(chinese)}`, "i")
 }
 

@@ -1,10 +1,10 @@
-import { signs } from "./word-patterns.ts"
+import { wordPattern } from "./word-patterns.ts"
 
 /**
- * What work on a program is about. A plain sentence with such a word may be a rule or a decision that was put as a fact:
+ * Words of software work. A plain sentence with such a word may be a rule or a decision that is worded as a fact:
  * "rounding is half-even", "一个租户一张表".
  */
-export const workWords = signs({
+export const workWords = wordPattern({
   english: `
     apis?, endpoints?, routes?, requests?, responses?, payloads?, headers?, cookies?, sessions?, tokens?, auth\\w*, log-?ins?, sign-?ups?, passwords?, permissions?, roles?, admins?, guests?, users?, tenants?, customers?, vendors?,
     tables?, columns?, rows?, schemas?, ind(?:ex|exes|ices), quer(?:y|ies), transactions?, migrations?, db, databases?, replicas?, backups?, caches?, queues?, events?, messages?, webhooks?, cron, jobs?, workers?, locks?, retr(?:y|ies), jitter, timeouts?, rate limit\\w*, quotas?, thresholds?,

@@ -17,50 +17,52 @@ import { readerNames } from "../tables/readers.ts"
 import { variableKind } from "../tables/variables.ts"
 import { interpreterNames, wrapperNames } from "../tables/wrappers.ts"
 import { writerNames } from "../tables/writers.ts"
-import { checkCommand, formsOf, isSpecial } from "./command-check.ts"
-import { type FileUse, namedFiles, type Verdict, verdict } from "./verdict.ts"
+import { type CommandEffects, commandEffects, type FileUse, namedFiles } from "./command-effects.ts"
+import { findCommandEffects, formsOf, hasSpecialEffects } from "./find-command-effects.ts"
 
-/** What a text would do if bash ran it. */
+/** What bash would do if it ran the text. */
 export interface ShellWants {
   commands: CommandWant[]
   files: FileWant[]
-  /** Why the text could not be judged; then nothing else is known. */
+  /** Why the text could not be analysed. The commands and files are then incomplete. */
   unparsed?: string
 }
 
 export interface CommandWant {
-  /** As written but for quotes, and by the program's bare name. A rule must permit all of them. */
+  /**
+   * The command as written, without quotation marks, and with the program's bare name. A rule must permit all of them.
+   */
   patterns: string[]
   always: string[]
-  effect: Verdict["effect"]
-  /** Why it asks whatever the rules say. */
+  effect: CommandEffects["effect"]
+  /** Why the command asks whatever the rules say. */
   hidden?: string
-  /** Has no effect of its own beside other commands: only a rule that denies it counts. */
+  /** True if the command has no effect of its own beside other commands: then only a rule that denies it counts. */
   quiet?: true
 }
 
 export interface FileWant extends FileUse {
-  /** The directories in which it may be looked for; undefined if that can be anywhere. */
+  /** The directories that a relative path may start from; undefined if it may be any directory. */
   directories: string[] | undefined
   command: string
 }
 
 export interface AnalyseOptions {
-  /** Where the text starts: a real path. */
+  /** The directory in which the text starts: a real path. */
   directory: string
-  /** What `~` stands for. */
+  /** The home directory that `~` stands for. */
   home: string
   parse(text: string): Parsed
 }
 
-/** The directories in which a shell may be; undefined if that can be anywhere. */
+/** The directories that a shell may be in; undefined if it may be any directory. */
 type Directories = string[] | undefined
 interface After {
   done: Directories
   failed: Directories
 }
 
-/** `time { rm x; }`: after a word that starts commands, bash goes on with its syntax. */
+/** `time { rm x; }`: after a word that starts commands, bash continues with its syntax. */
 const syntax = /^(?:[{}!]|if|then|else|elif|fi|for|while|until|do|done|case|esac|select|function|coproc|in)$/
 
 const quietNames = new Set("cd : true false test [ [[ exit return break continue set wait read".split(" "))
@@ -82,7 +84,7 @@ class Analysis {
   readonly files: FileWant[] = []
   unparsed: string | undefined
   private readonly options: AnalyseOptions
-  /** Every body that a name was given: which of them runs, if any, is not followed. */
+  /** All bodies of each function name. Which of them runs, if any, is not tracked. */
   private readonly functions = new Map<string, Statement[]>()
   private depth = 0
 
@@ -135,7 +137,10 @@ class Analysis {
     }
   }
 
-  /** Where a pipe ends and a list begins is not taken from the tree: a `cd` in one may count after it. */
+  /**
+   * The parser's boundary between a pipe and a list is not relied on: a `cd` in a pipe may affect the commands after
+   * it.
+   */
   private isolated(bodies: Statement[], at: Directories): After {
     const ends = bodies.map((body) => this.statement(body, at))
     const all = ends.reduce<Directories>((sum, end) => union(sum, union(end.done, end.failed)), at)
@@ -150,7 +155,7 @@ class Analysis {
     const once = this.statement(statement.body, at)
     const end = union(at, union(once.done, once.failed))
     if (same(at, end)) return { done: at, failed: at }
-    // The next round starts elsewhere, and so may all that follow.
+    // The next iteration may start in another directory, and so may everything after the loop.
     this.commands.length = mark.commands
     this.files.length = mark.files
     this.statement(statement.body, undefined)
@@ -171,8 +176,8 @@ class Analysis {
     const known = [builtinNames, readerNames, writerNames, wrapperNames, interpreterNames].some((names) =>
       names.has(name),
     )
-    if (known || isSpecial(name)) {
-      this.unparsed ??= `A function that takes the place of ${name}.`
+    if (known || hasSpecialEffects(name)) {
+      this.unparsed ??= `A function replaces ${name}.`
     }
     this.functions.set(name, [...(this.functions.get(name) ?? []), body])
     this.deeper(() => this.statement(body, at))
@@ -181,7 +186,7 @@ class Analysis {
 
   private deeper<Result>(action: () => Result): Result | undefined {
     if (this.depth >= depthMax) {
-      this.unparsed ??= "Commands nested too deep."
+      this.unparsed ??= "Commands are nested too deeply."
       return undefined
     }
     this.depth++
@@ -250,7 +255,7 @@ class Analysis {
     if (name === undefined || name === "" || syntax.test(name)) {
       this.want(
         words,
-        verdict("runs", {
+        commandEffects("runs", {
           files: namedFiles(rest),
           hidden: "The name of a command is not known before it runs.",
         }),
@@ -261,8 +266,8 @@ class Analysis {
     const bodies = this.functions.get(name) ?? []
     if (bodies.length > 0) {
       const called = bodies.map((body) => this.deeper(() => this.statement(body, at)))
-      // The function may be gone by now, or never have been there: then the name is a program's.
-      this.want(words, checkCommand(words, input), { at, assignments })
+      // The function may have been unset or never defined: then the name is a program's.
+      this.want(words, findCommandEffects(words, input), { at, assignments })
       return called.reduce<After>(
         (sum, end) => ({ done: union(sum.done, end?.done), failed: union(sum.failed, end?.failed) }),
         stays,
@@ -270,7 +275,7 @@ class Analysis {
     }
     if (name === "cd") return this.changeDirectory(rest, { at, assignments, input })
     if (name === "pushd" || name === "popd") {
-      this.want(words, verdict("reads"), { at, assignments })
+      this.want(words, commandEffects("reads"), { at, assignments })
       this.files.push({
         access: "directory",
         word: unknownWord(shown(first!)),
@@ -279,24 +284,24 @@ class Analysis {
       })
       return { done: undefined, failed: undefined }
     }
-    const judged = checkCommand(words, input)
-    this.want(words, judged, { at, assignments })
+    const effects = findCommandEffects(words, input)
+    this.want(words, effects, { at, assignments })
     let after: After = stays
-    for (const inner of judged.commands) {
+    for (const inner of effects.commands) {
       const done = this.deeper(() =>
         this.call(inner.words, { at: inner.elsewhere ? undefined : at, assignments: [], input }),
       )
       if (!inner.elsewhere && done)
         after = { done: union(after.done, done.done), failed: union(after.failed, done.failed) }
     }
-    for (const text of judged.scripts) {
-      const end = this.text(text, judged.later ? undefined : at)
-      if (!judged.later) after = end
+    for (const text of effects.scripts) {
+      const end = this.text(text, effects.later ? undefined : at)
+      if (!effects.later) after = end
     }
     return after
   }
 
-  /** A text that a shell is given. */
+  /** A text that is passed to a shell. */
   private text(text: string, at: Directories): After {
     const parsed = this.options.parse(text)
     if ("unparsed" in parsed) {
@@ -308,14 +313,14 @@ class Analysis {
     return { done: all, failed: all }
   }
 
-  /** `cd` is followed as bash does it: by name, so that `..` takes the last name away again. */
+  /** `cd` is followed as bash does it: by name, so that `..` removes the last component. */
   private changeDirectory(words: readonly Word[], call: Call): After {
     const { at } = call
-    this.want([literalWord("cd"), ...words], verdict("reads"), call)
+    this.want([literalWord("cd"), ...words], commandEffects("reads"), call)
     const operands = words.filter((word) => !/^(?:--|-L)$/.test(word.value ?? ""))
     const target = operands.length === 0 ? { ...literalWord(""), home: true } : operands[0]!
     const certain = operands.length < 2 && target.value !== undefined && !/^-/.test(target.value)
-    // Bash follows `a/..` by name only if there is such an `a`.
+    // Bash resolves `a/..` by name only if `a` exists.
     const winding = /(?:^|\/)(?!\.\.?(?:\/|$))[^/]+\/(?:.*\/)?\.\.(?:\/|$)/.test(target.value ?? "")
     if (!certain || winding || (target.value === "" && !target.home)) {
       this.files.push({
@@ -334,29 +339,29 @@ class Analysis {
 
   private want(
     words: readonly Word[],
-    judged: Verdict,
+    effects: CommandEffects,
     { at, assignments }: Pick<Call, "at" | "assignments">,
   ): void {
     const set = assignments.filter((one) => variableKind(one.name) !== "harmless")
     const steering = set.find((one) => variableKind(one.name) === "steering")
     const hidden = steering
       ? `Setting ${steering.name} changes what ${shown(words[0]!)} does.`
-      : judged.hidden
+      : effects.hidden
     const forms = formsOf(words)
     const patterns = new Set<string>()
     if (set.length > 0) patterns.add([...set.map((one) => one.source), ...words.map(shown)].join(" "))
     for (const form of forms) patterns.add(form.map(shown).join(" ").trim())
     const always = set.length > 0 || hidden ? [] : forms.map(alwaysPattern)
     const quiet =
-      quietNames.has(words[0]?.value ?? "") && judged.effect === "reads" && !hidden && set.length === 0
+      quietNames.has(words[0]?.value ?? "") && effects.effect === "reads" && !hidden && set.length === 0
     this.commands.push({
       patterns: [...patterns],
       always: always.includes(undefined) ? [] : [...new Set(always as string[])],
-      effect: set.length > 0 ? "runs" : judged.effect,
+      effect: set.length > 0 ? "runs" : effects.effect,
       ...(hidden === undefined ? {} : { hidden }),
       ...(quiet ? { quiet } : {}),
     })
-    for (const file of judged.files) this.files.push({ ...file, directories: at, command: shown(words[0]!) })
+    for (const file of effects.files) this.files.push({ ...file, directories: at, command: shown(words[0]!) })
   }
 }
 

@@ -6,12 +6,12 @@ const gitFileBytesMax = 4_096
 const includesMax = 10
 
 /**
- * Why git, started in a directory, may run a program though its command only reads: the config or a hook of a repository
- * around it says so. Such a repository comes in an archive or a shared directory, not by cloning. What the user's own
- * config says counts as wished for. Undefined if there is nothing of the kind.
+ * Why git, started in a directory, may run a program although its command only reads: the config or a hook of a
+ * repository around the directory says so. Such a repository comes in an archive or a shared directory, not by cloning.
+ * The user's own config is not checked, because the user wrote it. Undefined if there is no such program.
  */
 export async function programOfRepository(directory: string): Promise<string | undefined> {
-  // Whether git takes the nearest one for a repository, or goes on upwards, is not judged: all of them must be harmless.
+  // Which of the directories git accepts as its repository is not decided here: none of them may name a program.
   for (let at = directory; ; at = dirname(at)) {
     const found = await programNear(at)
     if (found !== undefined) return `${found} in ${join(at, ".git")}`
@@ -24,7 +24,7 @@ async function programNear(directory: string): Promise<string | undefined> {
   const stats = await stat(dotGit).catch(() => undefined)
   if (stats === undefined) return undefined
   const gitDirectory = stats.isDirectory() ? dotGit : await pointedTo(dotGit, "gitdir: ")
-  if (gitDirectory === undefined) return "a file that is not understood"
+  if (gitDirectory === undefined) return "a file that cannot be parsed"
   const common = (await pointedTo(join(gitDirectory, "commondir"), "")) ?? gitDirectory
   const config = new RepositoryConfig(directory)
   await config.read(join(common, "config"))
@@ -47,7 +47,7 @@ async function readSmall(file: string, bytesMax: number): Promise<string | undef
   return readFile(file, "utf8").catch(() => undefined)
 }
 
-/** Keys whose values are programs that a command that reads may start, or that make it fetch by way of one. */
+/** Keys whose values are programs that a reading command may start, or that make it fetch through one. */
 const programs =
   /^(?:core\.fsmonitor|diff\.(?:external|command|textconv)|filter\.(?:clean|smudge|process)|gpg\.program|extensions\.partialclone|remote\.(?:promisor|partialclonefilter)|submodule\.ignore)$/
 const harmlessValues = /^(?:true|false|git-(?:lfs|crypt)(?: [a-z-]+)*(?: --)?(?: %f)?)?$/
@@ -66,9 +66,9 @@ class RepositoryConfig {
     if (this.seen.has(file) || !(await lstat(file).catch(() => undefined))) return
     this.seen.add(file)
     const text = await readSmall(file, configBytesMax)
-    // A line that goes on on the next one is not written by git itself.
+    // Git itself never writes a line that continues on the next one.
     if (text === undefined || /\\\r?$|\0/m.test(text) || this.seen.size > includesMax) {
-      this.program ??= "a config that is not understood"
+      this.program ??= "a config that cannot be parsed"
       return
     }
     let section = ""
@@ -83,7 +83,7 @@ class RepositoryConfig {
   private async entry(section: string, { rest, file }: { rest: string; file: string }): Promise<void> {
     const [, name, written] = /^([A-Za-z][A-Za-z0-9-]*)\s*(?:=\s*(.*))?$/s.exec(rest) ?? []
     if (name === undefined || section === "") {
-      this.program ??= "a config that is not understood"
+      this.program ??= "a config that cannot be parsed"
       return
     }
     const key = `${section}.${name.toLowerCase()}`

@@ -3,8 +3,8 @@ import { lstat, readdir } from "node:fs/promises"
 const matchesMax = 1_000
 
 /**
- * The paths that bash would put in the place of an unquoted pattern; the pattern's own text if there are none.
- * Undefined if there are too many, or the pattern is not understood.
+ * The paths that bash would expand an unquoted pattern to; the pattern's own text if none match. Undefined if there are
+ * too many, or if the pattern is not supported.
  */
 export async function globFiles(pattern: string, directory: string): Promise<string[] | undefined> {
   let found = [pattern.startsWith("/") ? "/" : `${directory}/`]
@@ -41,7 +41,7 @@ function exists(path: string): Promise<boolean> {
   )
 }
 
-/** Names that begin with a dot are only found by a pattern that does. */
+/** A name that begins with a dot matches only a pattern that begins with a dot. */
 async function namesIn(path: string, { dots }: { dots: boolean }): Promise<string[]> {
   try {
     const names = await readdir(path)
@@ -67,7 +67,7 @@ function toRegExp(part: string): RegExp | undefined {
     }
   }
   try {
-    // Which letters are between two others depends on the language.
+    // Which letters are in a range depends on the locale, so a range ignores case.
     return new RegExp(`^${regex}$`, part.includes("[") ? "si" : "s")
   } catch {
     return undefined

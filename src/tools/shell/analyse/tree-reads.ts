@@ -2,21 +2,21 @@ import type { Dirent } from "node:fs"
 import { readdir, readFile, stat } from "node:fs/promises"
 import { basename, dirname, join } from "node:path"
 import { isGuardedName } from "../../../workspace/path/guarded-names.ts"
-import { isInside } from "../../../workspace/path/inside.ts"
+import { isInside } from "../../../workspace/path/is-inside.ts"
 import { nameOf, skippedDirectories } from "../../search/found-files.ts"
 import type { WantsContext } from "../../tool.ts"
 import type { FileWant } from "./analyse.ts"
-import type { FilePlaces, FoundPlace } from "./real-places.ts"
+import type { ResolvedFile, ResolvedFiles } from "./resolve-files.ts"
 
-/** Past this many names a tree is asked about as a whole. */
+/** With more names than this, the tree is asked about as a whole. */
 const namesMax = 100_000
-/** As many files as a person is shown in one question. */
+/** How many files a person is shown in one question. */
 const shownMax = 20
 const ignoreBytesMax = 64 * 1024
 
 const lookedAtMax = 5_000
 
-/** Names in the workspace that may not be edited, for commands that change whatever they like in it. */
+/** Names in the workspace that may not be edited, for commands that may change any file in it. */
 export async function deniedEdits(context: Pick<WantsContext, "workspace" | "decide">): Promise<string[]> {
   const denies = (name: string) => context.decide({ permission: "edit", patterns: [name] }) === "deny"
   if (denies("*")) return []
@@ -36,9 +36,9 @@ export async function deniedEdits(context: Pick<WantsContext, "workspace" | "dec
   return found.slice(0, shownMax)
 }
 
-type Found = Omit<FilePlaces, "unknown">
+type Found = Omit<ResolvedFiles, "unknown">
 
-/** The files below a directory that a command would read and rules do not simply allow to be read. */
+/** The files below a directory that a command would read and that the rules do not allow to read without asking. */
 export class TreeReads {
   private readonly file: FileWant
   private readonly context: Pick<WantsContext, "workspace" | "decide" | "signal">
@@ -46,9 +46,9 @@ export class TreeReads {
   private readonly follows: boolean
   private visible: boolean
   private names = 0
-  private readonly asked: FoundPlace[] = []
-  private readonly denied: FoundPlace[] = []
-  private readonly wholes: Found["wholes"] = []
+  private readonly asked: ResolvedFile[] = []
+  private readonly denied: ResolvedFile[] = []
+  private readonly wholes: Found["trees"] = []
   private readonly visited = new Set<string>()
 
   constructor(file: FileWant, context: Pick<WantsContext, "workspace" | "decide" | "signal">) {
@@ -59,15 +59,15 @@ export class TreeReads {
     this.visible = file.visible === true
   }
 
-  async below(place: FoundPlace): Promise<Found> {
-    if (this.visible && (await this.unhides(place.path))) this.visible = false
-    await this.walk(place)
-    return { places: [...this.denied, ...this.asked], wholes: this.wholes }
+  async below(file: ResolvedFile): Promise<Found> {
+    if (this.visible && (await this.unhides(file.path))) this.visible = false
+    await this.walk(file)
+    return { files: [...this.denied, ...this.asked], trees: this.wholes }
   }
 
-  private async walk(place: FoundPlace): Promise<void> {
-    await this.checkOwn(place)
-    const queue = [place.path]
+  private async walk(file: ResolvedFile): Promise<void> {
+    await this.checkOwn(file)
+    const queue = [file.path]
     for (let path = queue.shift(); path !== undefined; path = queue.shift()) {
       if (this.visited.has(path)) continue
       this.visited.add(path)
@@ -75,35 +75,35 @@ export class TreeReads {
       const entries = await readdir(path, { withFileTypes: true }).catch((): Dirent[] => [])
       this.names += entries.length
       if (this.names > namesMax) {
-        this.wholes.push({ name: `${place.name}/*`, reason: "large" })
+        this.wholes.push({ name: `${file.name}/*`, reason: "large" })
         return
       }
-      for (const entry of entries) await this.entry(entry, { path: join(path, entry.name), queue, place })
+      for (const entry of entries) await this.entry(entry, { path: join(path, entry.name), queue, file })
     }
   }
 
   /** Stemma's own files are found by their paths, so that none is missed in a tree of any size. */
-  private async checkOwn(place: FoundPlace): Promise<void> {
-    for (const own of this.context.workspace.ownBelow(place.path)) {
+  private async checkOwn(file: ResolvedFile): Promise<void> {
+    for (const own of this.context.workspace.ownBelow(file.path)) {
       const stats = await stat(own).catch(() => undefined)
       if (stats?.isDirectory() || this.matches(basename(own)))
-        this.wholes.push({ name: place.name, reason: "forbidden" })
+        this.wholes.push({ name: file.name, reason: "forbidden" })
     }
   }
 
   private async entry(
     entry: Dirent,
-    { path, queue, place }: { path: string; queue: string[]; place: FoundPlace },
+    { path, queue, file }: { path: string; queue: string[]; file: ResolvedFile },
   ): Promise<void> {
     if (this.visible && entry.name.startsWith(".")) return
     if (this.file.spreads && isGuardedName(entry.name))
       this.wholes.push({ name: nameOf(path, this.context), reason: "spreads" })
     if (entry.isDirectory()) queue.push(path)
     else if (entry.isSymbolicLink()) await this.link(path, { entry, queue })
-    else if (this.matches(entry.name)) this.judge(nameOf(path, this.context), { ...place, path })
+    else if (this.matches(entry.name)) this.addByRule(nameOf(path, this.context), { ...file, path })
   }
 
-  /** What a symlink leads to is read too if the command follows it. */
+  /** If the command follows symlinks, the target is read too. */
   private async link(path: string, { entry, queue }: { entry: Dirent; queue: string[] }): Promise<void> {
     if (!this.follows) return
     const location = await this.context.workspace.resolve(path).catch(() => undefined)
@@ -115,22 +115,22 @@ export class TreeReads {
       else queue.push(location.path)
     } else if (this.matches(entry.name)) {
       if (location.external || location.forbidden) this.asked.push(found)
-      else this.judge(location.name, found)
+      else this.addByRule(location.name, found)
     }
   }
 
-  private judge(name: string, place: FoundPlace): void {
+  private addByRule(name: string, file: ResolvedFile): void {
     const action = this.context.decide({ permission: "read", patterns: [name] })
     const list = action === "deny" ? this.denied : this.asked
     if (action === "allow" || list.length >= shownMax) return
-    list.push({ ...place, name, isDirectory: false, guarded: false, forbidden: false })
+    list.push({ ...file, name, isDirectory: false, guarded: false, forbidden: false })
   }
 
   private matches(name: string): boolean {
     return this.endings === undefined || this.endings.some((ending) => name.endsWith(ending))
   }
 
-  /** True if an ignore file here or above brings back what begins with a dot. */
+  /** True if an ignore file in, below or above this directory re-includes names that begin with a dot. */
   private async unhides(directory: string): Promise<boolean> {
     const { root } = this.context.workspace
     const inside = await this.ignoreFiles(directory)

@@ -4,17 +4,20 @@ import type { Wanted, WantsContext } from "../../tool.ts"
 import { loadParse } from "../parse/parse.ts"
 import { analyse, type CommandWant, type FileWant, type ShellWants } from "./analyse.ts"
 import { programOfRepository } from "./git-repository.ts"
-import { type FilePlaces, type FoundPlace, realPlacesOf } from "./real-places.ts"
+import { type ResolvedFile, type ResolvedFiles, resolveFiles } from "./resolve-files.ts"
 import { deniedEdits } from "./tree-reads.ts"
 
 export interface ShellCall {
   command: string
-  /** Where it starts: a real path. */
+  /** The directory in which the command starts: a real path. */
   directory: string
   metadata: JsonObject
 }
 
-/** What a command needs permission for. The first one is refused with a reason if it can never be permitted. */
+/**
+ * The permission requests of a command. If the command can never be permitted, the first request is a refusal with a
+ * reason.
+ */
 export async function shellWants(call: ShellCall, context: WantsContext): Promise<Wanted[]> {
   const home = homedir()
   const parse = await loadParse()
@@ -23,26 +26,30 @@ export async function shellWants(call: ShellCall, context: WantsContext): Promis
   const program = await repositoryProgram(wants.files, { context, home })
   const reason = program === undefined ? undefined : `git may run a program: ${program}.`
   const refusal = editIsDenied(context) ? refusalOf(wants, reason) : undefined
-  return [...(refusal ? [denied(refusal, call)] : []), bashWanted(wants, { call, context, reason }), ...files]
+  return [
+    ...(refusal ? [refusedWant(refusal, call)] : []),
+    bashWanted(wants, { call, context, reason }),
+    ...files,
+  ]
 }
 
-/** What a repository in which git is started would have it run. */
+/** The program that git would run because of the repository that it is started in. */
 async function repositoryProgram(
   files: readonly FileWant[],
   { context, home }: Pick<Files, "context" | "home">,
 ): Promise<string | undefined> {
-  for (const file of files.filter((one) => one.access === "repository")) {
-    const { places, unknown } = await realPlacesOf(file, { context, home })
-    if (unknown) return "nobody knows in which repository"
-    for (const place of places) {
-      const found = await programOfRepository(place.path)
+  for (const want of files.filter((one) => one.access === "repository")) {
+    const { files: resolved, unknown } = await resolveFiles(want, { context, home })
+    if (unknown) return "the repository is not known"
+    for (const file of resolved) {
+      const found = await programOfRepository(file.path)
       if (found !== undefined) return found
     }
   }
   return undefined
 }
 
-/** True if a command changes nothing: it needs no snapshot. */
+/** True if a command changes nothing, so that it needs no snapshot. */
 export async function isReadOnly(command: string): Promise<boolean> {
   const parse = await loadParse()
   const wants = analyse(parse(command), { directory: "/", home: "/", parse })
@@ -53,10 +60,10 @@ export function editIsDenied(context: WantsContext): boolean {
   return context.decide({ permission: "edit", patterns: ["*"] }) === "deny"
 }
 
-/** Why a text does not run where nothing may be edited. */
+/** Why a text may not run where editing is denied. */
 function refusalOf(wants: ShellWants, reason?: string): string | undefined {
   if (wants.unparsed !== undefined) {
-    return `Editing is denied, and this command cannot be judged: ${wants.unparsed} Use simple commands that only read.`
+    return `Editing is denied, and this command cannot be checked: ${wants.unparsed} Use simple commands that only read.`
   }
   const command = wants.commands.find((one) => one.effect !== "reads" || one.hidden !== undefined)
   if (!command) return reason === undefined ? undefined : `Editing is denied, and ${reason}`
@@ -65,7 +72,7 @@ function refusalOf(wants: ShellWants, reason?: string): string | undefined {
   return `Editing is denied, and \`${command.patterns[0]}\` ${why}${why.endsWith(".") ? "" : "."}`
 }
 
-function denied(reason: string, call: ShellCall): Wanted {
+function refusedWant(reason: string, call: ShellCall): Wanted {
   return { permission: "edit", patterns: ["*"], floor: "deny", metadata: { ...call.metadata, reason } }
 }
 
@@ -93,7 +100,7 @@ function bashWanted(
   }
 }
 
-/** None if one command has none: what would be allowed from now on would not cover the whole. */
+/** Empty if one command has no pattern, because the patterns would then not cover the whole text. */
 function alwaysOf(commands: readonly CommandWant[]): string[] {
   const counting = commands.some((command) => !command.quiet)
     ? commands.filter((one) => !one.quiet)
@@ -107,25 +114,25 @@ interface Files {
   home: string
 }
 
-/** Gathered by permission, so that one question covers all files of a kind. */
+/** Grouped by permission, so that one question covers all files of a kind. */
 async function fileWants(files: readonly FileWant[], { call, context, home }: Files): Promise<Wanted[]> {
-  const gathered = new Gathered(call.metadata)
+  const gathered = new GatheredWants(call.metadata)
   const text = call.command
-  for (const file of files.filter((one) => one.access !== "repository")) {
-    if (file.word === undefined) {
-      gathered.add(file.access, "*")
-      for (const name of await deniedEdits(context)) gathered.add(file.access, name)
+  for (const want of files.filter((one) => one.access !== "repository")) {
+    if (want.word === undefined) {
+      gathered.add(want.access, "*")
+      for (const name of await deniedEdits(context)) gathered.add(want.access, name)
     }
-    const { places, unknown, wholes } = await realPlacesOf(file, { context, home })
-    if (unknown) gathered.unknown(file, text)
-    for (const place of places) gathered.place(file, place)
-    for (const whole of wholes) gathered.whole(whole)
-    if (file.fromInput) gathered.fromInput(places)
+    const { files: resolved, unknown, trees } = await resolveFiles(want, { context, home })
+    if (unknown) gathered.unknown(want, text)
+    for (const file of resolved) gathered.file(want, file)
+    for (const tree of trees) gathered.tree(tree)
+    if (want.fromInput) gathered.fromInput(resolved)
   }
   return gathered.wanted()
 }
 
-class Gathered {
+class GatheredWants {
   private readonly metadata: JsonObject
   private readonly patterns = new Map<string, Set<string>>()
   private readonly refused = new Set<string>()
@@ -139,38 +146,39 @@ class Gathered {
     put(this.patterns, permission, pattern)
   }
 
-  /** A file of which nobody knows where it is may be anywhere. */
-  unknown(file: FileWant, text: string): void {
+  /** A file whose path is unknown may be anywhere. */
+  unknown(want: FileWant, text: string): void {
     this.add("external_directory", "*")
-    if (file.access === "read" || file.access === "edit") this.add(file.access, "*")
-    const { value = "", prefix = "" } = file.word ?? {}
-    // Keys in the environment of a process are shown nowhere, so not to somebody who leaves out which process it is.
-    if (/^\/proc\b/.test(prefix) || processFile.test(value)) this.refused.add(file.word!.source)
+    if (want.access === "read" || want.access === "edit") this.add(want.access, "*")
+    const { value = "", prefix = "" } = want.word ?? {}
+    // The environment of a process contains keys and is never shown, so a path below /proc that is not fully known is
+    // refused.
+    if (/^\/proc\b/.test(prefix) || processFile.test(value)) this.refused.add(want.word!.source)
     else if (/\bproc\b|environ/.test(text)) put(this.guarded, "external_directory", "*")
   }
 
-  whole({ name, reason }: FilePlaces["wholes"][number]): void {
+  tree({ name, reason }: ResolvedFiles["trees"][number]): void {
     if (reason === "forbidden") this.refused.add(`Something below ${name}`)
     else put(this.guarded, reason === "spreads" ? "edit" : "read", name)
   }
 
-  /** Which files an archive or a patch holds is not known: one of them may be guarded. */
-  fromInput(places: readonly FoundPlace[]): void {
-    const [place] = places
-    put(this.guarded, "edit", place ? `${place.name}/*` : "*")
+  /** The files in an archive or a patch are unknown: one of them may be guarded. */
+  fromInput(files: readonly ResolvedFile[]): void {
+    const [file] = files
+    put(this.guarded, "edit", file ? `${file.name}/*` : "*")
   }
 
-  place(file: FileWant, place: FoundPlace): void {
-    if (harmlessDevice.test(place.path) && file.access !== "directory") return
-    if (place.forbidden) this.refused.add(place.name)
-    if (place.external) this.add("external_directory", patternOf(place, file))
-    if (file.access === "read") this.add("read", place.name)
-    else if (file.access === "edit") this.add("edit", place.name)
-    const changes = file.access === "edit" || file.access === "name"
-    const takesAll = file.access === "read" && place.isDirectory && (file.recursive || file.word?.below)
-    if (place.guarded && changes) put(this.guarded, "edit", place.name)
-    else if (place.guarded && takesAll) put(this.guarded, "read", place.name)
-    else if (place.guarded && place.external) put(this.guarded, "external_directory", patternOf(place, file))
+  file(want: FileWant, file: ResolvedFile): void {
+    if (harmlessDevice.test(file.path) && want.access !== "directory") return
+    if (file.forbidden) this.refused.add(file.name)
+    if (file.external) this.add("external_directory", patternOf(file, want))
+    if (want.access === "read") this.add("read", file.name)
+    else if (want.access === "edit") this.add("edit", file.name)
+    const changes = want.access === "edit" || want.access === "name"
+    const takesAll = want.access === "read" && file.isDirectory && (want.recursive || want.word?.below)
+    if (file.guarded && changes) put(this.guarded, "edit", file.name)
+    else if (file.guarded && takesAll) put(this.guarded, "read", file.name)
+    else if (file.guarded && file.external) put(this.guarded, "external_directory", patternOf(file, want))
   }
 
   wanted(): Wanted[] {
@@ -190,7 +198,7 @@ class Gathered {
         metadata: {
           ...this.metadata,
           reason:
-            "Config, .git, Stemma's own directories and trees that are too large to look at are only changed, or read as a whole, when a person agrees.",
+            "Config, .git, Stemma's own directories and trees that are too large to check are changed, or read as a whole, only if a person agrees.",
         },
       }),
     )
@@ -208,10 +216,10 @@ class Gathered {
 const processFile = /(?:^|\/)(?:environ|mem|auxv)$/
 const harmlessDevice = /^\/dev\/(?:null|zero|full|random|urandom|tty|stdin|stdout|stderr)$/
 
-/** The directory itself, or the one that holds the file. */
-function patternOf(place: FoundPlace, file: FileWant): string {
-  if (!place.isDirectory && file.access !== "directory") return place.directoryPattern
-  return place.path.endsWith("/") ? `${place.path}*` : `${place.path}/*`
+/** The directory itself, or the parent directory of a file. */
+function patternOf(file: ResolvedFile, want: FileWant): string {
+  if (!file.isDirectory && want.access !== "directory") return file.directoryPattern
+  return file.path.endsWith("/") ? `${file.path}*` : `${file.path}/*`
 }
 
 function put(map: Map<string, Set<string>>, key: string, value: string): void {

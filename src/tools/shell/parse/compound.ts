@@ -21,7 +21,7 @@ export function readIf(node: Node, reader: StatementReader): Statement {
 export function readWhile(node: Node, reader: StatementReader): Statement {
   const parts = reader.parts(node, ["while", "until"])
   const body = parts.pop()
-  if (body?.type !== "do_group") throw new Unparsed("A loop that is not understood.")
+  if (body?.type !== "do_group") throw new Unparsed("A loop has an unsupported form.")
   const condition: Statement = { kind: "sequence", items: reader.statements(parts) }
   const group = reader.body(body, ["do", "done"])
   return { kind: "loop", words: [], body: { kind: "sequence", items: [condition, group] } }
@@ -32,11 +32,11 @@ export function readFor(node: Node, reader: StatementReader): Statement {
   const [variable, ...rest] = parts
   const body = rest.pop()
   if (variable?.type !== "variable_name" || body?.type !== "do_group")
-    throw new Unparsed("A loop that is not understood.")
-  if (!/^[A-Za-z_]\w*$/.test(variable.text)) throw new Unparsed("A loop that is not understood.")
+    throw new Unparsed("A loop has an unsupported form.")
+  if (!/^[A-Za-z_]\w*$/.test(variable.text)) throw new Unparsed("A loop has an unsupported form.")
   for (let i = 1; i < rest.length; i++) {
     if (/\n/.test(reader.source.slice(rest[i - 1]!.endIndex, rest[i]!.startIndex).replaceAll("\\\n", ""))) {
-      throw new Unparsed("A loop that is not understood.")
+      throw new Unparsed("A loop has an unsupported form.")
     }
   }
   return {
@@ -51,7 +51,7 @@ export function readCase(node: Node, reader: StatementReader): Statement {
   const parts = reader.parts(node, ["case", "in", "esac", ";", "\n"])
   const [value, ...items] = parts
   if (!value || items.some((item) => item.type !== "case_item"))
-    throw new Unparsed("A case that is not understood.")
+    throw new Unparsed("A case has an unsupported form.")
   return {
     kind: "branch",
     words: [reader.word(value)],
@@ -65,7 +65,7 @@ function readCaseItem(node: Node, reader: StatementReader): Statement {
   for (const pattern of parts.slice(0, close)) {
     if (pattern.type === "(" || pattern.type === "|") continue
     if (!/^[\w.*?/+:@%=,-]+$/.test(pattern.text) && pattern.type !== "raw_string") {
-      throw new Unparsed("A case pattern that is not understood.")
+      throw new Unparsed("A case pattern has an unsupported form.")
     }
   }
   const rest = parts.slice(close + 1).filter((child) => ![";;", ";&", ";;&"].includes(child.type))
@@ -76,10 +76,10 @@ export function readFunction(node: Node, reader: StatementReader): Statement {
   const parts = reader.parts(node, ["function", "(", ")"])
   const [name, body, ...redirects] = parts
   if (!name || !body || !/^[A-Za-z_]\w*$/.test(name.text))
-    throw new Unparsed("A function that is not understood.")
+    throw new Unparsed("A function has an unsupported form.")
   const command: SimpleCommand = { kind: "command", assignments: [], words: [], redirects: [] }
   for (const redirect of redirects) readRedirect(redirect, { command, reader })
-  if (command.words.length > 0) throw new Unparsed("A function that is not understood.")
+  if (command.words.length > 0) throw new Unparsed("A function has an unsupported form.")
   return {
     kind: "function",
     name: name.text,

@@ -2,29 +2,30 @@ import type { Node } from "web-tree-sitter"
 import { Unparsed, type Word } from "./script.ts"
 
 /**
- * The text of a heredoc, after checking that it ends for bash where it ends in the tree: at the first line that is the
- * mark and nothing else.
+ * The text of a heredoc, after a check that bash ends it where the tree does: at the first line that equals the
+ * delimiter.
  */
 export function readHeredoc(node: Node, source: string): Word {
   const start = node.children.find((child) => child.type === "heredoc_start")
   const body = node.children.find((child) => child.type === "heredoc_body")
   const end = node.children.find((child) => child.type === "heredoc_end")
   const operator = node.children.find((child) => child.type === "<<" || child.type === "<<-")
-  if (!start || !end || !operator) throw new Unparsed("A heredoc that is not understood.")
+  if (!start || !end || !operator) throw new Unparsed("A heredoc has an unsupported form.")
   const mark = /^(?:(\w+)|'(\w+)'|"(\w+)"|\\(\w+))$/.exec(start.text)
   const name = mark?.slice(1).find((group) => group !== undefined)
-  if (!mark || name === undefined) throw new Unparsed("A heredoc with a mark that is not understood.")
+  if (!mark || name === undefined) throw new Unparsed("A heredoc has an unsupported delimiter.")
 
   const lineEnd = source.indexOf("\n", start.endIndex)
-  if (lineEnd < 0) throw new Unparsed("A heredoc that does not end.")
-  // The mark's line ends at the first line break only if nothing on it is quoted, continued or another heredoc.
+  if (lineEnd < 0) throw new Unparsed("A heredoc is not closed.")
+  // The delimiter's line ends at the first line break only if nothing on it is quoted, continued or another heredoc.
   const line = source.slice(start.endIndex, lineEnd)
-  if (/<<|\\$|#/.test(line) || crosses(node, lineEnd)) throw new Unparsed("A heredoc that is not understood.")
+  if (/<<|\\$|#/.test(line) || crosses(node, lineEnd))
+    throw new Unparsed("A heredoc has an unsupported form.")
   const { text, endAt } = bodyOf(source, lineEnd + 1, { name, tabs: operator.type === "<<-" })
   if (end.endIndex !== endAt || (body && body.startIndex < lineEnd))
-    throw new Unparsed("A heredoc that ends elsewhere for bash.")
+    throw new Unparsed("A heredoc ends elsewhere for bash.")
   const literal = mark[1] === undefined
-  if (!literal && /`|\$\(|\$\{|\$\[|\\/.test(text)) throw new Unparsed("A heredoc with substitutions in it.")
+  if (!literal && /`|\$\(|\$\{|\$\[|\\/.test(text)) throw new Unparsed("A heredoc contains substitutions.")
   const certain = literal || !text.includes("$")
   return {
     source: start.text,
@@ -35,7 +36,7 @@ export function readHeredoc(node: Node, source: string): Word {
   }
 }
 
-/** True if something on the mark's line goes on behind the line's end. */
+/** True if something on the delimiter's line continues after the end of the line. */
 function crosses(node: Node, lineEnd: number): boolean {
   return node.children.some(
     (child) =>
@@ -63,5 +64,5 @@ function bodyOf(
     if (next < 0) break
     at = next + 1
   }
-  throw new Unparsed("A heredoc that does not end.")
+  throw new Unparsed("A heredoc is not closed.")
 }

@@ -3,7 +3,7 @@ import type { Parser, Tree } from "web-tree-sitter"
 
 let loading: Promise<Parser> | undefined
 
-/** The parser of bash, loaded with its grammar once. */
+/** The bash parser with its grammar, loaded once. */
 export function loadBashParser(): Promise<Parser> {
   loading ??= load().catch((error: unknown) => {
     loading = undefined
@@ -21,10 +21,10 @@ async function load(): Promise<Parser> {
   return new Parser().setLanguage(language)
 }
 
-/** The tree of a text; undefined if that takes longer than any honest command would. */
+/** The tree of a text; undefined if parsing takes longer than the limit. */
 export function parseWithin(parser: Parser, text: string, timeoutMs: number): Tree | undefined {
   const end = performance.now() + timeoutMs
-  // The parser goes on where it was stopped unless it is reset.
+  // The parser would resume where it was stopped unless it is reset.
   const tree = parser.parse(text, null, { progressCallback: () => performance.now() > end })
   if (tree === null) parser.reset()
   return tree ?? undefined

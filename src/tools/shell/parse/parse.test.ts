@@ -16,12 +16,12 @@ function only(text: string): SimpleCommand {
   return statement
 }
 
-/** The values of the words; null where bash puts something in. */
+/** The values of the words; null where bash expands something. */
 function valuesOf(text: string): (string | null)[] {
   return only(text).words.map((word) => word.value ?? null)
 }
 
-describe("words are what bash makes of them", () => {
+describe("words have the values that bash gives them", () => {
   test.each<[string, (string | null)[]]>([
     ["echo a b", ["echo", "a", "b"]],
     ["echo 'a b' \"c d\"", ["echo", "a b", "c d"]],
@@ -45,17 +45,17 @@ describe("words are what bash makes of them", () => {
     expect(valuesOf(text)).toEqual(words)
   })
 
-  test("a pattern keeps what was quoted in it apart", () => {
+  test("a pattern keeps quoted characters escaped", () => {
     expect(only("ls a'*'*.ts").words[1]).toMatchObject({ glob: "a\\**.ts", prefix: "a*", splits: true })
   })
 
-  test("the home directory is told from a quoted mark", () => {
+  test("an unquoted ~ is the home directory and a quoted one is not", () => {
     expect(only("ls ~/x").words[1]).toMatchObject({ home: true, value: "/x" })
     expect(only("ls '~/x'").words[1]).toMatchObject({ value: "~/x" })
     expect(only("ls '~/x'").words[1]).not.toHaveProperty("home")
   })
 
-  test("a heredoc's text is known if nothing is put into it", () => {
+  test("a heredoc's text is known if it has no expansions", () => {
     const textOf = (text: string) => only(text).redirects[0]?.target.value
     expect(textOf("cat <<EOF\na\nb\nEOF\n")).toBe("a\nb\n")
     expect(textOf("cat <<'EOF'\n$x $(rm)\nEOF")).toBe("$x $(rm)\n")
@@ -104,7 +104,7 @@ test("statements keep their order and their nesting", () => {
   ])
 })
 
-describe("what the grammar sees differently from bash, or does not understand, is not parsed", () => {
+describe("text that the grammar parses differently from bash, or does not support, is unparsed", () => {
   test.each([
     "echo $'a\\\\' ; rm x '",
     "r\\\nm x",

@@ -11,8 +11,8 @@ const charactersMax = 32_768
 const depthMax = 40
 
 /**
- * Gives what reads a text as bash would. Where the grammar is known to see something else than bash, or something is not
- * understood, the whole text is `unparsed`, with a reason.
+ * Loads a function that parses a text as bash would. Where the grammar is known to differ from bash, or a construct is
+ * not supported, the whole text is `unparsed`, with a reason.
  */
 export async function loadParse(): Promise<(text: string) => Parsed> {
   const parser = await loadBashParser()
@@ -27,13 +27,13 @@ export async function loadParse(): Promise<(text: string) => Parsed> {
 }
 
 function readScript(parser: Parser, text: string, depth: number): Script {
-  if (depth > depthMax) throw new Unparsed("Commands nested too deep.")
-  if (text.length > charactersMax) throw new Unparsed("A command of more than 32,768 characters.")
+  if (depth > depthMax) throw new Unparsed("Commands are nested too deeply.")
+  if (text.length > charactersMax) throw new Unparsed("The command has more than 32,768 characters.")
   checkText(text)
   const tree = parseWithin(parser, text, parseTimeoutMs)
-  if (!tree) throw new Unparsed("Reading it took too long.")
+  if (!tree) throw new Unparsed("Parsing it took too long.")
   try {
-    if (tree.rootNode.hasError) throw new Unparsed("It is not complete, or not bash.")
+    if (tree.rootNode.hasError) throw new Unparsed("It is incomplete, or not bash.")
     return new Reader(text, (inner) => readScript(parser, inner, depth + 1)).program(tree.rootNode)
   } finally {
     tree.delete()

@@ -30,15 +30,15 @@ const wordTypes = new Set([
   "$",
 ])
 
-/** Words that bash reads as syntax where a command begins, and that the grammar does not. */
+/** Words that bash treats as syntax at the start of a command, and that the grammar does not. */
 const reserved = new Set(
   "if then else elif fi for while until do done case esac select function coproc in { } ! [[ ]]".split(" "),
 )
 
-/** A list of commands is nested as deep as it is long. */
+/** A list of commands is nested as deeply as it is long. */
 const depthMax = 200
 
-/** Makes statements of a tree; throws `Unparsed` for whatever it does not know. */
+/** Reads statements from a tree; throws `Unparsed` for constructs that it does not support. */
 export class Reader extends TreeText implements StatementReader {
   private readonly readText: (text: string) => Script
   private depth = 0
@@ -54,7 +54,7 @@ export class Reader extends TreeText implements StatementReader {
     return this.statements(this.childrenOf(root, { newlines: true }))
   }
 
-  /** Statements with what ends each of them. */
+  /** Statements with their terminators. */
   statements(nodes: Node[]): Statement[] {
     const statements: Statement[] = []
     let last: Node | undefined
@@ -65,7 +65,7 @@ export class Reader extends TreeText implements StatementReader {
         continue
       }
       if (last && !this.source.slice(last.endIndex, node.startIndex).includes("\n") && !endsLine(last)) {
-        throw new Unparsed("Two commands with nothing between them.")
+        throw new Unparsed("Two commands have no separator between them.")
       }
       statements.push(this.statement(node))
       last = node
@@ -74,7 +74,7 @@ export class Reader extends TreeText implements StatementReader {
   }
 
   statement(node: Node): Statement {
-    if (this.depth >= depthMax) throw new Unparsed("Commands nested too deep.")
+    if (this.depth >= depthMax) throw new Unparsed("Commands are nested too deeply.")
     this.depth++
     try {
       return this.read(node)
@@ -124,7 +124,7 @@ export class Reader extends TreeText implements StatementReader {
       case "function_definition":
         return readFunction(node, this)
       default:
-        throw new Unparsed(`A ${node.type.replaceAll("_", " ")} is not understood.`)
+        throw new Unparsed(`The syntax "${node.type.replaceAll("_", " ")}" is not supported.`)
     }
   }
 
@@ -138,7 +138,8 @@ export class Reader extends TreeText implements StatementReader {
       if (child.type === "variable_assignment") command.assignments.push(this.assignment(child))
       else if (child.type.endsWith("_redirect")) readRedirect(child, { command, reader: this })
       else if (child.type === "command_name") {
-        if (reserved.has(child.text)) throw new Unparsed(`The word ${child.text} where a command begins.`)
+        if (reserved.has(child.text))
+          throw new Unparsed(`The reserved word ${child.text} stands where a command begins.`)
         command.words.push(this.word(child.children[0] ?? child))
       } else command.words.push(this.word(child))
     }
@@ -154,7 +155,7 @@ export class Reader extends TreeText implements StatementReader {
       if (child.type === "variable_assignment") {
         words.push(this.declared(child))
       } else if (child.type === "variable_name") {
-        if (!/^\w+$/.test(child.text)) throw new Unparsed("A variable name that is not understood.")
+        if (!/^\w+$/.test(child.text)) throw new Unparsed("A variable name has an unsupported form.")
         words.push({
           source: child.text,
           value: child.text,
@@ -187,13 +188,13 @@ export class Reader extends TreeText implements StatementReader {
 
   word(node: Node): Word {
     if (!wordTypes.has(node.type))
-      throw new Unparsed(`A ${node.type.replaceAll("_", " ")} where a word was expected.`)
-    if (node.text.startsWith("#")) throw new Unparsed("A # that begins a comment for bash.")
+      throw new Unparsed(`A ${node.type.replaceAll("_", " ")} stands where a word was expected.`)
+    if (node.text.startsWith("#")) throw new Unparsed("For bash, a # begins a comment here.")
     if (/^\d+$/.test(node.text) && /[<>]/.test(this.source[node.endIndex] ?? "")) {
-      throw new Unparsed("A number that bash takes for a file descriptor.")
+      throw new Unparsed("Bash takes a number for a file descriptor.")
     }
     if (/^\{\w+\}$/.test(node.text) && /[<>]/.test(this.source[node.endIndex] ?? "")) {
-      throw new Unparsed("A variable that is set to a file descriptor.")
+      throw new Unparsed("A variable is set to a file descriptor.")
     }
     return readWord(node, (substitution) => this.substitution(substitution))
   }
@@ -201,13 +202,14 @@ export class Reader extends TreeText implements StatementReader {
   private substitution(node: Node): Script {
     if (node.text.startsWith("`")) {
       const inner = node.text.slice(1, -1)
-      // Bash takes backslashes away before it reads what is between backquotes, and a comment ends at the second one.
+      // Bash removes backslashes before it parses the text between backquotes, and a comment ends at the second
+      // backquote.
       if (/[\\#`]|<</.test(inner) || !node.text.endsWith("`"))
-        throw new Unparsed("Backquotes that are not understood.")
+        throw new Unparsed("Backquotes have unsupported content.")
       return this.readText(inner)
     }
-    if (!/^(?:\$|<|>)\(/.test(node.text)) throw new Unparsed("A substitution that is not understood.")
-    if (node.text.startsWith("$((")) throw new Unparsed("A substitution that bash takes for arithmetic.")
+    if (!/^(?:\$|<|>)\(/.test(node.text)) throw new Unparsed("A substitution has an unsupported form.")
+    if (node.text.startsWith("$((")) throw new Unparsed("Bash takes a substitution for arithmetic.")
     const parts = this.parts(node, ["$(", "<(", ">(", ")"])
     const only = parts[0]
     if (parts.length === 1 && only?.type === "file_redirect") {
@@ -221,13 +223,13 @@ export class Reader extends TreeText implements StatementReader {
   private assignment(node: Node): Assignment {
     const children = node.children
     if (node.type !== "variable_assignment" || children.length < 2)
-      throw new Unparsed("An assignment that is not understood.")
+      throw new Unparsed("An assignment has an unsupported form.")
     const [name, operator, ...values] = children
-    if (!/^[A-Za-z_]\w*(?:\[\d+\])?$/.test(name!.text)) throw new Unparsed("An index that is computed.")
+    if (!/^[A-Za-z_]\w*(?:\[\d+\])?$/.test(name!.text)) throw new Unparsed("An array index is computed.")
     const adjacent =
       name!.endIndex === operator!.startIndex &&
       (values[0]?.startIndex ?? operator!.endIndex) === operator!.endIndex
-    if (!adjacent || values.length > 1) throw new Unparsed("An assignment that is not understood.")
+    if (!adjacent || values.length > 1) throw new Unparsed("An assignment has an unsupported form.")
     const value = values[0]
     const words =
       value === undefined || value.text === ""
@@ -244,16 +246,16 @@ export class Reader extends TreeText implements StatementReader {
 
   private array(node: Node): Word[] {
     return this.parts(node, ["(", ")"]).map((child) => {
-      if (child.text.startsWith("[")) throw new Unparsed("An index that is computed.")
+      if (child.text.startsWith("[")) throw new Unparsed("An array index is computed.")
       return this.word(child)
     })
   }
 
   private list(node: Node): Statement {
     const [left, operator, right, ...more] = this.childrenOf(node, { newlines: true })
-    if (!left || !right || more.length > 0) throw new Unparsed("A list that is not understood.")
+    if (!left || !right || more.length > 0) throw new Unparsed("A list has an unsupported form.")
     if (operator?.type !== "&&" && operator?.type !== "||")
-      throw new Unparsed("A list that is not understood.")
+      throw new Unparsed("A list has an unsupported form.")
     return {
       kind: operator.type === "&&" ? "and" : "or",
       left: this.statement(left),
@@ -274,7 +276,7 @@ export class Reader extends TreeText implements StatementReader {
   }
 }
 
-/** A heredoc's tree ends after its last line. */
+/** The tree of a heredoc ends after its last line. */
 function endsLine(node: Node): boolean {
   return node.descendantsOfType("heredoc_end").some((end) => end?.endIndex === node.endIndex)
 }

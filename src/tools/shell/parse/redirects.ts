@@ -4,7 +4,7 @@ import { type Redirect, type SimpleCommand, type Statement, Unparsed, type Word 
 import { checkBlanks } from "./strict-text.ts"
 import type { TreeText } from "./tree-text.ts"
 
-/** What reads the parts of a statement. */
+/** Reads the parts of a statement. */
 export interface StatementReader extends TreeText {
   statement(node: Node): Statement
   statements(nodes: Node[]): Statement[]
@@ -17,7 +17,7 @@ interface Target {
   reader: StatementReader
 }
 
-/** What stands after a heredoc's mark on its line. */
+/** A statement after a heredoc's delimiter on the same line. */
 interface Follower {
   operator: string
   statement: Statement
@@ -26,7 +26,7 @@ interface Follower {
 export function readRedirected(node: Node, reader: StatementReader): Statement {
   const children = reader.childrenOf(node, { newlines: false })
   const bodies = children.filter((child) => !child.type.endsWith("_redirect"))
-  if (bodies.length > 1) throw new Unparsed("A redirect that is not understood.")
+  if (bodies.length > 1) throw new Unparsed("A redirect has an unsupported form.")
   const body = bodies[0] && reader.statement(bodies[0])
   const command: SimpleCommand =
     body?.kind === "command" ? body : { kind: "command", assignments: [], words: [], redirects: [] }
@@ -38,27 +38,26 @@ export function readRedirected(node: Node, reader: StatementReader): Statement {
     else readRedirect(child, { command, reader })
   }
   if (body && body.kind !== "command") {
-    if (command.words.length > wordsBefore)
-      throw new Unparsed("Words after a redirect that belong to no command.")
+    if (command.words.length > wordsBefore) throw new Unparsed("Words after a redirect belong to no command.")
     return follow({ kind: "redirected", body, redirects: command.redirects }, followers)
   }
   return follow(command, followers)
 }
 
-/** Adds the redirect to the command; words that stand after its file are arguments for bash. */
+/** Adds the redirect to the command. For bash, words after its file are arguments. */
 export function readRedirect(node: Node, { command, reader }: Target): void {
   const children = reader.childrenOf(node, { newlines: false })
   const operator = children.find((child) => !child.isNamed)
   const words = children.filter((child) => child.isNamed && child.type !== "file_descriptor")
   if (!operator || words.some((word) => word.startIndex < operator.startIndex)) {
-    throw new Unparsed("A redirect that is not understood.")
+    throw new Unparsed("A redirect has an unsupported form.")
   }
   const descriptor = children.find((child) => child.type === "file_descriptor")
   if (descriptor && (!/^\d+$/.test(descriptor.text) || descriptor.endIndex !== operator.startIndex)) {
-    throw new Unparsed("A redirect of a descriptor that is not understood.")
+    throw new Unparsed("A redirect of a descriptor has an unsupported form.")
   }
   if (descriptor && !/[\s;&|()]|^$/.test(reader.source[descriptor.startIndex - 1] ?? "")) {
-    throw new Unparsed("A redirect of a descriptor that is not understood.")
+    throw new Unparsed("A redirect of a descriptor has an unsupported form.")
   }
   const [target, ...rest] = words.map((word) => reader.word(word))
   command.words.push(...rest)
@@ -66,7 +65,7 @@ export function readRedirect(node: Node, { command, reader }: Target): void {
   if (redirect) command.redirects.push(redirect)
 }
 
-/** What follows a heredoc's mark on its line comes inside it in the tree. */
+/** The tree puts the rest of the delimiter's line inside the heredoc. */
 function readMarkLine(node: Node, { command, reader }: Target): Follower[] {
   const children = node.children
   command.redirects.push({ access: "text", target: readHeredoc(node, reader.source) })
@@ -81,13 +80,13 @@ function readMarkLine(node: Node, { command, reader }: Target): Follower[] {
     if (child.type.endsWith("_redirect")) readRedirect(child, { command, reader })
     else if (child.type === "&&" || child.type === "||") {
       const right = children[++at]
-      if (!right) throw new Unparsed("A heredoc that is not understood.")
+      if (!right) throw new Unparsed("A heredoc has an unsupported form.")
       end = right.endIndex
       followers.push({ operator: child.type, statement: reader.statement(right) })
     } else if (child.type === "pipeline") {
       const [bar, ...rest] = reader.childrenOf(child, { newlines: true })
       if ((bar?.type !== "|" && bar?.type !== "|&") || rest.length !== 1)
-        throw new Unparsed("A heredoc that is not understood.")
+        throw new Unparsed("A heredoc has an unsupported form.")
       followers.push({ operator: "|", statement: reader.statement(rest[0]!) })
     } else command.words.push(reader.word(child))
   }
@@ -103,10 +102,10 @@ function follow(first: Statement, followers: Follower[]): Statement {
 
 function toRedirect(operator: string, target: Word | undefined): Redirect | undefined {
   if (operator === "<&-" || operator === ">&-") {
-    if (target) throw new Unparsed("A redirect that is not understood.")
+    if (target) throw new Unparsed("A redirect has an unsupported form.")
     return undefined
   }
-  if (!target) throw new Unparsed("A redirect without a file.")
+  if (!target) throw new Unparsed("A redirect has no file.")
   switch (operator) {
     case "<":
       return { access: "read", target }
@@ -123,6 +122,6 @@ function toRedirect(operator: string, target: Word | undefined): Redirect | unde
       if (target.value !== undefined && /^(?:\d+-?|-)$/.test(target.value)) return undefined
       return { access: operator === ">&" ? "edit" : "read", target }
     default:
-      throw new Unparsed(`The redirect ${operator} is not understood.`)
+      throw new Unparsed(`The redirect ${operator} is not supported.`)
   }
 }

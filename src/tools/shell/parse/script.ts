@@ -1,12 +1,13 @@
-/** A command line as bash would read it, reduced to what matters for permission. */
+/** A command line as bash would parse it, reduced to what matters for permission. */
 export type Script = Statement[]
 
 export type Statement =
   | SimpleCommand
-  /** Run one after the other. `background` items and those of a pipe do not change the shell that follows. */
+  /** Items that run one after another. */
   | { kind: "sequence"; items: Statement[] }
   | { kind: "and" | "or"; left: Statement; right: Statement }
   | { kind: "not"; body: Statement }
+  /** The commands of a pipe, a subshell or in the background. They do not change the shell that follows. */
   | { kind: "isolated"; bodies: Statement[] }
   | { kind: "loop"; variable?: string; words: Word[]; body: Statement }
   | { kind: "branch"; words: Word[]; condition?: Statement; bodies: Statement[] }
@@ -16,7 +17,7 @@ export type Statement =
 export interface SimpleCommand {
   kind: "command"
   assignments: Assignment[]
-  /** The name and its arguments; none if only variables are set or files opened. */
+  /** The name and its arguments; empty if only variables are set or files opened. */
   words: Word[]
   redirects: Redirect[]
 }
@@ -31,50 +32,50 @@ export interface Assignment {
 export interface Redirect {
   /** `text` is a heredoc or herestring. */
   access: "read" | "edit" | "text"
-  /** The file; for `text` the text, where its value is certain. */
+  /** The file; for `text`, the text if its value is certain. */
   target: Word
 }
 
 export interface Word {
   /** As written. */
   source: string
-  /** What bash makes of it, if that is certain: one word, quotes gone, nothing expanded. */
+  /** The value that bash gives the word, if it is certain: one word, without quotation marks and expansions. */
   value?: string
-  /** What it certainly begins with. */
+  /** The text that the value certainly begins with. */
   prefix: string
-  /** True if bash may make several words of it, or none. */
+  /** True if bash may turn it into several words, or none. */
   splits: boolean
-  /** An unquoted pattern for file names; what was quoted in it has a backslash before it. */
+  /** An unquoted file name pattern. Quoted characters in it have a backslash before them. */
   glob?: string
-  /** Begins with an unquoted `~/` or is `~`; `value` is the rest. */
+  /** True if it is `~` or begins with an unquoted `~/`; `value` is the rest. */
   home?: boolean
-  /** `<(...)`: names a pipe, no file. */
+  /** `<(...)`: the name of a pipe, not of a file. */
   pipe?: boolean
-  /** Stands for anything below the directory that it names. */
+  /** Stands for any file below the directory that it names. */
   below?: boolean
-  /** Of what is below, only names that end like one of these. */
+  /** Only names below it that end in one of these. */
   endings?: string[]
-  /** `name=(...)` where variables are declared: its items are words, not a text that is read again. */
+  /** `name=(...)` in a declaration: its items are words, not a text that is parsed again. */
   list?: boolean
-  /** How patterns show it, if neither by its value nor as written. */
+  /** How patterns show the word, if neither by its value nor as written. */
   text?: string
-  /** Run before the command, in a shell of their own. */
+  /** Scripts that run before the command, in their own shells. */
   substitutions: Script[]
 }
 
-/** Why a text is not judged. */
+/** The reason why a text could not be parsed. */
 export class Unparsed extends Error {}
 
 export function literalWord(value: string): Word {
   return { source: quote(value), value, prefix: value, splits: false, substitutions: [] }
 }
 
-/** A word of which nothing is known. */
+/** A word with an unknown value. */
 export function unknownWord(source: string): Word {
   return { source, prefix: "", splits: true, substitutions: [] }
 }
 
-/** For patterns: as it would be written by somebody who quotes only where it is needed. */
+/** For patterns: quoted only where it is necessary. */
 export function quote(value: string): string {
   return /^[^\s'"\\$`|&;<>()]+$/.test(value) ? value : `'${value.replaceAll("'", "'\\''")}'`
 }

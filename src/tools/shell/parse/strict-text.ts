@@ -1,23 +1,25 @@
 import type { Node } from "web-tree-sitter"
 import { Unparsed } from "./script.ts"
 
-/** Refuses characters that the grammar takes for blanks and bash does not, or that a person would not see. */
+/**
+ * Refuses characters that the grammar treats as blanks and bash does not, and characters that a person would not see.
+ */
 export function checkText(text: string): void {
-  if (!text.isWellFormed()) throw new Unparsed("Half a character.")
+  if (!text.isWellFormed()) throw new Unparsed("It contains half a character.")
   const odd = /(?![\t\n])[\p{Cc}\p{Cf}\p{Zl}\p{Zp}\p{Co}]|(?! )\p{Zs}/u.exec(text)
   if (!odd) return
   const code = odd[0].codePointAt(0)!.toString(16).padStart(4, "0")
-  throw new Unparsed(`The character U+${code.toUpperCase()}, which does not show.`)
+  throw new Unparsed(`It contains the invisible character U+${code.toUpperCase()}.`)
 }
 
 /**
- * What stands between two nodes must be blanks. A line goes on only after a blank: else bash joins what is on both
- * sides of the break.
+ * The text between two nodes must be blanks. A line may continue only after a blank; otherwise bash joins the words on
+ * both sides of the line break.
  */
 export function checkBlanks(gap: string, options: { newlines: boolean }): void {
   const rest = gap.replaceAll(/(?<=[ \t\n])\\\n/g, "")
   if (!(options.newlines ? /^[ \t\n]*$/ : /^[ \t]*$/).test(rest)) {
-    throw new Unparsed("Text between the commands that is not understood.")
+    throw new Unparsed("The text between two commands is not supported.")
   }
 }
 

@@ -1,18 +1,20 @@
 import type { Node } from "web-tree-sitter"
 import { type Script, Unparsed, type Word } from "./script.ts"
 
-/** One character of a word, or a place where something unknown is put in. */
+/** One character of a word, or an expansion with an unknown value. */
 type Atom =
   | { text: string; quoted: boolean }
   | { unknown: true; splits: Splits; pipe?: boolean; substitution?: Script }
 
-/** Whether several words may come of it: `always` even inside double quotes. */
+/** Whether it may become several words: `always` even inside double quotes. */
 type Splits = "never" | "bare" | "always"
 
-/** How a substitution inside a word becomes a script. */
+/** Reads a substitution inside a word as a script. */
 export type ReadSubstitution = (node: Node) => Script
 
-/** What bash makes of a word, read from the text itself: the tree only says where its pieces begin and end. */
+/**
+ * The value that bash gives a word. It is read from the text itself: the tree only says where its pieces begin and end.
+ */
 export function readWord(node: Node, readSubstitution: ReadSubstitution): Word {
   return toWord(node.text, atomsOf(node, readSubstitution))
 }
@@ -23,12 +25,12 @@ function atomsOf(node: Node, read: ReadSubstitution): Atom[] {
     case "extglob_pattern":
       return bareAtoms(node.text)
     case "number":
-      if (node.childCount > 0) throw new Unparsed("A number with an expansion in it.")
+      if (node.childCount > 0) throw new Unparsed("A number contains an expansion.")
       return bareAtoms(node.text)
     case "$":
       return [{ text: "$", quoted: true }]
     case "raw_string":
-      if (!/^'[^']*'$/.test(node.text)) throw new Unparsed("A quote that does not end.")
+      if (!/^'[^']*'$/.test(node.text)) throw new Unparsed("A quotation is not closed.")
       return quoted(node.text.slice(1, -1))
     case "ansi_c_string":
       return ansiAtoms(node.text)
@@ -52,18 +54,18 @@ function atomsOf(node: Node, read: ReadSubstitution): Atom[] {
     case "concatenation":
       return concatenated(node, read)
     default:
-      throw new Unparsed(`A ${node.type.replaceAll("_", " ")} where a word was expected.`)
+      throw new Unparsed(`A ${node.type.replaceAll("_", " ")} stands where a word was expected.`)
   }
 }
 
 function concatenated(node: Node, read: ReadSubstitution): Atom[] {
   let at = node.startIndex
   const atoms = node.children.flatMap((child) => {
-    if (child.startIndex !== at) throw new Unparsed("A gap inside a word.")
+    if (child.startIndex !== at) throw new Unparsed("A word has a gap inside.")
     at = child.endIndex
     return atomsOf(child, read)
   })
-  if (at !== node.endIndex) throw new Unparsed("A gap inside a word.")
+  if (at !== node.endIndex) throw new Unparsed("A word has a gap inside.")
   return atoms
 }
 
@@ -71,17 +73,17 @@ function quoted(text: string): Atom[] {
   return [...text].map((character) => ({ text: character, quoted: true }))
 }
 
-/** Text without quotes: a backslash quotes what follows. */
+/** Unquoted text: a backslash quotes the next character. */
 function bareAtoms(text: string): Atom[] {
   const atoms: Atom[] = []
   for (let i = 0; i < text.length; i++) {
     const character = text[i]!
     if (character === "\\") {
       const next = text[++i]
-      if (next === undefined || next === "\n") throw new Unparsed("A line that goes on inside a word.")
+      if (next === undefined || next === "\n") throw new Unparsed("A line continues inside a word.")
       atoms.push({ text: next, quoted: true })
     } else if (/[\s'"<>()`$|&;]/.test(character)) {
-      throw new Unparsed(`An unquoted ${JSON.stringify(character)} inside a word.`)
+      throw new Unparsed(`An unquoted ${JSON.stringify(character)} is inside a word.`)
     } else atoms.push({ text: character, quoted: false })
   }
   return atoms
@@ -104,26 +106,25 @@ const ansiEscapes: Record<string, string> = {
 }
 
 function ansiAtoms(text: string): Atom[] {
-  // The grammar ends such a string elsewhere than bash does after an escaped backslash.
-  if (!/^\$'(?:[^'\\]|\\.)*'$/s.test(text))
-    throw new Unparsed("A $'...' string that ends elsewhere for bash.")
+  // After an escaped backslash, the grammar ends such a string elsewhere than bash.
+  if (!/^\$'(?:[^'\\]|\\.)*'$/s.test(text)) throw new Unparsed("A $'...' string ends elsewhere for bash.")
   const body = text.slice(2, -1)
   const escapes =
     /\\(?:([0-7]{1,3})|x([0-9a-fA-F]{1,2})|u([0-9a-fA-F]{1,4})|U([0-9a-fA-F]{1,8})|([ntrabeEfv\\'"?]))|\\|[^\\]+/gs
   const atoms: Atom[] = []
   for (const [whole, octal, hex, short, long, letter] of body.matchAll(escapes)) {
-    if (whole === "\\") throw new Unparsed("An escape in $'...' that is not known.")
+    if (whole === "\\") throw new Unparsed("An escape in $'...' is unknown.")
     const code =
       octal === undefined ? Number.parseInt(hex ?? short ?? long ?? "", 16) : Number.parseInt(octal, 8)
     if (letter !== undefined) atoms.push(...quoted(ansiEscapes[letter]!))
     else if (Number.isNaN(code)) atoms.push(...quoted(whole))
-    else if (code === 0 || code > 0x7e) throw new Unparsed("A byte in $'...' outside of ASCII.")
+    else if (code === 0 || code > 0x7e) throw new Unparsed("A byte in $'...' is outside ASCII.")
     else atoms.push(...quoted(String.fromCharCode(code)))
   }
   return atoms
 }
 
-/** `"..."`: walked over from quote to quote, with the tree's substitutions taken where they stand. */
+/** Reads `"..."` from quotation mark to quotation mark, with the tree's substitutions at their offsets. */
 function stringAtoms(node: Node, read: ReadSubstitution): Atom[] {
   const text = node.text
   const inside = new Map(
@@ -131,7 +132,7 @@ function stringAtoms(node: Node, read: ReadSubstitution): Atom[] {
       .filter((child) => child.type.endsWith("expansion") || child.type === "command_substitution")
       .map((child) => [child.startIndex - node.startIndex, child] as const),
   )
-  if (text[0] !== '"' || text.length < 2) throw new Unparsed("A quote that does not end.")
+  if (text[0] !== '"' || text.length < 2) throw new Unparsed("A quotation is not closed.")
   const atoms: Atom[] = []
   let i = 1
   while (i < text.length - 1) {
@@ -144,34 +145,34 @@ function stringAtoms(node: Node, read: ReadSubstitution): Atom[] {
     const character = text[i]!
     if (character === "\\") {
       const next = text[i + 1]!
-      if (i + 1 >= text.length - 1) throw new Unparsed("A quote that does not end.")
+      if (i + 1 >= text.length - 1) throw new Unparsed("A quotation is not closed.")
       if (next !== "\n") atoms.push(...quoted('$`"\\'.includes(next) ? next : `\\${next}`))
       i += 2
     } else if (character === '"' || character === "`") {
-      throw new Unparsed("A quote that ends elsewhere for bash.")
+      throw new Unparsed("A quotation ends elsewhere for bash.")
     } else {
       if (character === "$" && !/^[\s.,/:;%^&|)]|^$/.test(text.slice(i + 1, -1).slice(0, 1))) {
-        throw new Unparsed("A $ in quotes that is not understood.")
+        throw new Unparsed("A $ in quotes is not supported.")
       }
       atoms.push({ text: character, quoted: true })
       i++
     }
   }
-  if (i !== text.length - 1 || text[i] !== '"') throw new Unparsed("A quote that does not end.")
+  if (i !== text.length - 1 || text[i] !== '"') throw new Unparsed("A quotation is not closed.")
   return atoms
 }
 
-/** Inside double quotes nothing is split, but for `$@` and `${a[@]}`. */
+/** Inside double quotes nothing is split, except `$@` and `${a[@]}`. */
 function unsplit(atom: Atom): Atom {
   return "unknown" in atom && atom.splits === "bare" ? { ...atom, splits: "never" } : atom
 }
 
 function checkSimpleExpansion(text: string): void {
   if (!/^\$(?:[A-Za-z_][A-Za-z0-9_]*|[0-9@*#?$!_-])$/.test(text))
-    throw new Unparsed("A $ that is not understood.")
+    throw new Unparsed("A $ expansion is not supported.")
 }
 
-/** Only forms in which nothing else is evaluated: no `${!x}`, no `${x@P}`, no `${x:=y}`, no index that is computed. */
+/** Only forms in which nothing else is evaluated: no `${!x}`, no `${x@P}`, no `${x:=y}`, no computed index. */
 function checkExpansion(text: string): void {
   const name = String.raw`(?:[A-Za-z_][A-Za-z0-9_]*(?:\[(?:[0-9]+|[@*])\])?|[0-9@*#?])`
   const plain = `[A-Za-z0-9_.,:/*?=+ -]*`
@@ -182,15 +183,15 @@ function checkExpansion(text: string): void {
     String.raw`\$\{${name}:[0-9]+(?::[0-9]+)?\}`,
   ]
   if (!forms.some((form) => new RegExp(`^${form}$`).test(text))) {
-    throw new Unparsed(`An expansion that is not understood: ${text}`)
+    throw new Unparsed(`The expansion ${text} is not supported.`)
   }
 }
 
-/** Arithmetic evaluates the text of a variable again, with the substitutions in it, so only numbers are let through. */
+/** Arithmetic evaluates the text of a variable again, with the substitutions in it, so only numbers are allowed. */
 export function checkArithmetic(text: string): void {
   const body = /^\$?\(\((.*)\)\)$/s.exec(text)?.[1]
   if (body === undefined || !/^[0-9\s+*/%()<>=!&|^~?:,-]*$/.test(body)) {
-    throw new Unparsed("Arithmetic with more than numbers in it.")
+    throw new Unparsed("Arithmetic contains more than numbers.")
   }
 }
 

@@ -2,7 +2,7 @@ import { StringDecoder } from "node:string_decoder"
 
 const halfBytes = 5 * 1024 * 1024
 
-/** What a command prints, kept up to a bound: its beginning and its end, with a count of what is missing. */
+/** The output of a command, kept up to a limit: its beginning and its end, with a count of the bytes in between. */
 export class ShellOutput {
   private readonly decoder = new StringDecoder("utf8")
   private readonly show: (text: string) => void
@@ -20,7 +20,7 @@ export class ShellOutput {
     this.keep(this.decoder.write(bytes))
   }
 
-  /** All that was kept. Nothing may be written after it. */
+  /** The kept output. Nothing may be written after this call. */
   end(): string {
     this.keep(this.decoder.end())
     const tail = this.tail.join("")

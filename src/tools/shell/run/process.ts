@@ -6,9 +6,9 @@ import { delimiter, join } from "node:path"
 import type { Readable } from "node:stream"
 import { setTimeout as sleep } from "node:timers/promises"
 
-/** Between asking processes to end and ending them. */
+/** The time between SIGTERM and SIGKILL. */
 const graceMs = 200
-/** How long to wait for output after the shell has ended: something in the background may hold the pipe open. */
+/** How long to wait for output after the shell has ended: a background process may keep the pipe open. */
 const drainMs = 100
 const marker = "STEMMA_CALL"
 
@@ -19,7 +19,7 @@ export interface ShellRun {
   readsOnly: boolean
   timeoutMs: number
   signal: AbortSignal
-  /** Names this run among all: its processes are found by it. */
+  /** Identifies this run. Its processes are found by it. */
   mark: string
   onOutput(bytes: Buffer): void
 }
@@ -31,13 +31,13 @@ export interface ShellEnd {
   stopped: "timeout" | "abort" | undefined
 }
 
-/** Variables with which the environment could change what bash runs, or how it reads the text. */
+/** Variables that could change what bash runs, or how it reads the text. */
 const scrubbed =
   /^(?:BASH_ENV|ENV|SHELLOPTS|BASHOPTS|BASH_FUNC_.*|BASH_COMPAT|BASH_XTRACEFD|BASH_LOADABLES_PATH|POSIXLY_CORRECT|PROMPT_COMMAND|PS4|CDPATH|GLOBIGNORE|EXECIGNORE|IFS|TMOUT|OLDPWD|PWD|GIT_EXTERNAL_DIFF|STEMMA_CALL)$/
 
 /**
- * What git is told before it reads a repository's config. A directory that only looks like a repository is none, and
- * commands that read start no program: neither for changed files nor for signatures, and none in a submodule.
+ * Git settings that override a repository's config. A directory that only looks like a repository is not used as one,
+ * and reading commands start no program: neither for changed files nor for signatures, and none in a submodule.
  */
 const gitGuard = [
   ["safe.bareRepository", "explicit"],
@@ -53,7 +53,7 @@ const gitReadGuard = [
 ] as const
 
 export interface EnvironmentOptions {
-  /** Nothing may be edited: not even what the user's own hooks would. */
+  /** True if nothing may be edited, not even by the user's own hooks. */
   readsOnly: boolean
 }
 
@@ -62,12 +62,12 @@ export function shellEnvironment(
   { readsOnly }: EnvironmentOptions,
 ): Record<string, string> {
   const kept = Object.entries(environment).filter(([name]) => !scrubbed.test(name) && !/[%()]/.test(name))
-  // A relative entry would run whatever a directory holds under a program's name.
+  // A relative directory in PATH would run any file with a program's name.
   const path = (environment.PATH ?? "")
     .split(delimiter)
     .filter((entry) => entry.startsWith("/"))
     .join(delimiter)
-  // Without the lock git does not write its index by the way, for which it would call a hook.
+  // Without optional locks, git does not update its index, for which it would call a hook.
   const git = { ...gitVariables(environment, { readsOnly }), GIT_OPTIONAL_LOCKS: "0" }
   return { ...Object.fromEntries(kept), ...git, PATH: path }
 }
@@ -101,8 +101,8 @@ export async function findBash(path: string | undefined): Promise<string> {
 }
 
 /**
- * Runs a text with bash in a process group of its own, without input, its two outputs in one pipe. When time is up or
- * the signal is aborted, all of its processes are ended.
+ * Runs a text with bash in its own process group, without input, with both outputs in one pipe. On timeout or abort,
+ * all of its processes are ended.
  */
 export async function runShell(run: ShellRun): Promise<ShellEnd> {
   const environment: Record<string, string> = {
@@ -113,7 +113,7 @@ export async function runShell(run: ShellRun): Promise<ShellEnd> {
   const bash = await findBash(environment.PATH)
   run.signal.throwIfAborted()
   const plain = ["--noprofile", "--norc", "-c"]
-  // The first bash only joins the outputs, so that lines come in the order in which they were written.
+  // The first bash only joins the outputs, so that lines arrive in the order in which they were written.
   const child = spawn(bash, [...plain, 'exec "$0" "$@" 2>&1', bash, ...plain, run.command], {
     cwd: run.directory,
     env: environment,
@@ -144,7 +144,10 @@ export async function runShell(run: ShellRun): Promise<ShellEnd> {
   }
 }
 
-/** What goes on in the background may print without being ended for it; nobody sees it, and nobody waits for it. */
+/**
+ * A background process may continue to print without an error. Its output is discarded, and Stemma's own exit does not
+ * wait for it.
+ */
 function letGo(stdout: Readable, onOutput: (bytes: Buffer) => void): void {
   stdout.off("data", onOutput)
   stdout.resume()
@@ -168,7 +171,7 @@ async function drained(child: ChildProcess): Promise<void> {
   controller.abort()
 }
 
-/** Asks the group and its strays to end, then ends what is left. */
+/** Sends SIGTERM to the group and to processes that left it, then SIGKILL to the rest. */
 async function killAll(child: ChildProcess, mark: string): Promise<void> {
   if (child.pid === undefined) return
   const group = -child.pid
@@ -181,7 +184,7 @@ async function killAll(child: ChildProcess, mark: string): Promise<void> {
   for (const pid of await marked(mark)) send(pid, "SIGKILL")
 }
 
-/** False if there is nobody to get it. */
+/** Returns false if there is no such process. */
 function send(pid: number, signal: NodeJS.Signals | 0): boolean {
   try {
     return process.kill(pid, signal)
@@ -190,7 +193,7 @@ function send(pid: number, signal: NodeJS.Signals | 0): boolean {
   }
 }
 
-/** Processes that left the group still carry the mark in their environment. Only Linux shows that. */
+/** Processes that left the group still have the mark in their environment. Only Linux shows it. */
 async function marked(mark: string): Promise<number[]> {
   const names = await readdir("/proc").catch(() => [])
   const line = Buffer.from(`\0${marker}=${mark}\0`)

@@ -4,7 +4,7 @@ import { readerNames } from "./readers.ts"
 import { wrapperNames } from "./wrappers.ts"
 import { writerNames } from "./writers.ts"
 
-/** How many words name what a command does: `git status`, `docker compose up`. */
+/** How many words name the action of a command: `git status`, `docker compose up`. */
 const arity: Record<string, number> = {
   git: 2,
   "git notes": 3,
@@ -91,12 +91,14 @@ const arity: Record<string, number> = {
   ".": 2,
 }
 
-/** Programs that run whatever file they are given: with an option before it, the next file may be code on the line. */
+/**
+ * Programs that run the file that they get. With an option before it, the next file may be code on the command line.
+ */
 const codeNames = new Set(
   "sh bash dash ash ksh python python3 node deno bun perl ruby php source .".split(" "),
 )
 
-/** Programs that start another one, which may be one of those. */
+/** Programs that start another program, which may be one of those. */
 const startsCode =
   /^(?:npx|bunx|(?:npm|pnpm|poetry|uv|bundle|yarn|bun) (?:exec|run|dlx|x)) (?:.*\/)?(?:sh|bash|dash|ash|ksh|zsh|node|nodejs|deno|bun|tsx|ts-node|python[\d.]*|perl|ruby|php|env|eval|irb|ipython)(?:@.*)?$/
 
@@ -104,7 +106,7 @@ const startsCode =
 const exactOnly =
   /^(?:git (?:branch|tag|config)|(?:docker|podman) (?:run|exec|compose)|docker compose (?:run|exec)|kubectl (?:exec|run|debug)|gh (?:api|alias))(?: |$)/
 
-/** Tools that do one thing, whatever they are given. */
+/** Tools that do one thing, whatever their arguments. */
 const tools =
   "tsc eslint prettier biome vitest jest mocha pytest ruff black mypy flake8 isort rustfmt gofmt cmake ninja ctest tox phpunit rspec shellcheck clang-format".split(
     " ",
@@ -113,8 +115,8 @@ const oneThing = new Set([...readerNames, ...writerNames, ...wrapperNames, ...bu
 const requests = new Set(["curl", "wget", "rsync"])
 
 /**
- * The pattern that `always` would allow for a command: its action and any arguments where these do not make another action
- * of it, else the command as it is. Undefined if even that would allow code that nobody has seen.
+ * The pattern that the answer `always` allows for a command: its action with any arguments, if arguments cannot turn it
+ * into another action; else the command as it is. Undefined if even that would allow code that nobody has seen.
  */
 export function alwaysPattern(words: readonly Word[]): string | undefined {
   const texts = words.map(shown)
@@ -133,10 +135,12 @@ export function alwaysPattern(words: readonly Word[]): string | undefined {
   return whole ? texts.join(" ") : `${action} *`
 }
 
-/** Code given on the command line to those that start programs. */
+/** Code on the command line of programs that start others. */
 const inlineCode = /^(?:.* )?(?:-c|--call)(?:[ =]|$)/
 
-/** How many words name the action; undefined if these are not known, or an option stands before one of them. */
+/**
+ * How many words name the action; undefined if the action is unknown, or if an option comes before one of its words.
+ */
 function countOf(name: string, words: readonly Word[]): number | undefined {
   const [, second] = words
   const known = Object.hasOwn(arity, name) ? arity[name] : undefined
@@ -152,12 +156,12 @@ function countOf(name: string, words: readonly Word[]): number | undefined {
   return action.length === count - 1 && plain ? count : undefined
 }
 
-/** What a pipe, a heredoc or another descriptor holds may be other code the next time. */
+/** The content of a pipe, a heredoc or another descriptor may be different code the next time. */
 function isInput(word: Word): boolean {
   return /^(?:-|\/dev\/.*|\/proc\/.*)$/.test(word.value ?? "-")
 }
 
-/** Options with which an interpreter runs no text: it says its version, or runs a module by name. */
+/** Options with which an interpreter runs no text: it prints its version, or runs a module by name. */
 function isHarmless([, first, second]: readonly Word[]): boolean {
   if (/^(?:--version|-v|-V|--help|-h|--test)$/.test(first?.value ?? "")) return true
   return first?.value === "-m" && /^(?!code|pdb|timeit|trace|runpy)\w[\w.]*$/.test(second?.value ?? "")

@@ -1,25 +1,25 @@
-import { namedFiles, type Verdict, verdict } from "../analyse/verdict.ts"
+import { type CommandEffects, commandEffects, namedFiles } from "../analyse/command-effects.ts"
 import { shown, type Word } from "../parse/script.ts"
 import { readOptions } from "./options.ts"
 import { variableKind } from "./variables.ts"
 
-/** Names that bash knows itself; a function of such a name would change what the rest of the text means. */
+/** Names of bash builtins. A function with such a name would change the meaning of the rest of the text. */
 export const builtinNames: ReadonlySet<string> = new Set(
   "cd pushd popd dirs eval source . trap export declare typeset readonly local unset read set alias unalias shopt enable hash let getopts mapfile readarray bind complete compgen compopt exec wait kill umask ulimit fc history disown suspend logout caller fg bg command builtin coproc command_not_found_handle".split(
     " ",
   ),
 )
 
-/** What a builtin does, but for those that change the directory. */
-export function judgeBuiltin(name: string, words: readonly Word[]): Verdict | undefined {
+/** The effects of a builtin, except of those that change the directory. */
+export function builtinEffects(name: string, words: readonly Word[]): CommandEffects | undefined {
   switch (name) {
     case "eval":
-      return judgeEval(words)
+      return evalEffects(words)
     case "trap":
-      return judgeTrap(words)
+      return trapEffects(words)
     case "source":
     case ".":
-      return verdict("runs", {
+      return commandEffects("runs", {
         files: [
           ...namedFiles(words),
           ...words.slice(0, 1).map((word) => ({ access: "read" as const, word })),
@@ -30,9 +30,9 @@ export function judgeBuiltin(name: string, words: readonly Word[]): Verdict | un
     case "typeset":
     case "readonly":
     case "local":
-      return judgeDeclare(name, words)
+      return declareEffects(name, words)
     case "read":
-      return judgeRead(words)
+      return readEffects(words)
     case "unset":
       return setsOnly(
         name,
@@ -41,7 +41,7 @@ export function judgeBuiltin(name: string, words: readonly Word[]): Verdict | un
       )
     case "set":
       return words.every((word) => /^(?:[-+][euxo]+|pipefail|errexit|nounset|xtrace)$/.test(word.value ?? ""))
-        ? verdict("reads")
+        ? commandEffects("reads")
         : hidden(name, words)
     case "wait":
     case "umask":
@@ -50,13 +50,13 @@ export function judgeBuiltin(name: string, words: readonly Word[]): Verdict | un
     case "caller":
       return words.every((word) => /^(?:-[SHaptfnuv]+|%?[0-9]+|unlimited)$/.test(word.value ?? "")) &&
         !words.some((word) => name === "wait" && word.value?.includes("p"))
-        ? verdict("reads")
+        ? commandEffects("reads")
         : hidden(name, words)
     case "kill":
     case "fg":
     case "bg":
     case "disown":
-      return verdict("runs")
+      return commandEffects("runs")
     case "cd":
     case "pushd":
     case "popd":
@@ -69,32 +69,35 @@ export function judgeBuiltin(name: string, words: readonly Word[]): Verdict | un
   }
 }
 
-function hidden(name: string, words: readonly Word[]): Verdict {
-  return verdict("runs", {
+function hidden(name: string, words: readonly Word[]): CommandEffects {
+  return commandEffects("runs", {
     hidden: `${[name, ...words.map(shown)].join(" ")} changes what later commands do.`,
   })
 }
 
-function judgeEval(words: readonly Word[]): Verdict {
+function evalEffects(words: readonly Word[]): CommandEffects {
   const values = words
     .filter((word) => word.value !== "--")
     .map((word) => (word.home ? undefined : word.value))
   if (values.includes(undefined))
-    return verdict("runs", { hidden: "eval runs a text that is not known before." })
-  return verdict("reads", { scripts: [values.join(" ")] })
+    return commandEffects("runs", { hidden: "eval runs a text that is not known in advance." })
+  return commandEffects("reads", { scripts: [values.join(" ")] })
 }
 
-function judgeTrap(words: readonly Word[]): Verdict {
+function trapEffects(words: readonly Word[]): CommandEffects {
   const operands = words.filter((word) => word.value !== "--")
   const [action] = operands
-  if (action === undefined || /^(?:-[lp]|-|\d+)?$/.test(action.value ?? "x")) return verdict("reads")
+  if (action === undefined || /^(?:-[lp]|-|\d+)?$/.test(action.value ?? "x")) return commandEffects("reads")
   if (action.value === undefined)
-    return verdict("runs", { hidden: "trap runs a text that is not known before." })
-  return verdict("reads", { scripts: [action.value], later: true })
+    return commandEffects("runs", { hidden: "trap runs a text that is not known in advance." })
+  return commandEffects("reads", { scripts: [action.value], later: true })
 }
 
-/** Variables by name, with a value or without. Arithmetic (`-i`), references (`-n`) and indices evaluate what they hold. */
-function judgeDeclare(name: string, words: readonly Word[]): Verdict {
+/**
+ * Declares variables by name, with or without a value. Arithmetic (`-i`), references (`-n`) and indexes evaluate their
+ * content.
+ */
+function declareEffects(name: string, words: readonly Word[]): CommandEffects {
   const flags = words.filter((word) => /^[-+]/.test(word.value ?? word.prefix))
   if (flags.some((word) => !/^[-+][xrgaApfF]+$/.test(word.value ?? ""))) return hidden(name, words)
   const exported = name === "export" || flags.some((word) => word.value?.includes("x"))
@@ -106,8 +109,8 @@ function judgeDeclare(name: string, words: readonly Word[]): Verdict {
 }
 
 /**
- * `declare x='(...)'`: the value of what is an array, or becomes one, is read again as a list, with the substitutions in
- * it. `export` and `readonly` do so only with `-a` or `-A`.
+ * `declare x='(...)'`: the value of an array is parsed again as a list, with the substitutions in it. `export` and
+ * `readonly` do so only with `-a` or `-A`.
  */
 function maybeListText(word: Word, { arrays, plain }: { arrays: boolean; plain: boolean }): boolean {
   if (word.list || (word.value !== undefined && !word.value.includes("="))) return false
@@ -116,21 +119,21 @@ function maybeListText(word: Word, { arrays, plain }: { arrays: boolean; plain: 
   return !plain && (start.startsWith("(") || (start === "" && word.value === undefined))
 }
 
-function setsOnly(name: string, words: readonly Word[], kinds: string[]): Verdict {
+function setsOnly(name: string, words: readonly Word[], kinds: string[]): CommandEffects {
   for (const word of words) {
     const [, variable] = /^([A-Za-z_]\w*)(?:\+?=|$)/.exec(word.value ?? word.prefix) ?? []
     if (variable === undefined || (word.value === undefined && !word.prefix.includes("=")))
       return hidden(name, words)
     const kind = variableKind(variable)
     if (kind === "steering") return hidden(name, words)
-    if (!kinds.includes(kind)) return verdict("runs")
+    if (!kinds.includes(kind)) return commandEffects("runs")
   }
-  return verdict("reads")
+  return commandEffects("reads")
 }
 
-function judgeRead(words: readonly Word[]): Verdict {
+function readEffects(words: readonly Word[]): CommandEffects {
   const options = readOptions(words, { short: "rse", valued: "ndNtup", danger: { short: "ia" } })
-  if (options.strange.length > 0 || options.dangerous.length > 0) return hidden("read", words)
+  if (options.unknown.length > 0 || options.dangerous.length > 0) return hidden("read", words)
   const plain = options.operands.every((word) => variableKind(word.value ?? "PATH") === "local")
-  return plain ? verdict("reads") : hidden("read", words)
+  return plain ? commandEffects("reads") : hidden("read", words)
 }

@@ -1,6 +1,6 @@
 import type { Word } from "../parse/script.ts"
 
-/** Options of build tools that run a program given on the command line, whatever the action before them says. */
+/** Options of build tools that run a program from the command line, whatever action comes before them. */
 const code: Record<string, RegExp> = {
   make: /^(?:--eval|--e(?:v|va)?=|-[a-zA-Z]*E|SHELL=|\.SHELLFLAGS=|MAKEFLAGS=)/,
   go: /^--?(?:exec|toolexec|vettool)(?:=|$)/,
@@ -14,7 +14,7 @@ const code: Record<string, RegExp> = {
   ld: /^-plugin$/,
 }
 
-/** The words of a command that hold code, or name a program that it will start. */
+/** The words of a command that contain code, or name a program that it will start. */
 export function codeOptions(name: string, words: readonly Word[]): string[] {
   const pattern = Object.hasOwn(code, name) ? code[name] : undefined
   return pattern

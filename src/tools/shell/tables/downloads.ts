@@ -1,4 +1,11 @@
-import { edits, editsFromInput, type FileUse, reads, type Verdict, verdict } from "../analyse/verdict.ts"
+import {
+  type CommandEffects,
+  commandEffects,
+  edits,
+  editsFromInput,
+  type FileUse,
+  reads,
+} from "../analyse/command-effects.ts"
 import { literalWord, type Word } from "../parse/script.ts"
 import { hasOption, type OptionTable, readOptions, valuesOf } from "./options.ts"
 import { hiddenIn } from "./readers.ts"
@@ -14,8 +21,8 @@ const curlTable: OptionTable = {
   danger: { short: "K", long: "config engine libcurl" },
 }
 
-/** Also a way out: what it sends may be read from files. */
-export function judgeCurl(words: readonly Word[]): Verdict {
+/** curl can also send data: files that it uploads are read. */
+export function curlEffects(words: readonly Word[]): CommandEffects {
   const options = readOptions(words, curlTable)
   const values = (...names: string[]) => valuesOf(options, ...names)
   const urls = [...options.operands, ...values("--url")]
@@ -33,7 +40,7 @@ export function judgeCurl(words: readonly Word[]): Verdict {
     ...forms.filter((word) => /[@<]/.test(word.value ?? "") && /[";,\\(]/.test(word.value ?? "")),
     ...values("-w", "--write-out").filter((word) => !/^(?!@)(?!.*%output)/s.test(word.value ?? "@")),
   ]
-  return verdict("writes", {
+  return commandEffects("writes", {
     files: [
       ...(directories.length > 0 ? edits(directories, { into: written }) : edits(written)),
       ...edits(values("-c", "--cookie-jar", "-D")),
@@ -42,7 +49,7 @@ export function judgeCurl(words: readonly Word[]): Verdict {
       ...reads([...uploads, ...values("--key", "--cert", "-E", "--cacert", "-b", "--cookie")]),
       ...reads([...urls.flatMap(localFile), ...options.attached], { recursive: true }),
     ],
-    ...hiddenIn("curl", [...options.dangerous, ...options.strange, ...unclear.map((word) => word.source)]),
+    ...hiddenIn("curl", [...options.dangerous, ...options.unknown, ...unclear.map((word) => word.source)]),
   })
 }
 
@@ -57,7 +64,7 @@ function sentFiles(values: (...names: string[]) => Word[], forms: readonly Word[
   ]
 }
 
-/** An address that curl and this code certainly take for the same one. */
+/** A URL that curl and this code certainly parse alike. */
 function isPlainUrl(word: Word): boolean {
   if (word.value === undefined) return /^https?:\/\/[\w.-]+[/:?]/.test(word.prefix) && !word.splits
   return /^(?:(?:https?|ftps?):\/\/|file:)[!-~]*$|^(?!file)[\w-]+(?:\.[\w-]+)*(?::\d+)?(?:[/?#][!-~]*)?$/i.test(
@@ -71,7 +78,7 @@ function localFile(word: Word): Word[] {
   return [path, decoded(path)].map((one) => literalWord(one))
 }
 
-/** The name under which an answer is kept: the last part of the address. */
+/** The file name of a download: the last part of the URL. */
 function lastOf(url: Word): Word {
   if (url.value === undefined) return { ...url, prefix: "", splits: true }
   const path = url.value.replace(/^[a-z]+:\/\//i, "").replace(/[?#].*$/s, "")
@@ -88,7 +95,7 @@ function cut(word: Word, start: RegExp): Word {
   return word.value === undefined ? word : literalWord(word.value.replace(start, ""))
 }
 
-export function judgeWget(words: readonly Word[]): Verdict {
+export function wgetEffects(words: readonly Word[]): CommandEffects {
   const options = readOptions(words, {
     short: "qvcNSrkpxnHdEKmLb",
     valued: "OoaPitTUQlAReB",
@@ -108,13 +115,13 @@ export function judgeWget(words: readonly Word[]): Verdict {
   const prefixes = valuesOf(options, "-P", "--directory-prefix")
   const kept: FileUse[] =
     documents.length > 0 ? edits(documents) : edits(prefixes.length > 0 ? prefixes : [here], { into })
-  return verdict("writes", {
+  return commandEffects("writes", {
     files: [
       ...edits(logs),
       ...kept,
       ...(many ? [editsFromInput] : []),
       ...reads([...lists, ...valuesOf(options, "--post-file", "--body-file"), ...options.attached]),
     ],
-    ...hiddenIn("wget", [...options.dangerous, ...options.strange]),
+    ...hiddenIn("wget", [...options.dangerous, ...options.unknown]),
   })
 }

@@ -14,7 +14,7 @@ function table(short: string, valued: string, long: string, longValued: string):
   return { short, valued, long, longValued, danger: gitDanger }
 }
 
-/** Options that write a file or run a program, in whichever command they are. */
+/** Options that write a file or run a program, in any subcommand. */
 const gitDanger = {
   short: "O",
   long: "output ext-diff textconv open-files-in-pager upload-pack receive-pack exec template filters run",
@@ -23,7 +23,7 @@ const gitDanger = {
 const log = table(logShort, `${diffValued}nL`, logLong, logLongValued)
 const diff = table(diffShort, diffValued, diffLong, diffLongValued)
 
-/** Commands of git that change nothing with options of their tables. */
+/** Git subcommands that change nothing with the options of their tables. */
 export const gitReading: Record<string, OptionTable> = {
   status: table(
     "sbuvz",
@@ -92,7 +92,7 @@ export const gitReading: Record<string, OptionTable> = {
   var: table("l", "", "", ""),
 }
 
-/** Reading only in the form that lists. */
+/** Subcommands that read only in their listing form. */
 export const gitListing: Record<string, OptionTable> = {
   branch: table(
     "arvl",
@@ -119,17 +119,17 @@ export const gitListing: Record<string, OptionTable> = {
   "symbolic-ref": table("q", "", "short quiet", ""),
 }
 
-/** Commands that may change any file of the work tree. */
+/** Subcommands that may change any file of the work tree. */
 export const treeChanging = new Set(
   "reset clean stash apply am merge rebase pull cherry-pick revert switch checkout read-tree checkout-index bisect sparse-checkout submodule worktree filter-branch mergetool difftool".split(
     " ",
   ),
 )
 
-/** Commands that write files whose names stand in a patch or in the index, wherever these lead. */
+/** Subcommands that write files whose names come from a patch or from the index, wherever these lead. */
 export const fromInput = new Set("apply am checkout-index".split(" "))
 
-/** Commands that only change what git keeps for itself. */
-export const keeping = new Set(
+/** Subcommands that change only the repository. */
+export const repositoryOnly = new Set(
   "add commit push fetch branch tag notes gc prune remote init update-index maintenance".split(" "),
 )

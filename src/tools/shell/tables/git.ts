@@ -1,25 +1,25 @@
 import {
+  type CommandEffects,
+  commandEffects,
   edits,
   editsAnything,
   editsFromInput,
   type FileUse,
   namedFiles,
   reads,
-  type Verdict,
-  verdict,
-} from "../analyse/verdict.ts"
+} from "../analyse/command-effects.ts"
 import { literalWord, shown, unknownWord, type Word } from "../parse/script.ts"
-import { fromInput, gitListing, gitReading, keeping, treeChanging } from "./git-tables.ts"
+import { fromInput, gitListing, gitReading, repositoryOnly, treeChanging } from "./git-tables.ts"
 import { hasLong, hasOption, type Options, type OptionTable, readOptions, valuesOf } from "./options.ts"
 import { hiddenIn } from "./readers.ts"
 
-/** A git command without the options before its name. */
+/** A git command without the options before its subcommand. */
 export interface GitCall {
   name: Word | undefined
   words: Word[]
-  /** Where `-C` leads, one after the other. */
+  /** The directories of `-C` options, one relative to the other. */
   directories: Word[]
-  /** Options before the name that change what git runs. */
+  /** Options before the subcommand that change what git runs. */
   dangerous: string[]
 }
 
@@ -50,32 +50,32 @@ export function readGit(words: readonly Word[]): GitCall {
   return call
 }
 
-export function judgeGit(words: readonly Word[]): Verdict {
+export function gitEffects(words: readonly Word[]): CommandEffects {
   const call = readGit(words)
   const name = call.name?.value
   const directories: FileUse[] = call.directories.map((word) => ({ access: "directory", word }))
   if (name === undefined) {
-    return verdict("runs", { files: directories, ...hiddenIn("git", call.dangerous) })
+    return commandEffects("runs", { files: directories, ...hiddenIn("git", call.dangerous) })
   }
-  const judged = judgeSubcommand(name, call.words)
-  judged.files.push({ access: "repository", word: literalWord(".") })
-  const files = judged.files.map((file) => ({ ...file, word: below(call.directories, file.word) }))
+  const effects = subcommandEffects(name, call.words)
+  effects.files.push({ access: "repository", word: literalWord(".") })
+  const files = effects.files.map((file) => ({ ...file, word: below(call.directories, file.word) }))
   const before = hiddenIn("git", call.dangerous)
   return {
-    ...judged,
-    effect: before.hidden ? "runs" : judged.effect,
+    ...effects,
+    effect: before.hidden ? "runs" : effects.effect,
     files: [...directories, ...files],
     ...before,
-    ...pick(judged, before),
+    ...firstHidden(effects, before),
   }
 }
 
-function pick(judged: Verdict, before: { hidden?: string }): { hidden?: string } {
-  const hidden = before.hidden ?? judged.hidden
+function firstHidden(effects: CommandEffects, before: { hidden?: string }): { hidden?: string } {
+  const hidden = before.hidden ?? effects.hidden
   return hidden === undefined ? {} : { hidden }
 }
 
-/** A path as seen from where `-C` leads. */
+/** A path relative to the directory of the `-C` options. */
 function below(directories: readonly Word[], word: Word | undefined): Word | undefined {
   if (word === undefined || word.home || word.prefix.startsWith("/") || directories.length === 0) return word
   if (word.value === undefined || directories.some((one) => one.value === undefined))
@@ -88,27 +88,27 @@ function below(directories: readonly Word[], word: Word | undefined): Word | und
     : { ...literalWord(path), text: shown(word) }
 }
 
-function judgeSubcommand(name: string, words: readonly Word[]): Verdict {
+function subcommandEffects(name: string, words: readonly Word[]): CommandEffects {
   const form = listsOnly(name, words)
   const known = Object.hasOwn(gitReading, name) ? gitReading[name] : form
   if (known) {
     const options = readOptions(words, known)
     const hidden = hiddenIn(`git ${name}`, [...options.dangerous, ...signaturesIn(words)])
-    const plain = options.strange.length === 0 && !hidden.hidden
-    return verdict(plain ? "reads" : "runs", {
+    const plain = options.unknown.length === 0 && !hidden.hidden
+    return commandEffects(plain ? "reads" : "runs", {
       files: [...pathsIn(options), ...contentsIn(name, options), ...written(words)],
       ...hidden,
     })
   }
-  return judgeChanging(name, words)
+  return changingEffects(name, words)
 }
 
-/** The table of a command that is given in its listing form. */
+/** The table of a subcommand that is given in its listing form. */
 function listsOnly(name: string, words: readonly Word[]): OptionTable | undefined {
   const known = Object.hasOwn(gitListing, name) ? gitListing[name] : undefined
   if (!known) return undefined
   const options = readOptions(words, known)
-  if (options.strange.length > 0) return undefined
+  if (options.unknown.length > 0) return undefined
   const [first] = options.operands
   const operands = options.operands.length
   const asked = hasOption(options, "-l", "--list", "--contains", "--merged", "--no-merged", "--points-at")
@@ -133,7 +133,7 @@ function listsOnly(name: string, words: readonly Word[]): OptionTable | undefine
   }
 }
 
-/** Revisions look like paths and are harmless as such; what leads outside is found by looking at it as a path. */
+/** A revision looks like a path and is harmless as one; a path that leads outside is found by treating it as a path. */
 function pathsIn(options: Options): FileUse[] {
   const looked = options.operands.filter(
     (word) => word.home || /^\.{0,2}\/|^\.\.|\/\.\.(?:\/|$)/.test(word.value ?? word.prefix),
@@ -141,14 +141,14 @@ function pathsIn(options: Options): FileUse[] {
   return reads([...looked, ...options.attached, ...valuesOf(options, "-f", "-O", "-S", "-X")])
 }
 
-/** `%G?` and the like have git run the program that checks signatures. */
+/** `%G?` and similar formats make git run the program that checks signatures. */
 function signaturesIn(words: readonly Word[]): string[] {
   return words.filter((word) => /%G|signature/i.test(word.value ?? word.prefix)).map((word) => word.source)
 }
 
 /**
- * Files that are shown because they are named: as operands, or after a revision's colon. Without an index git reads
- * whatever is there.
+ * Files whose content is shown because they are named: as operands, or after a revision's colon. Without an index, git
+ * reads any file.
  */
 function contentsIn(name: string, options: Options): FileUse[] {
   const named = options.operands.map((word) => {
@@ -161,7 +161,7 @@ function contentsIn(name: string, options: Options): FileUse[] {
   return [
     ...known.map((one): FileUse => ({ access: "read", ...one, ...(both ? { recursive: true } : {}) })),
     ...(loose && name === "grep" ? reads([literalWord(".")], { recursive: true }) : []),
-    // `:/` and its like lead to the top of the work tree, or anywhere else.
+    // `:/` and similar pathspecs lead to the top of the work tree, or elsewhere.
     ...(loose ? reads(options.operands.filter((word) => /^(?::|$)/.test(word.prefix)).map(unclear)) : []),
   ]
 }
@@ -170,7 +170,7 @@ function unclear(word: Word): Word {
   return unknownWord(word.source)
 }
 
-/** `--output=file`, also cut short. */
+/** `--output=file`, also abbreviated. */
 function written(words: readonly Word[]): FileUse[] {
   return words.flatMap((word, index) => {
     const found = /^--outp?u?t?(?:=(.*))?$/s.exec(word.value ?? "")
@@ -181,7 +181,7 @@ function written(words: readonly Word[]): FileUse[] {
 
 const transports = /^(?:ext|fd|[a-z0-9+.-]+)::/i
 
-function judgeChanging(name: string, words: readonly Word[]): Verdict {
+function changingEffects(name: string, words: readonly Word[]): CommandEffects {
   const options = readOptions(words, {
     lenient: true,
     valued: "mCFbBcxuo",
@@ -219,13 +219,13 @@ function judgeChanging(name: string, words: readonly Word[]): Verdict {
     ...(runsWords || runsOption || tool || packs || configures ? words.slice(0, 2).map(shown) : []),
   ]
   const hidden = hiddenIn(`git ${name}`, dangerous)
-  return verdict(keeping.has(name) ? "writes" : "runs", {
+  return commandEffects(repositoryOnly.has(name) ? "writes" : "runs", {
     files: [...namedFiles(words), ...takenIn(options), ...changedBy(name, words, options)],
     ...hidden,
   })
 }
 
-/** What git is given is in its store from then on, where other commands show it. */
+/** A file that is passed to git is in its repository from then on, where other commands show it. */
 function takenIn(options: Options): FileUse[] {
   const forced = hasOption(options, "-f", "--force")
   const given = [...options.operands, ...valuesOf(options, "-F", "--file", "-t"), ...options.attached]
@@ -263,7 +263,7 @@ function changedBy(name: string, words: readonly Word[], options: Options): File
   }
 }
 
-/** Without a directory, `clone` takes the last part of the address. */
+/** Without a directory, `clone` uses the last part of the URL. */
 function clonedTo(word: Word): Word[] {
   const [, name] = /([^/:]+?)(?:\.git)?\/*$/.exec(word.value ?? "") ?? []
   return name === undefined ? [] : [literalWord(name)]

@@ -1,39 +1,42 @@
 import { literalWord, type Word } from "../parse/script.ts"
 
-/** Which options a command is known to have. Letters as one text, long names separated by spaces. */
+/** The known options of a command. Letters as one string, long names separated by spaces. */
 export interface OptionTable {
   short?: string
-  /** Letters that take a value: the rest of the word, or the next one. */
+  /** Letters that take a value: the rest of the word, or the next word. */
   valued?: string
   long?: string
   longValued?: string
   /** Letters and long names that make the command do something that its name does not say. */
   danger?: { short?: string; long?: string }
-  /** Options that are in no list are harmless too. */
+  /** True if options that are in no list are harmless too. */
   lenient?: boolean
 }
 
 export interface Options {
   given: { name: string; value?: Word }[]
   operands: Word[]
-  /** Options that the table does not have. */
-  strange: string[]
-  /** Options that it calls dangerous, and words that may turn out to be any option. */
+  /** Options that the table does not contain. */
+  unknown: string[]
+  /** Options that the table lists as dangerous, and words that may become any option. */
   dangerous: string[]
   /** Values that are part of an option's word and may name a file. */
   attached: Word[]
 }
 
-/** True if bash may make an option of it. */
+/** True if bash may turn the word into an option. */
 export function mayBeOption(word: Word): boolean {
   if (word.value !== undefined || word.pipe || word.home) return false
   const open = word.prefix === "" || word.prefix.startsWith("-")
   return word.glob === undefined ? word.splits || open : open
 }
 
-/** Reads arguments as getopt does: options anywhere, `--` ends them, letters in clusters, long names may be cut short. */
+/**
+ * Parses arguments as getopt does: options anywhere, `--` ends them, letters in clusters, long names may be
+ * abbreviated.
+ */
 export function readOptions(words: readonly Word[], table: OptionTable): Options {
-  const options: Options = { given: [], operands: [], strange: [], dangerous: [], attached: [] }
+  const options: Options = { given: [], operands: [], unknown: [], dangerous: [], attached: [] }
   const queue = [...words]
   for (let word = queue.shift(); word !== undefined; word = queue.shift()) {
     if (word.value === "--" && !word.home) {
@@ -69,7 +72,7 @@ function readLong(text: string, { table, queue, options }: Reading): void {
     options.given.push({ name: `--${name}`, value: attached ?? valueFrom(queue, { table, options }) })
     return
   }
-  if (!known && !table.lenient) options.strange.push(text)
+  if (!known && !table.lenient) options.unknown.push(text)
   options.given.push({ name: `--${name}`, value: attached })
   if (attached) options.attached.push(attached)
 }
@@ -85,8 +88,8 @@ function readCluster(text: string, { table, queue, options }: Reading): void {
       return
     }
     if (!table.short?.includes(letter)) {
-      if (!table.lenient) options.strange.push(text)
-      // The rest may be a value: what in it looks like a path is taken for one.
+      if (!table.lenient) options.unknown.push(text)
+      // The rest may be a value: text in it that looks like a path is treated as one.
       const rest = text.slice(i + 1)
       const path = /(?:~|\.{0,2})\/.*|^\.\.$/.exec(rest)?.[0]
       if (path) options.attached.push(literalWord(path))
@@ -95,7 +98,7 @@ function readCluster(text: string, { table, queue, options }: Reading): void {
   }
 }
 
-/** Where bash makes several words of a value, or none, the others are operands or options. */
+/** If bash may turn a value into several words, or none, the other words are operands or options. */
 function valueFrom(queue: Word[], { table, options }: Omit<Reading, "queue">): Word | undefined {
   const value = queue.shift()
   if (value === undefined || value.value !== undefined || !value.splits) return value
@@ -104,14 +107,14 @@ function valueFrom(queue: Word[], { table, options }: Omit<Reading, "queue">): W
   return value
 }
 
-/** True if an option was given by this long name, or one cut short. */
+/** True if an option was given by this long name, or an abbreviation of it. */
 export function hasLong(options: Options, ...names: string[]): boolean {
   return options.given.some(
     (one) => one.name.length > 2 && names.some((name) => `--${name}`.startsWith(one.name)),
   )
 }
 
-/** The values that these options were given. */
+/** The values of these options. */
 export function valuesOf(options: Options, ...names: string[]): Word[] {
   return options.given.flatMap((one) => (names.includes(one.name) && one.value ? [one.value] : []))
 }

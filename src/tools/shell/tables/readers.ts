@@ -1,4 +1,11 @@
-import { edits, type FileUse, looksLikePath, reads, type Verdict, verdict } from "../analyse/verdict.ts"
+import {
+  type CommandEffects,
+  commandEffects,
+  edits,
+  type FileUse,
+  looksLikePath,
+  reads,
+} from "../analyse/command-effects.ts"
 import { literalWord, shown, type Word } from "../parse/script.ts"
 import {
   hasLong,
@@ -12,13 +19,13 @@ import {
 } from "./options.ts"
 
 interface Reader extends OptionTable {
-  /** Which operands are files that are read: all if absent. */
+  /** The operands that are files to read; all of them if absent. */
   operands?: "none" | "after-first" | "paths"
-  /** More operands than that are written to. */
+  /** Operands beyond this number are files to write. */
   operandsMax?: number
-  /** Options whose values are files that are read. */
+  /** Options whose values are files to read. */
   files?: string[]
-  /** With one of these, the first operand is a file too. */
+  /** With one of these options, the first operand is a file too. */
   instead?: string[]
 }
 
@@ -29,7 +36,7 @@ function each(names: string, reader: Reader): Record<string, Reader> {
   return Object.fromEntries(names.split(" ").map((name) => [name, reader]))
 }
 
-/** Commands that change nothing, whatever options of their tables they are given. */
+/** Commands that change nothing with the options of their tables. */
 const readers: Record<string, Reader> = {
   ...each(
     "cat tac head tail wc ls dir vdir stat du df nl od rev fold fmt expand unexpand paste join comm cmp diff cksum sum md5sum sha1sum sha224sum sha256sum sha384sum sha512sum b2sum realpath readlink zcat column cut",
@@ -39,7 +46,7 @@ const readers: Record<string, Reader> = {
     "echo true false : pwd basename dirname tr seq sleep whoami id groups uname nproc uptime free printenv locale which expr numfmt getconf tty times exit return break continue shift",
     noFiles,
   ),
-  // On macOS it starts the program that it is given.
+  // On macOS, arch starts the program that it gets.
   arch: { operands: "none", operandsMax: 0 },
   hexdump: { short: "bcCdovx", valued: "ns", danger: { short: "ef" } },
   strings: { lenient: true, valued: "neotsT", danger: { short: "T" } },
@@ -106,13 +113,13 @@ const readers: Record<string, Reader> = {
 
 export const readerNames: ReadonlySet<string> = new Set([...Object.keys(readers), "printf", "ps", "jq"])
 
-export function judgeReader(name: string, words: readonly Word[]): Verdict | undefined {
+export function readerEffects(name: string, words: readonly Word[]): CommandEffects | undefined {
   const reader = readers[name]
-  if (name === "printf") return judgePrintf(words)
-  if (name === "ps") return judgePs(words)
-  if (name === "jq") return judgeJq(words)
+  if (name === "printf") return printfEffects(words)
+  if (name === "ps") return psEffects(words)
+  if (name === "jq") return jqEffects(words)
   if (reader === undefined || !Object.hasOwn(readers, name)) return undefined
-  if (name === "sort") return judgeSort(words)
+  if (name === "sort") return sortEffects(words)
   const options = readOptions(words, reader)
   const files = [...valuesOf(options, ...(reader.files ?? [])), ...options.attached]
   const max = reader.operandsMax ?? Number.POSITIVE_INFINITY
@@ -127,22 +134,22 @@ export function judgeReader(name: string, words: readonly Word[]): Verdict | und
   if (tree.recursive && reader.operands === "after-first" && searched < 1) files.push(literalWord("."))
   const written = options.operands.slice(max)
   const setsClock = name === "date" && options.operands.some((word) => !word.prefix.startsWith("+"))
-  // A word such as @file is a file with more words in it.
+  // A word such as @file names a file with more words in it.
   const listed = name === "strings" ? operands.filter((word) => /^(?:@|$)/.test(word.prefix)) : []
   const evaluates = isTest(name) && evaluatesWords(name, words) ? [words.map(shown).join(" ")] : []
-  const harmless = options.strange.length === 0 && written.length === 0 && !setsClock
-  return verdict(harmless ? "reads" : "runs", {
+  const harmless = options.unknown.length === 0 && written.length === 0 && !setsClock
+  return commandEffects(harmless ? "reads" : "runs", {
     files: [...reads(files, tree), ...edits(written)],
     ...hiddenIn(name, [
       ...options.dangerous,
-      ...options.strange,
+      ...options.unknown,
       ...evaluates,
       ...listed.map((word) => word.source),
     ]),
   })
 }
 
-/** Whether a command reads all that is below the directories it is given, and which files of it. */
+/** Whether a command reads everything below its directories, and which of the files. */
 function treeOf(name: string, options: Options): Partial<FileUse> {
   if (name === "diff") return { recursive: true, follows: true }
   if (name === "rg") {
@@ -173,15 +180,18 @@ function treeOf(name: string, options: Options): Partial<FileUse> {
   return { recursive, follows, ...(endings ? { endings } : {}) }
 }
 
-/** What names end like, if all of these are patterns such as `*.ts` or `*.{ts,tsx}`. */
+/** The endings, if all of these are patterns such as `*.ts` or `*.{ts,tsx}`. */
 function endingsIn(patterns: readonly Word[]): string[] | undefined {
   const found = patterns.map((pattern) => /^\*\.(?:(\w+)|\{([\w,]+)\})$/.exec(pattern.value ?? ""))
   if (found.length === 0 || found.includes(null)) return undefined
   return found.flatMap((one) => (one![1] ?? one![2]!).split(",").map((ending) => `.${ending}`))
 }
 
-/** jq: a program that imports reads modules from wherever it says; with `--rawfile` and the like, names come before files. */
-function judgeJq(words: readonly Word[]): Verdict {
+/**
+ * jq: a program with an import reads modules from anywhere. With `--rawfile` and similar options, names come before
+ * files.
+ */
+function jqEffects(words: readonly Word[]): CommandEffects {
   const options = readOptions(words, {
     short: "nrRjascCSMehV",
     valued: "L",
@@ -194,9 +204,9 @@ function judgeJq(words: readonly Word[]): Verdict {
       return /\b(?:import|include|module)\b/.test(word.value) && /["@]/.test(word.value)
     return word.prefix === "" || /^[\s#a-z]/.test(word.prefix)
   })
-  return verdict(options.strange.length === 0 ? "reads" : "runs", {
+  return commandEffects(options.unknown.length === 0 ? "reads" : "runs", {
     files: reads([...options.operands.slice(1), ...valuesOf(options, "-L"), ...options.attached]),
-    ...hiddenIn("jq", [...options.dangerous, ...options.strange, ...imports.map((word) => word.source)]),
+    ...hiddenIn("jq", [...options.dangerous, ...options.unknown, ...imports.map((word) => word.source)]),
   })
 }
 
@@ -204,7 +214,7 @@ function isTest(name: string): boolean {
   return name === "test" || name === "[" || name === "[["
 }
 
-/** `-v` evaluates an index in the name that it gets, so it must be certain that no word becomes a `-v`. */
+/** `-v` evaluates an index in the name that it gets, so no word may become a `-v`. */
 function evaluatesWords(name: string, words: readonly Word[]): boolean {
   if (words.some((word) => /^-[vR]$/.test(word.value ?? ""))) return true
   // Between [[ and ]] operators are syntax: no expansion makes one.
@@ -226,28 +236,28 @@ function isCertainTest(group: readonly Word[]): boolean {
   return group.length === 3 && /^(?:[=<>]|==|!=|-(?:eq|ne|lt|le|gt|ge|nt|ot|ef))$/.test(second!.value ?? "")
 }
 
-function judgePrintf(words: readonly Word[]): Verdict {
+function printfEffects(words: readonly Word[]): CommandEffects {
   const { options } = readLeading(words, { danger: { short: "v" } })
   const unsure = words[0] && mayBeOption(words[0]) && words.length > 1 ? [words[0].source] : []
   const [format, ...values] = words.filter((word) => word.value !== "--")
-  // `%n` sets the variable whose name it is given, such as PATH.
+  // `%n` sets the variable that it names, such as PATH.
   const sets = format?.value === undefined || /%[^%a-zA-Z]*[hjlLtz]*n/.test(format.value)
   const setting = format && sets && (values.length > 0 || format.splits) ? [format.source] : []
-  return verdict(
+  return commandEffects(
     "reads",
-    hiddenIn("printf", [...options.dangerous, ...options.strange, ...unsure, ...setting]),
+    hiddenIn("printf", [...options.dangerous, ...options.unknown, ...unsure, ...setting]),
   )
 }
 
-/** ps: lists processes. Without a dash, `e` shows their environments, in which there may be keys. */
-function judgePs(words: readonly Word[]): Verdict {
+/** ps lists processes. Without a dash, `e` shows their environments, which may contain keys. */
+function psEffects(words: readonly Word[]): CommandEffects {
   const known =
     /^(?:-e[fFlyj]*|-A[fFlj]*|-[flupoC]|aux?w*f?|axw*|axjf|--forest|--no-headers|--sort=[-+\w,%]+)$/
   const strange = words.filter((word, index) => {
     const isValue = /^-[upoC]$/.test(words[index - 1]?.value ?? "")
     return !(isValue ? /^[\w,%=.:-]+$/ : known).test(word.value ?? "")
   })
-  return verdict(
+  return commandEffects(
     "reads",
     hiddenIn(
       "ps",
@@ -256,7 +266,7 @@ function judgePs(words: readonly Word[]): Verdict {
   )
 }
 
-function judgeSort(words: readonly Word[]): Verdict {
+function sortEffects(words: readonly Word[]): CommandEffects {
   const table = readers.sort!
   const options = readOptions(words, {
     ...table,
@@ -264,16 +274,16 @@ function judgeSort(words: readonly Word[]): Verdict {
     longValued: `${table.longValued} output temporary-directory`,
   })
   const outputs = valuesOf(options, "-o", "--output", "-T", "--temporary-directory")
-  // The value of a name that is cut short: `--out=f`.
-  if (options.strange.length > 0) outputs.push(...options.attached)
-  return verdict(outputs.length > 0 ? "writes" : options.strange.length > 0 ? "runs" : "reads", {
+  // The value of an abbreviated name: `--out=f`.
+  if (options.unknown.length > 0) outputs.push(...options.attached)
+  return commandEffects(outputs.length > 0 ? "writes" : options.unknown.length > 0 ? "runs" : "reads", {
     files: [...reads([...options.operands, ...options.attached]), ...edits(outputs)],
-    ...hiddenIn("sort", [...options.dangerous, ...options.strange]),
+    ...hiddenIn("sort", [...options.dangerous, ...options.unknown]),
   })
 }
 
-/** The reason to ask about options that do what nobody expects of the command. */
+/** The reason to ask about options that do something unexpected of the command. */
 export function hiddenIn(name: string, dangerous: readonly string[]): { hidden?: string } {
   if (dangerous.length === 0) return {}
-  return { hidden: `${name} ${dangerous[0]} may run or write something else than ${name} does.` }
+  return { hidden: `${name} ${dangerous[0]} may run or write something that ${name} normally does not.` }
 }

@@ -3,7 +3,7 @@ import type { Word } from "../parse/script.ts"
 
 const guardedNames = ["stemma.json", "stemma.jsonc", ".stemma", ".git"]
 
-/** The names under which files are kept that a command is about to change: each with each suffix. */
+/** The names of the backup copies that a command makes of files that it changes: each file with each suffix. */
 export function withSuffixes(files: readonly Word[], suffixes: readonly string[]): Word[] {
   return files.flatMap((file) =>
     file.value === undefined
@@ -17,7 +17,7 @@ export function withSuffixes(files: readonly Word[], suffixes: readonly string[]
   )
 }
 
-/** Suffixes that make a guarded name of some name, where it is not known which names there will be. */
+/** Suffixes that may turn some name into a guarded name, if not all file names are known. */
 export function riskySuffixes(suffixes: readonly string[], files: readonly Word[]): string[] {
   if (files.every((file) => file.value !== undefined && !file.below)) return []
   return suffixes.filter((suffix) => guardedNames.some((name) => name.endsWith(foldName(suffix))))

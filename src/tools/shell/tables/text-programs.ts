@@ -1,11 +1,14 @@
-import { edits, reads, type Verdict, verdict } from "../analyse/verdict.ts"
+import { type CommandEffects, commandEffects, edits, reads } from "../analyse/command-effects.ts"
 import { literalWord, unknownWord, type Word } from "../parse/script.ts"
 import { readOptions, valuesOf } from "./options.ts"
 import { hiddenIn } from "./readers.ts"
 import { riskySuffixes, withSuffixes } from "./suffixes.ts"
 
-/** sed: reads if its script only prints and replaces; `-i` edits its files; `w`, `r`, `e` and script files are hidden. */
-export function judgeSed(words: readonly Word[]): Verdict {
+/**
+ * sed reads if its script only prints and replaces. `-i` edits its files. `w`, `r`, `e` and script files are hidden
+ * effects.
+ */
+export function sedEffects(words: readonly Word[]): CommandEffects {
   const inPlace = words.some((word) => word.value !== undefined && /^(?:-[nErsuz]*i|--i)/.test(word.value))
   const plain = words.filter((word) => !(inPlace && /^-[nErsuz]*i|^--i/.test(word.value ?? "")))
   const suffixes = words.flatMap((word) => suffixOf(word))
@@ -22,18 +25,18 @@ export function judgeSed(words: readonly Word[]): Verdict {
   const safe = scripts.every((script) => script.value !== undefined && isPlainSed(script.value))
   const dangerous = [
     ...options.dangerous,
-    ...options.strange,
+    ...options.unknown,
     ...(safe ? [] : scripts.map((script) => script.source)),
     ...suffixes.filter((suffix) => /[*/]/.test(suffix)),
     ...riskySuffixes(suffixes, files),
   ]
-  return verdict(inPlace ? "writes" : safe && options.strange.length === 0 ? "reads" : "runs", {
+  return commandEffects(inPlace ? "writes" : safe && options.unknown.length === 0 ? "reads" : "runs", {
     files: inPlace ? [...edits(files), ...edits(withSuffixes(files, suffixes))] : reads(files),
     ...hiddenIn("sed", dangerous),
   })
 }
 
-/** `-i.bak`: what the file was before is kept under another name, which the suffix may even give as a whole. */
+/** `-i.bak`: the old file is kept under another name, which the suffix may even give as a whole. */
 function suffixOf(word: Word): string[] {
   const found = /^(?:-[nErsuz]*i(.+)|--i[a-z-]*=(.+))$/s.exec(word.value ?? "")
   return found ? [found[1] ?? found[2]!] : []
@@ -69,7 +72,7 @@ export function isPlainSed(script: string): boolean {
   return true
 }
 
-/** The two parts of `s/a/b/`, with any mark that is neither a letter, a digit, a blank nor a backslash. */
+/** The two parts of `s/a/b/`, with any delimiter that is not a letter, digit, blank or backslash. */
 function skipParts(skip: (pattern: RegExp) => string | undefined): boolean {
   const mark = skip(/[^\w\s\\]/)
   if (mark === undefined) return false
@@ -78,8 +81,8 @@ function skipParts(skip: (pattern: RegExp) => string | undefined): boolean {
   return skip(part) !== undefined && skip(part) !== undefined
 }
 
-/** awk: reads if its program neither writes, pipes, runs nor loads anything. */
-export function judgeAwk(words: readonly Word[]): Verdict {
+/** awk reads if its program neither writes, pipes, runs nor loads anything. */
+export function awkEffects(words: readonly Word[]): CommandEffects {
   const options = readOptions(words, {
     valued: "Fv",
     danger: {
@@ -89,16 +92,16 @@ export function judgeAwk(words: readonly Word[]): Verdict {
   })
   const [program, ...files] = options.operands
   const plain = program?.value !== undefined && isPlainAwk(program.value)
-  const dangerous = [...options.dangerous, ...options.strange, ...(plain || !program ? [] : [program.source])]
+  const dangerous = [...options.dangerous, ...options.unknown, ...(plain || !program ? [] : [program.source])]
   const paths = files.filter((word) => !/^[A-Za-z_]\w*=/.test(word.value ?? ""))
   const assigned = files.filter((word) => /^[A-Za-z_]\w*=/.test(word.value ?? ""))
-  return verdict(plain && options.strange.length === 0 && assigned.length === 0 ? "reads" : "runs", {
+  return commandEffects(plain && options.unknown.length === 0 && assigned.length === 0 ? "reads" : "runs", {
     files: reads(paths),
     ...hiddenIn("awk", dangerous),
   })
 }
 
-/** `>` may be a comparison and `|` an "or", but telling them apart is not worth a hole. */
+/** `>` may be a comparison and `|` an "or", but a mistake in telling them apart would be a security hole. */
 function isPlainAwk(program: string): boolean {
   return !/system|getline|[>|@]|close|fflush|ARG|SYMTAB|FUNCTAB|\\\r?\n/.test(program.replaceAll("||", ""))
 }
@@ -116,14 +119,16 @@ const findFlags = new Set(
 const findWrites = new Set("-fprint -fprint0 -fls -fprintf".split(" "))
 const findRuns = new Set("-exec -execdir -ok -okdir".split(" "))
 
-/** find: reads with tests only; `-delete` and `-fprint` edit; `-exec` starts a command on what it finds. */
-export function judgeFind(words: readonly Word[]): Verdict {
+/**
+ * find reads if it has only tests. `-delete` and `-fprint` edit. `-exec` starts a command on the files that it finds.
+ */
+export function findEffects(words: readonly Word[]): CommandEffects {
   let at = 0
   while (/^-(?:[HLP]+|O\d?)$/.test(words[at]?.value ?? "")) at++
   const starts: Word[] = []
   while (at < words.length && !/^[-(!,]/.test(words[at]!.value ?? (words[at]!.prefix || "x")))
     starts.push(words[at++]!)
-  const result = verdict("reads", { files: reads(starts) })
+  const result = commandEffects("reads", { files: reads(starts) })
   const unknown = starts.filter(
     (word) =>
       word.value === undefined &&
@@ -163,7 +168,7 @@ export function judgeFind(words: readonly Word[]): Verdict {
   return { ...result, ...hiddenIn("find", dangerous) }
 }
 
-/** What `-exec` runs ends at `;`, or at a `+` right after `{}`. */
+/** The command of `-exec` ends at `;`, or at a `+` right after `{}`. */
 function endOfExec(words: readonly Word[], { from, plus }: { from: number; plus: boolean }): number {
   return words.findIndex(
     (word, index) =>
@@ -173,7 +178,7 @@ function endOfExec(words: readonly Word[], { from, plus }: { from: number; plus:
   )
 }
 
-/** True if bash may make more than one word of it, among them one that find takes for a test or an action. */
+/** True if bash may turn the word into several words, among them one that find treats as a test or an action. */
 function mayBeMore(word: Word): boolean {
   if (word.value !== undefined || !word.splits) return false
   return word.glob === undefined || (/^(?:$|[-(!,])/.test(word.prefix) && !/\.\w+$/.test(word.glob))
@@ -184,7 +189,7 @@ function mayEndExec(word: Word): boolean {
   return word.splits ? mayBeMore(word) || /^[;+{]/.test(word.prefix) : word.prefix === ""
 }
 
-/** The endings that `-name '*.ts'` lets through, if nothing else is let through beside. */
+/** The endings that `-name '*.ts'` selects, if no other test widens the selection. */
 function endingsOf(words: readonly Word[]): string[] | undefined {
   const values = words.map((word) => word.value ?? "")
   if (values.some((value) => /^(?:-o|-or|,|!|-not|\()$/.test(value))) return undefined
@@ -194,7 +199,7 @@ function endingsOf(words: readonly Word[]): string[] | undefined {
   return ending === undefined ? undefined : [ending]
 }
 
-/** `{}` is some file below where find starts. */
+/** `{}` is some file below the directories where find starts. */
 function putIn(
   word: Word,
   { starts, endings }: { starts: readonly Word[]; endings: string[] | undefined },
@@ -206,8 +211,8 @@ function putIn(
 }
 
 /** dd: `of=` edits, `if=` reads. */
-export function judgeDd(words: readonly Word[]): Verdict {
-  const result = verdict("writes")
+export function ddEffects(words: readonly Word[]): CommandEffects {
+  const result = commandEffects("writes")
   for (const word of words) {
     const [, key, path] = /^(if|of)=(.*)$/s.exec(word.value ?? "") ?? []
     if (key === "if") result.files.push(...reads([{ ...word, value: path, prefix: path! }]))

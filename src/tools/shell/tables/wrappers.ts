@@ -1,17 +1,17 @@
-import { edits, namedFiles, reads, type Verdict, verdict } from "../analyse/verdict.ts"
+import { type CommandEffects, commandEffects, edits, namedFiles, reads } from "../analyse/command-effects.ts"
 import { unknownWord, type Word } from "../parse/script.ts"
 import { hasOption, type OptionTable, readLeading, valuesOf } from "./options.ts"
 import { hiddenIn } from "./readers.ts"
 import { variableKind } from "./variables.ts"
 
 interface Wrapper extends OptionTable {
-  /** Operands before the command that it starts. */
+  /** How many operands come before the command that it starts. */
   operands?: number
-  /** Does more than start it. */
+  /** True if it does more than start the command. */
   runs?: boolean
 }
 
-/** Commands that start the one that follows them. */
+/** Commands that start the command after them. */
 const wrappers: Record<string, Wrapper> = {
   nohup: {},
   setsid: { short: "cfw", long: "ctty fork wait" },
@@ -35,7 +35,7 @@ const wrappers: Record<string, Wrapper> = {
   doas: { short: "Lns", valued: "uC", runs: true },
 }
 
-/** Commands that start others in ways that are not looked through. */
+/** Commands that start other commands in ways that are not analysed. */
 const launchers = new Set(
   "parallel flock watch strace ltrace gdb script unshare nsenter chroot su runuser setpriv systemd-run entr at batch crontab start-stop-daemon taskset chrt proot fakeroot firejail bwrap expect screen tmux dtach ssh sshpass rsh mosh".split(
     " ",
@@ -49,14 +49,14 @@ export const wrapperNames: ReadonlySet<string> = new Set([
   "xargs",
 ])
 
-export function judgeWrapper(name: string, words: readonly Word[]): Verdict | undefined {
-  if (name === "env") return judgeEnv(words)
-  if (name === "xargs") return judgeXargs(words)
-  if (name === "command" && /^-[vV]$/.test(words[0]?.value ?? "")) return verdict("reads")
+export function wrapperEffects(name: string, words: readonly Word[]): CommandEffects | undefined {
+  if (name === "env") return envEffects(words)
+  if (name === "xargs") return xargsEffects(words)
+  if (name === "command" && /^-[vV]$/.test(words[0]?.value ?? "")) return commandEffects("reads")
   if (launchers.has(name)) {
-    return verdict("runs", {
+    return commandEffects("runs", {
       files: namedFiles(words),
-      hidden: `${name} starts commands in a way that is not looked through.`,
+      hidden: `${name} starts commands in a way that cannot be checked.`,
     })
   }
   if (!Object.hasOwn(wrappers, name)) return undefined
@@ -67,10 +67,10 @@ export function judgeWrapper(name: string, words: readonly Word[]): Verdict | un
   const skipped = rest.slice(0, rest.length - inner.length)
   const strange = [
     ...options.dangerous,
-    ...options.strange,
+    ...options.unknown,
     ...skipped.filter((word) => word.value === undefined).map((word) => word.source),
   ]
-  return verdict(wrapper.runs ? "runs" : "reads", {
+  return commandEffects(wrapper.runs ? "runs" : "reads", {
     commands: inner.length > 0 ? [{ words: inner }] : [],
     ...hiddenIn(name, wrapper.runs && skipped.length > 0 ? [...strange, skipped[0]!.source] : strange),
   })
@@ -81,7 +81,7 @@ function assignmentsIn(words: readonly Word[]): number {
   return first < 0 ? words.length : first
 }
 
-function judgeEnv(words: readonly Word[]): Verdict {
+function envEffects(words: readonly Word[]): CommandEffects {
   const { options, rest } = readLeading(words, {
     short: "i0v",
     valued: "uC",
@@ -93,17 +93,17 @@ function judgeEnv(words: readonly Word[]): Verdict {
   const kinds = rest.slice(0, count).map((word) => variableKind((word.value ?? word.prefix).split("=")[0]!))
   const elsewhere = hasOption(options, "-C", "--chdir")
   const steering = rest.slice(0, count).filter((_, index) => kinds[index] === "steering")
-  // Without the variables that the shell was started with, git is no longer told to run nothing.
+  // Without the variables that the shell was started with, git is no longer prevented from running programs.
   const bare = hasOption(options, "-i", "-u", "--ignore-environment", "--unset") || words[0]?.value === "-"
   const unknown = (bare || kinds.some((kind) => kind !== "harmless")) && rest.length > count
-  return verdict(unknown ? "runs" : "reads", {
+  return commandEffects(unknown ? "runs" : "reads", {
     files: valuesOf(options, "-C", "--chdir").map((word) => ({ access: "directory", word })),
     commands: rest.length > count ? [{ words: rest.slice(count), ...(elsewhere ? { elsewhere } : {}) }] : [],
-    ...hiddenIn("env", [...options.dangerous, ...options.strange, ...steering.map((word) => word.source)]),
+    ...hiddenIn("env", [...options.dangerous, ...options.unknown, ...steering.map((word) => word.source)]),
   })
 }
 
-function judgeXargs(words: readonly Word[]): Verdict {
+function xargsEffects(words: readonly Word[]): CommandEffects {
   const { options, rest } = readLeading(words, {
     short: "0rtxo",
     valued: "IdnLPsaEe",
@@ -112,7 +112,7 @@ function judgeXargs(words: readonly Word[]): Verdict {
     danger: { short: "i", long: "interactive" },
   })
   const marks = valuesOf(options, "-I", "--replace").map((word) => word.value)
-  // What is read from the input may be any file and any option.
+  // The words from the input may be any file and any option.
   const input = unknownWord("")
   const inner =
     marks.length > 0
@@ -122,15 +122,15 @@ function judgeXargs(words: readonly Word[]): Verdict {
             : word,
         )
       : [...rest, input]
-  return verdict("reads", {
+  return commandEffects("reads", {
     files: reads(valuesOf(options, "-a", "--arg-file")),
     commands: rest.length > 0 ? [{ words: inner }] : [],
-    ...hiddenIn("xargs", [...options.dangerous, ...options.strange]),
+    ...hiddenIn("xargs", [...options.dangerous, ...options.unknown]),
   })
 }
 
 const shells = new Set("sh bash dash ash ksh mksh rbash".split(" "))
-/** Shells that read a text in another way than bash. */
+/** Shells that parse a text differently from bash. */
 const otherShells = new Set("zsh fish csh tcsh rc es elvish nu xonsh pwsh powershell".split(" "))
 const interpreters = new Set(
   "python python2 python3 pypy pypy3 node nodejs deno bun perl ruby php lua luajit tclsh Rscript osascript julia ghci irb iex groovy scala swift".split(
@@ -146,21 +146,21 @@ export const interpreterNames: ReadonlySet<string> = new Set([
   ...editors,
 ])
 
-/** Programs that run code: a text that they are given is read as a shell would if they are one. */
-export function judgeInterpreter(
+/** Programs that run code. The text that a shell gets is parsed as a script. */
+export function interpreterEffects(
   name: string,
   words: readonly Word[],
   input: Word | undefined,
-): Verdict | undefined {
+): CommandEffects | undefined {
   const base = name.replace(/[0-9.]+$/, "")
-  if (shells.has(name)) return judgeShell(words, input)
+  if (shells.has(name)) return shellEffects(words, input)
   if (otherShells.has(name))
-    return verdict("runs", {
+    return commandEffects("runs", {
       files: namedFiles(words),
-      hidden: `What ${name} makes of a text is not known before.`,
+      hidden: `What ${name} does with a text is not known in advance.`,
     })
   if (editors.has(name))
-    return verdict("runs", {
+    return commandEffects("runs", {
       files: [...namedFiles(words), ...edits(words.filter((word) => !/^[-+]/.test(word.value ?? "")))],
     })
   if (!interpreters.has(name) && !interpreters.has(base)) return undefined
@@ -169,28 +169,31 @@ export function judgeInterpreter(
   const operands = words.filter(
     (word, index) => !/^-/.test(word.value ?? "") && !/^-[a-zA-Z]*[eE]$/.test(words[index - 1]?.value ?? ""),
   )
-  return verdict("runs", { files: [...namedFiles(words), ...(inPlace ? edits(operands) : [])] })
+  return commandEffects("runs", { files: [...namedFiles(words), ...(inPlace ? edits(operands) : [])] })
 }
 
-function judgeShell(words: readonly Word[], input: Word | undefined): Verdict {
+function shellEffects(words: readonly Word[], input: Word | undefined): CommandEffects {
   const at = words.findIndex((word) => /^-[a-z]*c[a-z]*$/.test(word.value ?? ""))
   const files = namedFiles(words.filter((_, index) => index !== at + 1 || at < 0))
-  const unknown = verdict("runs", { files, hidden: "A shell runs a text that is not known before." })
+  const unknown = commandEffects("runs", {
+    files,
+    hidden: "A shell runs a text that is not known in advance.",
+  })
   const first = words.findIndex((word) => !/^[-+]/.test(word.value ?? word.prefix) || word.home)
   const options = words.slice(0, first < 0 ? words.length : first)
-  // Other options take the next word for themselves, or a file of commands.
+  // Other options take the next word as their value, or as a file of commands.
   const plain = options.every((word) =>
     /^(?:-[abcefhilmnprstuvxBCEHP]+|--(?:login|noprofile|norc|posix|verbose)?|[-+]x)$/.test(word.value ?? ""),
   )
   if (at >= 0 && (first < 0 || at < first)) {
     const script = words[first]?.value
-    return script === undefined || !plain ? unknown : verdict("runs", { files, scripts: [script] })
+    return script === undefined || !plain ? unknown : commandEffects("runs", { files, scripts: [script] })
   }
   if (!plain) return unknown
   if (first >= 0 && !options.some((word) => /^-[a-z]*s/.test(word.value ?? ""))) {
     const file = words[first]!
     if (/^\/(?:dev|proc)\//.test(file.value ?? "")) return unknown
-    return verdict("runs", { files: [...files, ...reads([file])] })
+    return commandEffects("runs", { files: [...files, ...reads([file])] })
   }
-  return input?.value === undefined ? unknown : verdict("runs", { files, scripts: [input.value] })
+  return input?.value === undefined ? unknown : commandEffects("runs", { files, scripts: [input.value] })
 }

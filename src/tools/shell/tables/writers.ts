@@ -1,71 +1,83 @@
-import { edits, editsAnything, editsFromInput, reads, type Verdict, verdict } from "../analyse/verdict.ts"
+import {
+  type CommandEffects,
+  commandEffects,
+  edits,
+  editsAnything,
+  editsFromInput,
+  reads,
+} from "../analyse/command-effects.ts"
 import { literalWord, type Word } from "../parse/script.ts"
-import { judgeCurl, judgeWget } from "./downloads.ts"
+import { curlEffects, wgetEffects } from "./downloads.ts"
 import { hasOption, type OptionTable, readOptions, valuesOf } from "./options.ts"
 import { hiddenIn } from "./readers.ts"
 import { riskySuffixes, withSuffixes } from "./suffixes.ts"
-import { judgeDd } from "./text-programs.ts"
+import { ddEffects } from "./text-programs.ts"
 
-type Judge = (words: readonly Word[]) => Verdict
+type EffectsOf = (words: readonly Word[]) => CommandEffects
 
 const here = literalWord(".")
 
-/** Commands that change the files they are given, and nothing else. */
-const writers: Record<string, Judge> = {
-  rm: editsAll({ lenient: true }),
-  rmdir: editsAll({ lenient: true }),
-  unlink: editsAll({ lenient: true }),
-  touch: editsAll({ lenient: true, valued: "drt" }, { reads: ["-r"] }),
-  mkdir: editsAll({ lenient: true, valued: "m" }),
-  mkfifo: editsAll({ lenient: true, valued: "m" }),
-  tee: editsAll({ lenient: true }),
-  truncate: editsAll({ lenient: true, valued: "sr" }, { reads: ["-r"] }),
-  shred: editsAll({ lenient: true, valued: "ns", danger: { long: "random-source" } }),
-  chmod: afterFirst,
-  chown: afterFirst,
-  chgrp: afterFirst,
-  cp: copies({ moves: false }),
-  install: copies({ moves: false }),
-  mv: copies({ moves: true }),
-  ln: judgeLink,
-  dd: judgeDd,
-  gzip: packs({ lenient: true, valued: "S", danger: { short: "N", long: "name suffix" } }),
-  gunzip: packs({ lenient: true, valued: "S", danger: { short: "N", long: "name suffix" } }),
-  bzip2: packs({ lenient: true }),
-  bunzip2: packs({ lenient: true }),
-  xz: packs({ lenient: true, valued: "TSFCM", danger: { long: "files files0 suffix" } }),
-  unxz: packs({ lenient: true, valued: "TSFCM", danger: { long: "files files0 suffix" } }),
-  zip: packs({ lenient: true, danger: { short: "T@bO", long: "unzip-command names-stdin out temp-path" } }),
-  unzip: judgeUnzip,
-  tar: judgeTar,
-  rsync: judgeRsync,
-  patch: judgePatch,
-  split: splits,
-  csplit: splits,
-  curl: judgeCurl,
-  wget: judgeWget,
+/** Commands that change the files they name, and nothing else. */
+const writers: Record<string, EffectsOf> = {
+  rm: editEffects({ lenient: true }),
+  rmdir: editEffects({ lenient: true }),
+  unlink: editEffects({ lenient: true }),
+  touch: editEffects({ lenient: true, valued: "drt" }, { reads: ["-r"] }),
+  mkdir: editEffects({ lenient: true, valued: "m" }),
+  mkfifo: editEffects({ lenient: true, valued: "m" }),
+  tee: editEffects({ lenient: true }),
+  truncate: editEffects({ lenient: true, valued: "sr" }, { reads: ["-r"] }),
+  shred: editEffects({ lenient: true, valued: "ns", danger: { long: "random-source" } }),
+  chmod: chmodEffects,
+  chown: chmodEffects,
+  chgrp: chmodEffects,
+  cp: copyEffects({ moves: false }),
+  install: copyEffects({ moves: false }),
+  mv: copyEffects({ moves: true }),
+  ln: linkEffects,
+  dd: ddEffects,
+  gzip: packEffects({ lenient: true, valued: "S", danger: { short: "N", long: "name suffix" } }),
+  gunzip: packEffects({ lenient: true, valued: "S", danger: { short: "N", long: "name suffix" } }),
+  bzip2: packEffects({ lenient: true }),
+  bunzip2: packEffects({ lenient: true }),
+  xz: packEffects({ lenient: true, valued: "TSFCM", danger: { long: "files files0 suffix" } }),
+  unxz: packEffects({ lenient: true, valued: "TSFCM", danger: { long: "files files0 suffix" } }),
+  zip: packEffects({
+    lenient: true,
+    danger: { short: "T@bO", long: "unzip-command names-stdin out temp-path" },
+  }),
+  unzip: unzipEffects,
+  tar: tarEffects,
+  rsync: rsyncEffects,
+  patch: patchEffects,
+  split: splitEffects,
+  csplit: splitEffects,
+  curl: curlEffects,
+  wget: wgetEffects,
 }
 
 export const writerNames: ReadonlySet<string> = new Set(Object.keys(writers))
 
-export function judgeWriter(name: string, words: readonly Word[]): Verdict | undefined {
+export function writerEffects(name: string, words: readonly Word[]): CommandEffects | undefined {
   return Object.hasOwn(writers, name) ? writers[name]!(words) : undefined
 }
 
-function editsAll(table: OptionTable, more: { reads?: string[] } = {}): Judge {
+function editEffects(table: OptionTable, more: { reads?: string[] } = {}): EffectsOf {
   return (words) => {
     const options = readOptions(words, table)
     const recursive = hasOption(options, "-r", "-R", "--recursive")
     const sources = valuesOf(options, ...(more.reads ?? []))
-    return verdict("writes", {
+    return commandEffects("writes", {
       files: [...edits([...options.operands, ...options.attached], { recursive }), ...reads(sources)],
       ...hiddenIn("The option", options.dangerous),
     })
   }
 }
 
-/** Each file is read, and taken away for one with another name, which is this one's name without its ending or with another. */
-function packs(table: OptionTable): Judge {
+/**
+ * Each file is read and replaced by a file with another name: the same name with a suffix removed, added or changed.
+ */
+function packEffects(table: OptionTable): EffectsOf {
   return (words) => {
     const options = readOptions(words, table)
     const recursive = hasOption(options, "-r", "-R", "--recursive")
@@ -76,7 +88,7 @@ function packs(table: OptionTable): Judge {
     )
     const unsure = suffixes.filter((word) => word.value === undefined || /[*/]/.test(word.value))
     const endings = suffixes.flatMap((word) => word.value ?? [])
-    return verdict("writes", {
+    return commandEffects("writes", {
       files: [
         ...edits(
           [...files, ...unpacked.filter((word) => word.value !== ""), ...withSuffixes(files, endings)],
@@ -96,14 +108,14 @@ function packs(table: OptionTable): Judge {
 }
 
 /** chmod 755 file */
-function afterFirst(words: readonly Word[]): Verdict {
+function chmodEffects(words: readonly Word[]): CommandEffects {
   const options = readOptions(words, { lenient: true })
   const referenced = options.given.some((one) => one.name.startsWith("--ref"))
   const recursive = hasOption(options, "-R", "--recursive")
   // `chmod -x file`: the mode looks like an option.
   const mode = words.find((word) => /^-[rwxXst]+$/.test(word.value ?? ""))
   const skip = referenced || mode ? 0 : 1
-  return verdict("writes", {
+  return commandEffects("writes", {
     files: [...edits(options.operands.slice(skip), { recursive }), ...reads(options.attached)],
   })
 }
@@ -115,7 +127,7 @@ const copyTable: OptionTable = {
   longValued: "target-directory suffix mode owner group",
 }
 
-function copies({ moves }: { moves: boolean }): Judge {
+function copyEffects({ moves }: { moves: boolean }): EffectsOf {
   return (words) => {
     const options = readOptions(words, copyTable)
     const targets = valuesOf(options, "-t", "--target-directory")
@@ -123,14 +135,14 @@ function copies({ moves }: { moves: boolean }): Judge {
     const recursive = moves || hasOption(options, "-r", "-R", "-a", "--recursive", "--archive")
     const follows = hasOption(options, "-L", "-H", "--dereference")
     const tree = { recursive, follows, spreads: recursive }
-    const unsure = options.strange.length > 0 || options.operands.some((word) => word.splits && !word.glob)
+    const unsure = options.unknown.length > 0 || options.operands.some((word) => word.splits && !word.glob)
     const sources = unsure || targets.length > 0 ? options.operands : options.operands.slice(0, -1)
     const into = unsure
       ? [...options.operands, ...targets, ...options.attached]
       : targets.length > 0
         ? targets
         : options.operands.slice(-1)
-    return verdict("writes", {
+    return commandEffects("writes", {
       files: [
         ...reads(sources, tree),
         ...(moves ? edits(sources, { recursive }) : []),
@@ -148,7 +160,9 @@ function copies({ moves }: { moves: boolean }): Judge {
   }
 }
 
-/** What is replaced is kept under its name and a suffix: a directory's files have names that nobody listed. */
+/**
+ * Replaced files are kept under their names and a suffix. The names of files in a directory are not known in advance.
+ */
 function backupsIn(suffixes: readonly Word[], into: readonly Word[]): string[] {
   const unknown = suffixes.filter((word) => word.value === undefined).map((word) => word.source)
   const inside = into.map((word) => ({ ...word, below: true }))
@@ -161,8 +175,11 @@ function backupsIn(suffixes: readonly Word[], into: readonly Word[]): string[] {
   ]
 }
 
-/** Through a link its target can be written to, so the target counts as edited too, from where the link will be. */
-function judgeLink(words: readonly Word[]): Verdict {
+/**
+ * A symlink's target can be written through it, so the target counts as edited too, resolved from the location of the
+ * new link.
+ */
+function linkEffects(words: readonly Word[]): CommandEffects {
   const options = readOptions(words, copyTable)
   const targets = valuesOf(options, "-t", "--target-directory")
   const link = targets[0] ?? options.operands.at(-1)
@@ -171,7 +188,7 @@ function judgeLink(words: readonly Word[]): Verdict {
     if (link?.value === undefined || source.value === undefined || source.value.startsWith("/")) return []
     return ["", "/.."].map((up) => literalWord(`${link.home ? "~" : ""}${link.value}${up}/${source.value}`))
   })
-  return verdict("writes", {
+  return commandEffects("writes", {
     files: [
       ...edits([...options.operands, ...targets, ...options.attached], { into: sources }),
       ...edits(fromLink),
@@ -181,12 +198,12 @@ function judgeLink(words: readonly Word[]): Verdict {
   })
 }
 
-function judgeUnzip(words: readonly Word[]): Verdict {
+function unzipEffects(words: readonly Word[]): CommandEffects {
   const options = readOptions(words, { short: "lvtZpqnoujaCLX", valued: "dxP" })
   const [archive] = options.operands
   const into = valuesOf(options, "-d")
   const listing = hasOption(options, "-l", "-v", "-t", "-Z", "-p")
-  return verdict(listing && options.strange.length === 0 ? "reads" : "writes", {
+  return commandEffects(listing && options.unknown.length === 0 ? "reads" : "writes", {
     files: [
       ...reads(archive ? [archive] : []),
       ...(listing ? [] : edits(into.length > 0 ? into : [here], { recursive: true, fromInput: true })),
@@ -197,10 +214,10 @@ function judgeUnzip(words: readonly Word[]): Verdict {
 const tarDanger =
   "to-command use-compress-program checkpoint-action info-script new-volume-script rsh-command rmt-command index-file"
 
-function judgeTar(words: readonly Word[]): Verdict {
+function tarEffects(words: readonly Word[]): CommandEffects {
   const [first, ...rest] = words
   const bundled = first?.value !== undefined && /^[A-Za-z]+$/.test(first.value)
-  // Without a dash, letters take their values from the words that follow, in turn.
+  // Without a dash, letters take their values from the following words, in order.
   const spelled = bundled ? [literalWord(`-${tarLetters(first.value!)}`), ...rest] : words
   const options = readOptions(spelled, {
     short: "cxtruAdvzjJaZpPkmOShlWwUB",
@@ -219,12 +236,12 @@ function judgeTar(words: readonly Word[]): Verdict {
     ...directories.map((word) => ({ access: "directory" as const, word })),
   ]
   const ssh = archives.filter((word) => /^[^/]*:/.test(word.value ?? "")).map((word) => word.source)
-  const hidden = hiddenIn("tar", [...options.dangerous, ...options.strange, ...ssh])
-  if (listing) return verdict("reads", { files: [...files, ...reads(archives)], ...hidden })
+  const hidden = hiddenIn("tar", [...options.dangerous, ...options.unknown, ...ssh])
+  if (listing) return commandEffects("reads", { files: [...files, ...reads(archives)], ...hidden })
   if (extracting) {
     const into = directories.length > 0 ? directories : [here]
     const absolute = hasOption(options, "-P", "--absolute-names") ? [editsAnything] : []
-    return verdict("writes", {
+    return commandEffects("writes", {
       files: [
         ...files,
         ...reads(archives),
@@ -234,7 +251,7 @@ function judgeTar(words: readonly Word[]): Verdict {
       ...hidden,
     })
   }
-  return verdict("writes", {
+  return commandEffects("writes", {
     files: [
       ...files,
       ...edits(archives),
@@ -244,12 +261,12 @@ function judgeTar(words: readonly Word[]): Verdict {
   })
 }
 
-/** Puts the letter `f` last, where its value is expected. */
+/** Moves the letter `f` to the end, where its value is expected. */
 function tarLetters(letters: string): string {
   return letters.includes("f") ? `${letters.replace("f", "")}f` : letters
 }
 
-function judgeRsync(words: readonly Word[]): Verdict {
+function rsyncEffects(words: readonly Word[]): CommandEffects {
   const options = readOptions(words, {
     short: "avzrlptgoDnuhPiqcHAXSxRbkKLmWdIE0",
     valued: "fBT",
@@ -260,7 +277,7 @@ function judgeRsync(words: readonly Word[]): Verdict {
   const remote = options.operands
     .filter((word) => /^[^/]*:/.test(word.value ?? ""))
     .map((word) => word.source)
-  return verdict("writes", {
+  return commandEffects("writes", {
     files: [
       ...reads(options.operands.slice(0, -1), {
         recursive: true,
@@ -270,19 +287,19 @@ function judgeRsync(words: readonly Word[]): Verdict {
       ...edits(options.operands.slice(-1), { recursive: true }),
       ...edits(options.attached),
     ],
-    ...hiddenIn("rsync", [...options.dangerous, ...options.strange, ...remote]),
+    ...hiddenIn("rsync", [...options.dangerous, ...options.unknown, ...remote]),
   })
 }
 
-/** Which files a patch changes stands in the patch. */
-function judgePatch(words: readonly Word[]): Verdict {
+/** The names of the files that a patch changes are in the patch. */
+function patchEffects(words: readonly Word[]): CommandEffects {
   const options = readOptions(words, {
     lenient: true,
     valued: "pidoFDrBVYz",
     longValued: "input output directory strip",
   })
   const directories = valuesOf(options, "-d", "--directory")
-  return verdict("writes", {
+  return commandEffects("writes", {
     files: [
       editsFromInput,
       ...reads([...valuesOf(options, "-i", "--input"), ...options.operands]),
@@ -292,9 +309,9 @@ function judgePatch(words: readonly Word[]): Verdict {
   })
 }
 
-function splits(words: readonly Word[]): Verdict {
+function splitEffects(words: readonly Word[]): CommandEffects {
   const options = readOptions(words, { lenient: true, valued: "abClnfkst", danger: { long: "filter" } })
-  return verdict("writes", {
+  return commandEffects("writes", {
     files: [...reads(options.operands.slice(0, 1)), ...edits(options.operands.slice(1)), editsFromInput],
     ...hiddenIn("split", options.dangerous),
   })

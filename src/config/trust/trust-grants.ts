@@ -1,12 +1,12 @@
 import { ownReferences, toRuleset } from "../../session/index.ts"
 import { commandsOf } from "../agents/commands.ts"
-import { usersOwn } from "../combine.ts"
-import { variablesIn } from "../files/fill-in.ts"
+import { userOnlyKeys } from "../combine.ts"
+import { variablesIn } from "../files/placeholders.ts"
 import type { AgentConfig, CommandConfig, ConfigInput, ProviderConfig } from "../files/schema.ts"
 import type { Layer } from "../layer.ts"
 
-/** What trusting a project's layer would allow it, a sentence each, for a person who is about to decide. */
-export function grantsOf(layer: Layer): string[] {
+/** What trusting a project's layer would allow, one sentence each, for a person who is about to decide. */
+export function trustGrants(layer: Layer): string[] {
   const { config } = layer
   const agents = { ...config.agent, ...Object.fromEntries(layer.agents) } as Record<string, AgentConfig>
   return [
@@ -27,17 +27,17 @@ function providerGrants(id: string, provider: ProviderConfig): string[] {
   return [
     url === undefined
       ? `It changes settings of the provider ${id}.`
-      : `What you say to models of ${id}, and the key for it, goes to ${url}.`,
+      : `Your prompts to models of ${id}, and its API key, are sent to ${url}.`,
   ]
 }
 
 function ruleGrants(permission: ConfigInput["permission"], whose: string): string[] {
   return toRuleset(permission ?? {})
     .filter((rule) => rule.action !== "deny")
-    .map((rule) => `${sentence(whose)} ${rule.action} for ${rule.permission} ${rule.pattern}.`)
+    .map((rule) => `${ruleSubject(whose)} ${rule.action} for ${rule.permission} ${rule.pattern}.`)
 }
 
-function sentence(whose: string): string {
+function ruleSubject(whose: string): string {
   return whose === "" ? "Its rules say" : `Rules of its agent ${whose} say`
 }
 
@@ -55,29 +55,29 @@ function agentGrants(name: string, agent: AgentConfig): string[] {
   ]
 }
 
-/** What stands in a template of its own accord needs no question once the template is trusted. */
+/** References in a trusted template need no permission request. */
 function commandGrants(name: string, { template, description: _, ...rest }: CommandConfig): string[] {
   const plain = Object.keys(rest)
   return [
     `It adds the command /${name}.`,
     ...(plain.length > 0 ? [`It sets ${plain.join(", ")} of the command /${name}.`] : []),
     ...ownReferences(template).map(({ type, value }) => {
-      const what = type === "command" ? `runs ${value}` : `takes in ${value}`
-      return `Its command /${name} ${what} without a question.`
+      const what = type === "command" ? `runs ${value}` : `reads ${value}`
+      return `Its command /${name} ${what} without asking.`
     }),
   ]
 }
 
-/** The text below front matter is not filled in. */
+/** Placeholders in the text below the front matter are not filled in. */
 function matterOf(layer: Layer): unknown[] {
   return [...layer.commands.values()].map(({ template: _, ...matter }) => matter)
 }
 
-/** Those that have a sentence of their own above, and those that trust does not grant. */
-const spokenOf = ["$schema", "provider", "permission", "tools", "agent", "command", ...usersOwn]
+/** Keys that have their own sentences above, and keys that trust does not grant. */
+const settingsCovered = ["$schema", "provider", "permission", "tools", "agent", "command", ...userOnlyKeys]
 
 function settingGrants(config: ConfigInput): string[] {
   return Object.entries(config)
-    .filter(([key]) => !spokenOf.includes(key))
+    .filter(([key]) => !settingsCovered.includes(key))
     .map(([key, value]) => `It sets ${key} to ${JSON.stringify(value).slice(0, 200)}.`)
 }

@@ -1,56 +1,61 @@
 import type { Word } from "../parse/script.ts"
 
-/** What a command does, as far as its words say. */
-export interface Verdict {
+/** The effects of a command, as far as its words show them. */
+export interface CommandEffects {
   /**
-   * `reads` changes nothing; `writes` changes the files it names, and no others; `runs` may do anything: it is code,
-   * or a program that no table knows.
+   * `reads` changes nothing. `writes` changes only the files it names. `runs` may do anything: it is code, or a program
+   * that no table contains.
    */
   effect: "reads" | "writes" | "runs"
   files: FileUse[]
-  /** Set if it does something else than its name says: it asks, whatever the rules say about its name. */
+  /**
+   * Set if the command does something other than its name says. It then asks, whatever the rules say about its name.
+   */
   hidden?: string
   /** Commands that it starts. */
   commands: InnerCommand[]
-  /** Texts that it has a shell run. */
+  /** Texts that it passes to a shell. */
   scripts: string[]
-  /** Set if the texts run later, wherever the shell is by then. */
+  /** Set if the texts run later, in whatever directory the shell is in then. */
   later?: boolean
 }
 
 export interface InnerCommand {
   words: Word[]
-  /** Set if it starts in a directory that is not known. */
+  /** Set if it starts in an unknown directory. */
   elsewhere?: boolean
 }
 
 export interface FileUse {
   /**
-   * `edit` also makes and removes, `directory` works inside of it, `name` is for an argument of a program that no
-   * table knows, and `repository` has git read the config around it.
+   * `edit` includes creating and removing, `directory` means working inside it, `name` is an argument of a program that
+   * no table contains, and `repository` means that git reads the config around it.
    */
   access: "read" | "edit" | "directory" | "name" | "repository"
   /** Undefined if it may be any file of the workspace. */
   word: Word | undefined
-  /** Everything below it too. */
+  /** Includes everything below it. */
   recursive?: boolean
-  /** On its way down it goes through symlinks. */
+  /** Follows symlinks on the way down. */
   follows?: boolean
-  /** Of what is below, only names that end like one of these. */
+  /** Only names below it that end in one of these. */
   endings?: string[]
-  /** Of what is below, nothing whose name begins with a dot, unless an ignore file says otherwise. */
+  /** Only names below it that do not begin with a dot, unless an ignore file says otherwise. */
   visible?: boolean
-  /** What is below is put elsewhere under the names that it has. */
+  /** Files below it are put elsewhere under their names. */
   spreads?: boolean
-  /** May as well be something else than a file, such as a revision: counts if there is such a file. */
+  /** May also be something other than a file, such as a revision: it counts only if such a file exists. */
   ifThere?: boolean
-  /** The names of files come from the input, so guarded ones may be among them. */
+  /** The file names come from the input, so guarded files may be among them. */
   fromInput?: boolean
-  /** If it is a directory, the files with the base names of these are what is meant. */
+  /** If it is a directory, the files with the base names of these words are affected. */
   into?: Word[]
 }
 
-export function verdict(effect: Verdict["effect"], rest: Partial<Omit<Verdict, "effect">> = {}): Verdict {
+export function commandEffects(
+  effect: CommandEffects["effect"],
+  rest: Partial<Omit<CommandEffects, "effect">> = {},
+): CommandEffects {
   return { effect, files: [], commands: [], scripts: [], ...rest }
 }
 
@@ -62,13 +67,13 @@ export function edits(words: readonly Word[], more: Partial<FileUse> = {}): File
   return words.map((word) => ({ ...more, access: "edit", word }))
 }
 
-/** Every file of the workspace. */
+/** Any file of the workspace. */
 export const editsAnything: FileUse = { access: "edit", word: undefined }
 
-/** Files whose names stand in an archive, a patch or an answer from the web. */
+/** Files whose names come from an archive, a patch or a web response. */
 export const editsFromInput: FileUse = { ...editsAnything, fromInput: true }
 
-/** An argument that is certainly meant as a path, for programs of which nothing is known. */
+/** True for an argument that is certainly a path, for programs that no table contains. */
 export function looksLikePath(word: Word): boolean {
   if (word.home) return true
   const text = word.value ?? word.glob ?? word.prefix
@@ -77,7 +82,7 @@ export function looksLikePath(word: Word): boolean {
   )
 }
 
-/** What a program of which nothing is known may do with its arguments. */
+/** The files that a program that no table contains may use, by its arguments. */
 export function namedFiles(words: readonly Word[]): FileUse[] {
   const values = words.flatMap((word) => {
     const text = word.value

@@ -5,29 +5,29 @@ import { secretCharactersMin } from "../secrets/environment.ts"
 
 const placeholder = /\{(env|file):([^{}]+)\}/g
 const fileBytesMax = 256 * 1024
-/** What is longer is a text that somebody wrote, not a key. */
+/** A longer text is not a secret but a document. */
 const secretCharactersMax = 8 * 1024
 
 export interface FillOptions {
   env: Environment
-  /** What is filled in, for notices. */
+  /** The path of the config, for notices. */
   path: string
-  /** Where the paths of `{file:path}` begin; without it they are not filled in. */
+  /** The directory that the paths of `{file:path}` are relative to. If absent, they are not filled in. */
   directory?: string
 }
 
-/** What was filled in must not be shown to anybody, nor handed on to tools. */
+/** The result. Values that were filled in must not be shown to anybody or passed to tools. */
 export interface Filled {
   value: unknown
   secrets: string[]
   secretNames: string[]
   notices: string[]
-  /** The files that were looked for. */
+  /** The files that placeholders named. */
   files: string[]
 }
 
-/** Puts the values of `{env:NAME}` and `{file:path}` into every string. What is not there leaves nothing, and a notice. */
-export async function fillIn(value: unknown, options: FillOptions): Promise<Filled> {
+/** Replaces `{env:NAME}` and `{file:path}` in every string. A missing value becomes the empty string, with a notice. */
+export async function fillPlaceholders(value: unknown, options: FillOptions): Promise<Filled> {
   const filled: Filled = { value: undefined, secrets: [], secretNames: [], notices: [], files: [] }
   const texts = new Map<string, string>()
   for (const [whole, kind, name] of placeholdersIn(value)) {
@@ -37,11 +37,11 @@ export async function fillIn(value: unknown, options: FillOptions): Promise<Fill
     texts.set(whole, text)
     if (text.length >= secretCharactersMin && text.length <= secretCharactersMax) filled.secrets.push(text)
   }
-  filled.value = texts.size === 0 ? value : replaced(value, texts)
+  filled.value = texts.size === 0 ? value : replacePlaceholders(value, texts)
   return filled
 }
 
-/** Names of the environment variables that a value would be filled in from. */
+/** Names of the environment variables that placeholders in the value refer to. */
 export function variablesIn(value: unknown): string[] {
   const names = placeholdersIn(value).flatMap(([, kind, name]) => (kind === "env" ? [name] : []))
   return [...new Set(names)]
@@ -59,7 +59,7 @@ function fromEnvironment(name: string, options: FillOptions, filled: Filled): st
   const value = Object.hasOwn(options.env, name) ? options.env[name] : undefined
   if (!value)
     filled.notices.push(
-      `${options.path}: {env:${name}} is empty: the environment variable ${name} is not set.`,
+      `${options.path}: {env:${name}} is empty because the environment variable ${name} is not set.`,
     )
   return value ?? ""
 }
@@ -67,7 +67,7 @@ function fromEnvironment(name: string, options: FillOptions, filled: Filled): st
 async function fromFile(name: string, options: FillOptions, filled: Filled): Promise<string> {
   if (options.directory === undefined) {
     filled.notices.push(
-      `${options.path}: {file:${name}} works only in the user's own config and was left empty.`,
+      `${options.path}: {file:${name}} works only in the user's own config, so it was left empty.`,
     )
     return ""
   }
@@ -79,19 +79,19 @@ async function fromFile(name: string, options: FillOptions, filled: Filled): Pro
   filled.files.push(path)
   try {
     const { size } = await stat(path)
-    if (size > fileBytesMax) throw new Error("over 256 KiB")
+    if (size > fileBytesMax) throw new Error("larger than 256 KiB")
     return (await readFile(path, "utf8")).replace(/\r?\n$/, "")
   } catch {
     filled.notices.push(
-      `${options.path}: {file:${name}} is empty: ${path} cannot be read or is over 256 KiB.`,
+      `${options.path}: {file:${name}} is empty because ${path} cannot be read or is larger than 256 KiB.`,
     )
     return ""
   }
 }
 
-function replaced(value: unknown, texts: ReadonlyMap<string, string>): unknown {
+function replacePlaceholders(value: unknown, texts: ReadonlyMap<string, string>): unknown {
   if (typeof value === "string") return value.replace(placeholder, (whole) => texts.get(whole) ?? whole)
-  if (Array.isArray(value)) return value.map((one) => replaced(one, texts))
+  if (Array.isArray(value)) return value.map((one) => replacePlaceholders(one, texts))
   if (typeof value !== "object" || value === null) return value
-  return Object.fromEntries(Object.entries(value).map(([key, one]) => [key, replaced(one, texts)]))
+  return Object.fromEntries(Object.entries(value).map(([key, one]) => [key, replacePlaceholders(one, texts)]))
 }

@@ -3,9 +3,9 @@ import { dirname, join } from "node:path"
 import { describe, expect, test } from "vitest"
 import { defaultRules } from "../../src/config/permission/default-rules.ts"
 import { evaluate } from "../../src/session/index.ts"
+import { type Disk, DiskNames } from "../../src/workspace/path/disk-names.ts"
 import { foldName } from "../../src/workspace/path/guarded-names.ts"
 import { realPath } from "../../src/workspace/path/real-path.ts"
-import { type Disk, Spelling } from "../../src/workspace/path/spelling.ts"
 import { temporaryDirectory } from "../support/temporary-directory.ts"
 
 /** A directory as a disk shows it that does not mind the case; `short` gives other names, as some disks do to long ones. */
@@ -41,9 +41,9 @@ async function project() {
 }
 
 describe.each(["that has to be searched", "that says how a name is spelled"])("on a disk %s", (kind) => {
-  const spellingOf = (base: string) => {
+  const diskNamesOf = (base: string) => {
     const { disk, actual } = forgiving(base, { "ALONGC~1.JSO": "a long credentials.json" })
-    return new Spelling(kind === "that has to be searched" ? disk : { ...disk, spelled: actual })
+    return new DiskNames(kind === "that has to be searched" ? disk : { ...disk, realName: actual })
   }
 
   test.each([
@@ -58,14 +58,14 @@ describe.each(["that has to be searched", "that says how a name is spelled"])("o
     ["New/Other", "New/Other"],
   ])("%s is %s", async (given, expected) => {
     await using place = await project()
-    const { path } = await realPath(join(place.base, given), spellingOf(place.base))
+    const { path } = await realPath(join(place.base, given), diskNamesOf(place.base))
     expect(path).toBe(join(place.base, expected))
   })
 
   test("a secret is asked about however it is spelled", async () => {
     await using place = await project()
     for (const given of [".ENV", "SRC/deep/ID_RSA"]) {
-      const { path } = await realPath(join(place.base, given), spellingOf(place.base))
+      const { path } = await realPath(join(place.base, given), diskNamesOf(place.base))
       expect(evaluate("read", path.slice(place.base.length + 1), defaultRules).action).toBe("ask")
     }
   })
@@ -76,7 +76,7 @@ test("two names that differ only in how an accent is put together are both kept 
   await writeFile(join(place.base, "caf\u00e9.txt"), "")
   const { path } = await realPath(
     join(place.base, "cafe\u0301.txt"),
-    new Spelling(forgiving(place.base).disk),
+    new DiskNames(forgiving(place.base).disk),
   )
   expect(path).toBe(join(place.base, "cafe\u0301.txt"))
 })
@@ -91,14 +91,14 @@ test("a directory that minds the case is listed never, and asked about other spe
     },
     readdir: () => Promise.reject(new Error("It was listed.")),
   }
-  const spelling = new Spelling(disk)
+  const diskNames = new DiskNames(disk)
   const path = join(place.base, "Src/deep/id_rsa")
-  expect(await realPath(path, spelling)).toMatchObject({ path })
+  expect(await realPath(path, diskNames)).toMatchObject({ path })
   looks = 0
-  expect(await realPath(path, spelling)).toMatchObject({ path })
+  expect(await realPath(path, diskNames)).toMatchObject({ path })
   expect(looks).toBe(path.split("/").length - 1)
   const upper = join(place.base, "SRC")
-  expect(await realPath(upper, spelling)).toMatchObject({ path: upper, stats: undefined })
+  expect(await realPath(upper, diskNames)).toMatchObject({ path: upper, stats: undefined })
 })
 
 test("of two files whose names differ in case each keeps its own, where a disk has both", async () => {

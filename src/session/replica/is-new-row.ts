@@ -4,9 +4,9 @@ import type { ReplicaMessage } from "./replica-message.ts"
 import { isNewPiece, newestOf } from "./replica-part.ts"
 import type { RowOf, SessionView } from "./view.ts"
 
-/** True if the row says something that the view does not have: not a second time, and not an older version. */
-export function isNews(view: SessionView, row: Row): boolean {
-  const { versions, permissionVersions, slots, floor } = view.internal
+/** True if applying the row would change the view: false for a row that was applied before and for an older version. */
+export function isNewRow(view: SessionView, row: Row): boolean {
+  const { versions, permissionVersions, slots, versionFloor } = view.internal
   if (row.version <= versions.removed) return false
   switch (row.type) {
     case "removed":
@@ -22,17 +22,20 @@ export function isNews(view: SessionView, row: Row): boolean {
     case "part":
     case "piece":
     case "note":
-      if (row.version < floor) return false
-      return isNewsOfSlot(slots.get(row.position), row)
+      if (row.version < versionFloor) return false
+      return isNewForMessage(slots.get(row.position), row)
   }
 }
 
-/** True if a history row takes this message out of the view: it is neither newer than the row nor paged in since. */
+/**
+ * True if a history row removes this message from the view: the message is neither newer than the row nor paged in
+ * since.
+ */
 export function isOutdated(slot: ReplicaMessage, row: RowOf<"history">): boolean {
   return slot.position >= row.keep && slot.pagedEpoch < row.epoch && slot.newest < row.version
 }
 
-function isNewsOfSlot(
+function isNewForMessage(
   slot: ReplicaMessage | undefined,
   row: RowOf<"message" | "part" | "piece" | "note">,
 ): boolean {
@@ -42,11 +45,12 @@ function isNewsOfSlot(
   if (row.type === "note") {
     return row.version > Math.max(slot.notesVersion, slot.notes.get(row.key)?.version ?? 0)
   }
-  const replicaPart = slot.entries[row.index]
+  const replicaPart = slot.parts[row.index]
   if (replicaPart === undefined) return row.version >= slot.messageVersion || row.index < slot.partCount
   if (row.type === "piece") return isNewPiece(replicaPart, row.partID, row)
   if (replicaPart.partID !== row.part.id) return row.version > newestOf(replicaPart)
-  // Sealing folds pieces into a row without a newer version if they came with the commit that put it.
+  // Sealing folds pieces into the part's row. If the pieces came with the commit that put the row, the version stays
+  // the same.
   const isFolded = row.version === replicaPart.version && grownText(row.part).length > replicaPart.text.length
   return row.version > replicaPart.version || isFolded
 }
