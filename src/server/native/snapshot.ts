@@ -1,6 +1,6 @@
 import type { Row } from "../../protocol/index.ts"
 import type { HistoryPage, Store } from "../../stores/store.ts"
-import { versionOf } from "../../stream/subscriber/position.ts"
+import { cursorVersion } from "../../stream/subscriber/cursor-version.ts"
 
 /** All that a replica begins with. What changes while it is read comes again after the cursor. */
 export async function readSnapshot(
@@ -16,7 +16,7 @@ export async function readSnapshot(
     store.permissions({ sessionID, open: true }),
     store.history(sessionID, { take: "end", limit: last }),
   ])
-  const common = { version: versionOf(cursor), sessionID }
+  const common = { version: cursorVersion(cursor), sessionID }
   const rows: Row[] = [
     { type: "session", ...common, session },
     { type: "todos", ...common, todos },
