@@ -121,8 +121,8 @@ describe("stemma serve", () => {
     const [gone, file] = [join(at.path, "gone"), join(at.path, "file")]
     await writeFile(file, "")
     for (const [directory, sentence] of [
-      [gone, `There is no directory ${gone}. Make it first, or name another one.\n`],
-      [file, `${file} is no directory. Name another one.\n`],
+      [gone, `There is no directory ${gone}. Create it, or name another one.\n`],
+      [file, `${file} is not a directory. Name another one.\n`],
     ] as const)
       expect(await at.run(["serve", "--port", "0", "--directory", directory])).toEqual({
         code: 1,
@@ -281,7 +281,7 @@ describe("a signal to stemma serve", () => {
   })
 
   describe("while it still starts", () => {
-    const sentence = "It was told to end while it still started.\n"
+    const sentence = "The server was told to end while it was starting.\n"
 
     /** It waits for a database that somebody else has locked. */
     async function starting(at: Home) {
