@@ -2,7 +2,7 @@ import type { Row } from "../../protocol/index.ts"
 import type { HistoryPage, Store } from "../../stores/store.ts"
 import { cursorVersion } from "../../stream/subscriber/cursor-version.ts"
 
-/** All that a replica begins with. What changes while it is read comes again after the cursor. */
+/** The initial state of a replica. Changes during the reads come again after the cursor. */
 export async function readSnapshot(
   store: Store,
   sessionID: string,
