@@ -2,21 +2,21 @@ import { StemmaError } from "../../protocol/index.ts"
 import type { Stemma } from "../../run/stemma.ts"
 
 /**
- * What becomes of a prompt: `going` while some process is at work in its session, `waiting` while it lies there for whoever takes
- * it; undefined if nobody will do anything about it.
+ * Whether a process still works on a prompt: `running` while a process runs its session, `waiting` while the prompt is
+ * in the inbox. Undefined if no process will work on it.
  */
-export async function workOn(
+export async function promptActivity(
   stemma: Stemma,
   { sessionID, promptID }: { sessionID: string; promptID: string },
-): Promise<"going" | "waiting" | undefined> {
+): Promise<"running" | "waiting" | undefined> {
   const { store } = stemma
-  if (stemma.status(sessionID).type !== "idle") return "going"
-  // Before the lease: whoever has taken it in between holds that.
+  if (stemma.status(sessionID).type !== "idle") return "running"
+  // The inbox is read before the lease is tried: a process that took the prompt in between holds the lease.
   const isWaiting = (await store.inbox(sessionID)).some(({ id }) => id === promptID)
   try {
     await store.release(await store.claim(sessionID))
   } catch (error) {
-    if (StemmaError.is(error, "conflict")) return "going"
+    if (StemmaError.is(error, "conflict")) return "running"
     throw error
   }
   return isWaiting ? "waiting" : undefined
