@@ -1,25 +1,27 @@
 import type { Session } from "../../../protocol/index.ts"
 import { defaultTitle, titleFromText } from "../../../session/index.ts"
 import type { SharedMask } from "../mask/mask-shared.ts"
-import { headAndMargin, nameUnitsMax, shownTexts } from "./shown-texts.ts"
+import { headAndMargin, maskedTexts, nameUnitsMax } from "./masked-texts.ts"
 
-/** A title is made of no more than this. */
+/** How much of a prompt is searched for the title's words. */
 const titleSourceUnits = 2000
-const namesakeTextsMax = 10
+const sourceTextsMax = 10
 
-/** What a session is called after, if that is known. */
-export interface Namesake {
-  /** What the first prompt would make of it. */
+/** The prompt that a session's title was made from, if it is known. */
+export interface TitleSource {
+  /** The title that the prompt would give. */
   title: string
-  /** What the prompt says. */
+  /** The texts of the prompt. */
   texts: readonly string[]
-  /** Nobody may see the prompt now. */
+  /** True if the prompt is not visible now. */
   isHidden: boolean
 }
 
-/** So many characters and more may be the beginning of something that was cut. */
+/** A title of at least this length may end in the middle of a secret. */
 const cutTitleMin = 25
-/** What may have stood behind a cut, so that what stands before it looks as it did. */
+/**
+ * Texts that may have followed the cut. With one of them appended, the beginning of a cut secret is recognised again.
+ */
 const continuations = [
   "@host.example/x",
   "a1B2c3D4e5F6g7H8i9J0".repeat(10),
@@ -27,33 +29,34 @@ const continuations = [
 ]
 
 /**
- * A title that is the first words of a prompt may end in the middle of a secret: then the prompt is looked through, and cut
- * after that. Of others nobody knows what was cut off.
+ * A title that is the beginning of a prompt may end in the middle of a secret. Then the prompt is masked first, and the
+ * title is cut from the result. For other titles the text behind the cut is not known.
  */
-export function shownTitle(
+export function sharedTitle(
   { title, time }: Session,
-  { mask, namesake }: { mask: SharedMask; namesake: Namesake | undefined },
+  { mask, titleSource }: { mask: SharedMask; titleSource: TitleSource | undefined },
 ): string {
-  // The words of a title come from the prompt, whoever chose them.
-  if (namesake?.isHidden) return defaultTitle({ child: false, nowMs: time.created })
-  const texts = namesake?.title === title ? namesake.texts : []
+  // The words of any title come from the prompt, even if a person or a model chose them.
+  if (titleSource?.isHidden) return defaultTitle({ child: false, nowMs: time.created })
+  const texts = titleSource?.title === title ? titleSource.texts : []
   const at = texts.findIndex((text) => titleFromText(text) === title)
   if (at >= 0) {
-    const heads = texts.slice(0, namesakeTextsMax).map((text) => ({ text, unitsMax: titleSourceUnits }))
-    const clean = mask(heads.flatMap(headAndMargin))
-    if (at < namesakeTextsMax) return titleFromText(clean[2 * at]!)
+    const limited = texts.slice(0, sourceTextsMax).map((text) => ({ text, unitsMax: titleSourceUnits }))
+    const clean = mask(limited.flatMap(headAndMargin))
+    if (at < sourceTextsMax) return titleFromText(clean[2 * at]!)
   }
-  const shown = shownTexts([{ text: title, unitsMax: nameUnitsMax }], mask)[0]!
-  const isCut = title.length >= cutTitleMin && continuations.some((more) => hidesMore(title, { more, mask }))
+  const shown = maskedTexts([{ text: title, unitsMax: nameUnitsMax }], mask)[0]!
+  const isCut =
+    title.length >= cutTitleMin && continuations.some((more) => becomesSecret(title, { more, mask }))
   return isCut ? withoutLastWords(shown) : shown
 }
 
-/** Whether something of a text is a secret if it goes on like this. */
-function hidesMore(text: string, { more, mask }: { more: string; mask: SharedMask }): boolean {
+/** Whether a part of the text becomes a secret when `more` follows it. */
+function becomesSecret(text: string, { more, mask }: { more: string; mask: SharedMask }): boolean {
   return !mask([text + more])[0]!.startsWith(mask([text])[0]!)
 }
 
-/** What a cut secret begins with may have blanks in it, but hardly more than one. */
+/** The beginning of a cut secret may contain a space, but hardly more than one. */
 function withoutLastWords(text: string): string {
   return `${text.replace(/\S*\s*\S*$/, "")}[redacted]`
 }
