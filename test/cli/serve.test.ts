@@ -103,7 +103,11 @@ describe("stemma serve", () => {
     expect((await fetch(`${server.url}sessions`)).status).toBe(200)
     for (const host of ["0.0.0.0", "0", "[::]"]) {
       const open = await at.run(["serve", "--no-auth", "--host", host, "--port", "0"])
-      expect(open).toMatchObject({ code: 1, stdout: "", stderr: expect.stringContaining("loopback only") })
+      expect(open).toMatchObject({
+        code: 1,
+        stdout: "",
+        stderr: expect.stringContaining("can listen only on a loopback address"),
+      })
     }
   })
 
@@ -141,7 +145,7 @@ describe("stemma serve", () => {
       const { port } = other.address() as { port: number }
       const { code, stdout, stderr } = await at.run(["serve", "--port", String(port)])
       expect({ code, stdout }).toEqual({ code: 1, stdout: "" })
-      expect(stderr).toBe(`Port ${port} is in use. Choose another one, or 0 for any that is free.\n`)
+      expect(stderr).toBe(`Port ${port} is in use. Choose another one, or 0 for any free port.\n`)
     } finally {
       other.close()
     }
