@@ -1,5 +1,5 @@
 import type { SessionHandle, Stemma } from "../../src/index.ts"
-import { versionOf } from "../../src/stream/subscriber/position.ts"
+import { cursorVersion } from "../../src/stream/subscriber/cursor-version.ts"
 import { openBenchStemma, type Place } from "../run/place.ts"
 import { calm, turn } from "../run/turns.ts"
 import type { Calls, Work } from "./work.ts"
@@ -31,7 +31,7 @@ export async function openCrew(location: Place, name: string): Promise<Crew> {
     return fetch(input, init)
   })
   const { store } = stemma
-  const versionNow = async () => versionOf(await store.cursor())
+  const versionNow = async () => cursorVersion(await store.cursor())
   let roots: SessionHandle[] = []
   let calls: Calls = { model: 0, task: 0, read: 0 }
   let version = await versionNow()

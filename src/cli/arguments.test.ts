@@ -29,16 +29,16 @@ describe("the arguments of a command", () => {
     expect(parseCommand(spec, ["--", "--iced"])).toEqual({ values: {}, operands: ["--iced"] })
   })
 
-  test("an unknown option is refused with those that there are", () => {
+  test("an unknown option is refused with a list of the known ones", () => {
     expect(refusal(() => parseCommand(spec, ["--milk"]))).toBe(
-      "stemma brew does not know --milk. It takes --cups, --iced, --help. See stemma brew --help.",
+      "stemma brew has no option --milk. Its options are --cups, --iced, --help. See stemma brew --help.",
     )
   })
 
   test.each([
     [["--cups"], /argument missing/],
     [["--iced=yes"], /does not take an argument/],
-    [["a", "b"], /does not know what to do with "b"/],
+    [["a", "b"], /has one argument too many: "b"/],
   ])("%j is refused in a sentence", (args, sentence) => {
     const message = refusal(() => parseCommand(spec, args))
     expect(message).toMatch(sentence)
@@ -46,7 +46,7 @@ describe("the arguments of a command", () => {
     expect(message).not.toContain("\n")
   })
 
-  test("help is asked for, and has all of them", () => {
+  test("help lists all options", () => {
     expect(parseCommand(spec, ["oolong", "-h"])).toBeUndefined()
     const help = helpOf(spec)
     for (const text of ["Usage: stemma brew TEA", "-c, --cups N", "--iced", "Makes tea."])

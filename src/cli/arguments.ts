@@ -4,20 +4,20 @@ import { StemmaError } from "../protocol/index.ts"
 export interface OptionSpec {
   type: "string" | "boolean"
   short?: string
-  /** What its value is called in the help. */
+  /** The name of the value in the help. */
   value?: string
   help: string
 }
 
-/** One command of the program: what it takes, and its help. */
+/** One command of the program: its options and operands, and its help. */
 export interface CommandSpec<O extends Record<string, OptionSpec> = Record<string, OptionSpec>> {
   name: string
-  /** What stands after the name, without options: `[PROMPT...]`. */
+  /** What follows the name in the usage line, without options: `[PROMPT...]`. */
   operands?: string
   operandsMax?: number
   about: string
   options: O
-  /** Lines below the options. */
+  /** Text below the options. */
   more?: string
 }
 
@@ -25,27 +25,27 @@ export type OptionValues<O extends Record<string, OptionSpec>> = {
   [K in keyof O]?: O[K]["type"] extends "boolean" ? boolean : string
 }
 
-export interface Parsed<O extends Record<string, OptionSpec>> {
+export interface ParsedCommand<O extends Record<string, OptionSpec>> {
   values: OptionValues<O>
   operands: string[]
 }
 
-/** Keeps the exact types of the options. */
+/** Returns the spec unchanged, with the exact types of its options. */
 export function command<const O extends Record<string, OptionSpec>>(spec: CommandSpec<O>): CommandSpec<O> {
   return spec
 }
 
 const helpOption = { help: { type: "boolean", short: "h" } } as const
 
-/** What was typed. Undefined if it asks for help; throws `invalid`, with what there is, for anything unknown. */
+/** Parses the arguments. Undefined if they ask for help. Throws `invalid` with the known options for an unknown one. */
 export function parseCommand<O extends Record<string, OptionSpec>>(
   spec: CommandSpec<O>,
   args: readonly string[],
-): Parsed<O> | undefined {
+): ParsedCommand<O> | undefined {
   const options = Object.fromEntries(
     Object.entries(spec.options).map(([name, { type, short }]) => [name, { type, ...(short && { short }) }]),
   )
-  const { values, positionals } = parsed(spec, () =>
+  const { values, positionals } = parseOrThrow(spec, () =>
     parseArgs({ args: [...args], options: { ...options, ...helpOption }, allowPositionals: true }),
   )
   if (values.help === true) return undefined
@@ -53,13 +53,13 @@ export function parseCommand<O extends Record<string, OptionSpec>>(
     const extra = positionals[spec.operandsMax ?? 0]!
     throw new StemmaError(
       "invalid",
-      `stemma ${spec.name} does not know what to do with "${extra}". ${see(spec)}`,
+      `stemma ${spec.name} has one argument too many: "${extra}". ${seeHelp(spec)}`,
     )
   }
   return { values: values as OptionValues<O>, operands: positionals }
 }
 
-function parsed<T>(spec: CommandSpec, parse: () => T): T {
+function parseOrThrow<T>(spec: CommandSpec, parse: () => T): T {
   try {
     return parse()
   } catch (error) {
@@ -67,9 +67,9 @@ function parsed<T>(spec: CommandSpec, parse: () => T): T {
     if (!code?.startsWith("ERR_PARSE_ARGS_")) throw error
     const unknown = /^Unknown option '([^']+)'/.exec(message)?.[1]
     const sentence = unknown
-      ? `stemma ${spec.name} does not know ${unknown}. It takes ${optionNames(spec).join(", ")}.`
+      ? `stemma ${spec.name} has no option ${unknown}. Its options are ${optionNames(spec).join(", ")}.`
       : message.replace(/\n[\s\S]*$/, "")
-    throw new StemmaError("invalid", `${sentence} ${see(spec)}`, { cause: error })
+    throw new StemmaError("invalid", `${sentence} ${seeHelp(spec)}`, { cause: error })
   }
 }
 
@@ -77,11 +77,10 @@ function optionNames(spec: CommandSpec): string[] {
   return [...Object.keys(spec.options), "help"].map((name) => `--${name}`)
 }
 
-function see({ name }: CommandSpec): string {
+function seeHelp({ name }: CommandSpec): string {
   return `See stemma ${name} --help.`
 }
 
-/** What `--help` shows. */
 export function helpOf(spec: CommandSpec): string {
   const operands = spec.operands ? ` ${spec.operands}` : ""
   const lines = Object.entries(spec.options).map(([name, { value, short, help }]) => {
@@ -92,7 +91,6 @@ export function helpOf(spec: CommandSpec): string {
   return `Usage: stemma ${spec.name}${operands} [OPTIONS]\n\n${spec.about}\n\n${lines.join("\n")}\n${more}`
 }
 
-/** The value of an option that is a whole number. */
 export function wholeNumber(
   text: string | undefined,
   range: { option: string; min: number; max: number },

@@ -3,67 +3,70 @@ import { dataDirectory } from "../config/paths.ts"
 import { findToken } from "../config/secrets/token.ts"
 import { StemmaError } from "../protocol/index.ts"
 import type { Program } from "./program.ts"
-import { shownLine } from "./terminal/terminal.ts"
+import { printableLine } from "./terminal/terminal.ts"
 
-/** A way to a server, which may be in this very process. */
+/** A connection to a server, which may be in this process. */
 export interface Connected extends AsyncDisposable {
   client: Client
-  /** True if the server's files are those of this machine. */
+  /** True if the server uses the files of this machine. */
   isHere: boolean
-  /** What still runs when this is closed is cut off instead of waited for. */
-  hurry(): void
+  /** On close, runs are cut off instead of awaited. */
+  cutOffOnClose(): void
 }
 
-/** The server of an address, or one for this process alone that nobody else can reach. */
+/** The server at an address, or a private server inside this process. */
 export async function connect(
   program: Program,
   options: { server: string | undefined; directory: string; isInteractive: boolean },
 ): Promise<Connected> {
-  return options.server === undefined ? open(program, options) : reach(program, options.server)
+  return options.server === undefined ? openHere(program, options) : connectTo(program, options.server)
 }
 
-async function open(
+async function openHere(
   { terminal, openStemma }: Program,
   { directory, isInteractive }: { directory: string; isInteractive: boolean },
 ): Promise<Connected> {
   const onWarning = (error: unknown) => {
     const text = error instanceof Error ? error.message : String(error)
-    terminal.error.write(`${shownLine(text, 1000)}\n`)
+    terminal.error.write(`${printableLine(text, 1000)}\n`)
   }
   const [{ createServer }, stemma] = await Promise.all([
     import("../server/index.ts"),
     openStemma({ directory, env: terminal.env, onWarning }),
   ])
   const server = createServer(stemma, { interactive: isInteractive, onWarning })
-  let isHurried = false
+  let isCutOff = false
   return {
     client: createClient({ fetch: server.app.fetch }),
     isHere: true,
-    hurry() {
-      isHurried = true
+    cutOffOnClose() {
+      isCutOff = true
     },
     async [Symbol.asyncDispose]() {
       await server.close()
       const closing = stemma.close()
-      // The second call is the one that does not wait.
-      await (isHurried ? stemma.close() : closing)
+      // The second call of `close` cuts off runs instead of waiting.
+      await (isCutOff ? stemma.close() : closing)
     },
   }
 }
 
-async function reach({ terminal: { env } }: Program, address: string): Promise<Connected> {
+async function connectTo({ terminal: { env } }: Program, address: string): Promise<Connected> {
   const url = URL.parse(address)
   if (!url || !/^https?:$/.test(url.protocol)) {
-    throw new StemmaError("invalid", "--server takes an address such as http://127.0.0.1:4096.")
+    throw new StemmaError(
+      "invalid",
+      `--server takes an address such as http://127.0.0.1:4096, not ${JSON.stringify(address)}.`,
+    )
   }
   const isHere = /^(localhost|\[::1\]|127(\.\d+){3})$/.test(url.hostname)
   const printed = new URLSearchParams(url.hash.slice(1)).get("token")
-  // The token in the file is for the server on this machine, and told to no other.
+  // The token in the file belongs to the server on this machine, and is sent to no other server.
   const found = printed ?? (isHere || env.STEMMA_TOKEN ? await ownToken(env) : undefined)
   return {
     client: createClient({ baseUrl: address, ...(found !== undefined && { token: found }) }),
     isHere,
-    hurry() {},
+    cutOffOnClose() {},
     async [Symbol.asyncDispose]() {},
   }
 }

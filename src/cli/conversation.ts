@@ -14,17 +14,17 @@ interface Reply {
   parts: Part[]
 }
 
-/** How long the last events may come after the reply. */
+/** How long to wait for the last events after the reply. */
 const lastEventsMs = 2000
-/** How long a server that is gone may take to come back. */
+/** How long a lost server may take to come back. */
 const returnMs = 60_000
 const retryMs = 500
 
-/** One prompt and everything until its answer is whole: shown as it comes, with the questions that it asks. */
+/** Sends one prompt, prints its answer while it is written, and asks the person its questions. */
 export class Conversation {
   readonly #session: SessionClient
   readonly #printer: Printer
-  /** Undefined if nobody is there to be asked. */
+  /** Undefined if no person can be asked. */
   readonly #questions: Questions | undefined
   readonly #over = new AbortController()
   readonly #sealed = new Set<string>()
@@ -36,30 +36,30 @@ export class Conversation {
     this.#questions = parts.questions
   }
 
-  /** The message that ends the answer. */
+  /** Resolves with the message that ends the answer. */
   async prompt(input: PromptInput): Promise<Message> {
     const events = this.#session.events({ signal: this.#over.signal })
     await events.ready
-    const watching = this.#watch(events)
+    const following = this.#followEvents(events)
     try {
       await this.#askOpenQuestions()
-      const reply = await Promise.race([this.#ask(input), failure(watching)])
-      await this.#lastEvents(reply.message.id, watching)
+      const reply = await Promise.race([this.#ask(input), failWhenEnded(following)])
+      await this.#waitForLastEvents(reply.message.id, following)
       await this.#printer.end(reply.parts)
       return reply.message
     } finally {
       this.#over.abort()
       this.#questions?.close()
-      await watching.catch(() => {})
+      await following.catch(() => {})
     }
   }
 
-  /** Nobody waits for the answer any more. */
+  /** Stops waiting for the answer. */
   close(): void {
     this.#over.abort()
   }
 
-  async #watch(events: ReturnType<SessionClient["events"]>): Promise<void> {
+  async #followEvents(events: ReturnType<SessionClient["events"]>): Promise<void> {
     for await (const event of events) {
       const { type, properties } = event
       if (type === "permission.asked") this.#answer(properties.request)
@@ -70,7 +70,7 @@ export class Conversation {
     }
   }
 
-  /** The same message id is the same prompt, so asking again after a lost connection asks for the same answer. */
+  /** A message id identifies a prompt, so a retry after a lost connection asks for the same answer. */
   async #ask(input: PromptInput): Promise<Reply> {
     const messageID = createID("message", Date.now())
     let lostAt: number | undefined
@@ -79,7 +79,7 @@ export class Conversation {
         return await this.#session.ask({ ...input, messageID }, { signal: this.#over.signal })
       } catch (error) {
         if (!StemmaError.is(error, "unavailable") || this.#over.signal.aborted) throw error
-        if (lostAt === undefined) this.#printer.note(`${error.message} Waiting for it.`)
+        if (lostAt === undefined) this.#printer.note(`${error.message} Waiting for the server.`)
         lostAt ??= performance.now()
         if (performance.now() - lostAt > returnMs) throw error
         await new Promise((resolve) => setTimeout(resolve, retryMs))
@@ -92,12 +92,12 @@ export class Conversation {
     if (this.#awaited?.id === messageID) this.#awaited.resolve()
   }
 
-  async #lastEvents(id: string, watching: Promise<void>): Promise<void> {
+  async #waitForLastEvents(id: string, following: Promise<void>): Promise<void> {
     if (this.#sealed.has(id)) return
     const { promise, resolve } = Promise.withResolvers<void>()
     this.#awaited = { id, resolve }
     const timer = setTimeout(resolve, lastEventsMs)
-    await Promise.race([promise, watching])
+    await Promise.race([promise, following])
     clearTimeout(timer)
   }
 
@@ -107,26 +107,32 @@ export class Conversation {
   }
 
   #answer(request: PermissionRequest): void {
-    this.#answered(request).catch((error: unknown) => {
-      // Somebody else was faster, or the question is gone with its run.
+    this.#askAndReply(request).catch((error: unknown) => {
+      // Another person was faster, or the question ended with its run.
       if (StemmaError.is(error, "conflict") || StemmaError.is(error, "not_found")) return
       this.#printer.note(
-        `The answer was not taken: ${error instanceof Error ? error.message : String(error)}`,
+        `The reply was not accepted: ${error instanceof Error ? error.message : String(error)}`,
       )
     })
   }
 
-  async #answered(request: PermissionRequest): Promise<void> {
+  async #askAndReply(request: PermissionRequest): Promise<void> {
     const answer = this.#questions
       ? await this.#questions.ask(request)
-      : { reply: "reject" as const, feedback: "Nobody is there to ask: this prompt came without a terminal." }
+      : {
+          reply: "reject" as const,
+          feedback: "There is no person to ask: this prompt came without a terminal.",
+        }
     if (answer) await this.#session.reply({ permissionID: request.id, ...answer })
   }
 }
 
 /** A stream that ends by itself has failed. */
-function failure(watching: Promise<void>): Promise<never> {
-  return watching.then(() => {
-    throw new StemmaError("unavailable", "The stream of the session ended.")
+function failWhenEnded(following: Promise<void>): Promise<never> {
+  return following.then(() => {
+    throw new StemmaError(
+      "unavailable",
+      "The event stream of the session ended. Read the session to see its state.",
+    )
   })
 }

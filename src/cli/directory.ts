@@ -1,27 +1,31 @@
 import { type Stats, statSync } from "node:fs"
 import { StemmaError } from "../protocol/index.ts"
-import { shownLine } from "./terminal/terminal.ts"
+import { printableLine } from "./terminal/terminal.ts"
 
-/** Throws if nobody can work in a directory, before anything is made for it. */
+/** Throws if the directory does not exist, before a session is created for it. */
 export function checkDirectory(path: string): void {
-  const found = lookAt(path)
+  const found = statOf(path)
   if (found?.isDirectory()) return
   throw new StemmaError(
     "not_found",
     found
-      ? `${shownLine(path)} is no directory. Name another one.`
-      : `There is no directory ${shownLine(path)}. Make it first, or name another one.`,
+      ? `${printableLine(path)} is not a directory. Name another one.`
+      : `There is no directory ${printableLine(path)}. Create it, or name another one.`,
   )
 }
 
-function lookAt(path: string): Stats | undefined {
+function statOf(path: string): Stats | undefined {
   try {
     return statSync(path)
   } catch (error) {
     const { code, message } = error as NodeJS.ErrnoException
     if (code === "ENOENT" || code === "ENOTDIR") return undefined
-    throw new StemmaError("denied", `${shownLine(path)} cannot be looked at: ${message}. Name another one.`, {
-      cause: error,
-    })
+    throw new StemmaError(
+      "denied",
+      `${printableLine(path)} cannot be read: ${message}. Name another directory.`,
+      {
+        cause: error,
+      },
+    )
   }
 }

@@ -1,20 +1,20 @@
 import { StemmaError, version } from "../protocol/index.ts"
 import type { Command, Program } from "./program.ts"
-import { onLostOutput, shownLine } from "./terminal/terminal.ts"
+import { onLostOutput, printableLine } from "./terminal/terminal.ts"
 
 const help = `stemma ${version}: the session system for AI agents
 
 Usage: stemma <command>
 
   serve                       serve sessions over HTTP
-  run PROMPT                  send a prompt and show the answer as it comes
-  session list                the sessions of this directory
-  session show ID             what was said and done in one
-  trust [DIRECTORY] [--yes]   show a project's config files and what they would be allowed, and trust them
-  untrust [DIRECTORY]         take that back
+  run PROMPT                  send a prompt and print the answer while it is written
+  session list                list the sessions of this directory
+  session show ID             print the messages and tool calls of a session
+  trust [DIRECTORY] [--yes]   show a project's config files and what they would be allowed to do, and trust them
+  untrust [DIRECTORY]         stop trusting them
   --version, --help
 
-stemma <command> --help says what each takes. It needs no key: without one, a guide of rules answers.
+stemma <command> --help shows the options of a command. No API key is needed: without one, a built-in guide answers.
 `
 
 const commands: Record<string, () => Promise<Command>> = {
@@ -25,23 +25,22 @@ const commands: Record<string, () => Promise<Command>> = {
   untrust: async () => (await import("./commands/trust.ts")).untrustCommand,
 }
 
-/** Runs the program and gives its exit code. */
 export async function main(args: readonly string[]): Promise<number> {
   let isUnwritten = false
   onLostOutput(process.stdout, ({ problem }) => {
     if (problem === undefined) return
     isUnwritten = true
-    process.stderr.write(`${shownLine(problem)}\n`)
+    process.stderr.write(`${printableLine(problem)}\n`)
   })
-  // There is nobody left to be told.
+  // If stderr fails too, there is no way left to report it.
   onLostOutput(process.stderr, () => {})
   const code = await dispatch(args)
-  await written(process.stdout)
+  await flushed(process.stdout)
   return isUnwritten ? 1 : code
 }
 
-/** Resolves when everything was written, and whoever hears of failures has heard of them. */
-function written(output: NodeJS.WriteStream): Promise<void> {
+/** Resolves when everything was written and write errors were reported. */
+function flushed(output: NodeJS.WriteStream): Promise<void> {
   return new Promise((resolve) => output.write("", () => setImmediate(resolve)))
 }
 
@@ -60,30 +59,30 @@ async function dispatch(args: readonly string[]): Promise<number> {
       return 0
     default: {
       const load = Object.hasOwn(commands, first) ? commands[first] : undefined
-      if (load) return perform(await load(), rest)
-      process.stderr.write(`stemma does not know "${shownLine(first)}". See stemma --help.\n`)
+      if (load) return runCommand(await load(), rest)
+      process.stderr.write(`stemma has no command "${printableLine(first)}". See stemma --help.\n`)
       return 1
     }
   }
 }
 
-async function perform(command: Command, args: readonly string[]): Promise<number> {
+async function runCommand(command: Command, args: readonly string[]): Promise<number> {
   try {
     return await command(args, createProgram())
   } catch (error) {
     if (!StemmaError.is(error)) throw error
-    process.stderr.write(`${shownLine(error.message, 2000)}\n`)
+    process.stderr.write(`${printableLine(error.message, 2000)}\n`)
     return 1
   }
 }
 
 function createProgram(): Program {
   const env = { ...process.env }
-  // The commands know it; whatever they start must not.
+  // The commands get the token in `env`. Their child processes must not inherit it.
   delete process.env.STEMMA_TOKEN
   return {
     terminal: {
-      // Most commands read nothing.
+      // A getter, because most commands do not read stdin.
       get input() {
         return process.stdin
       },
@@ -91,7 +90,7 @@ function createProgram(): Program {
       error: process.stderr,
       env,
     },
-    // In a checkout, npm runs our scripts in its directory and says where it was called.
+    // In a checkout, npm runs scripts in the checkout's directory. INIT_CWD is the directory where npm was called.
     directory: (env.npm_package_name === "stemma" && env.INIT_CWD) || process.cwd(),
     openStemma: async (options) => (await import("../index.ts")).openStemma(options),
     openStore: async (options) => (await import("../stores/sqlite/index.ts")).openSqliteStore(options),

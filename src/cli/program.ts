@@ -2,7 +2,7 @@ import type { Stemma } from "../run/index.ts"
 import type { Store } from "../stores/store.ts"
 import type { Terminal } from "./terminal/terminal.ts"
 
-/** How Stemma is opened here. */
+/** The options that the commands pass to `openStemma`. */
 export interface OpenOptions {
   directory?: string
   data?: string
@@ -12,14 +12,14 @@ export interface OpenOptions {
   onWarning?: (error: unknown) => void
 }
 
-/** What a command is given: where it reads and writes, and the parts that only the composition knows. */
+/** What a command receives: its input and output, and the functions that open Stemma and the store. */
 export interface Program {
   terminal: Terminal
-  /** The directory that commands are about unless they are told another one. */
+  /** The default directory of commands. */
   directory: string
   openStemma(options: OpenOptions): Promise<Stemma>
   openStore(options: { path: string; readOnly?: boolean }): Promise<Store>
 }
 
-/** A command: gives its exit code. */
+/** A command. Returns its exit code. */
 export type Command = (args: readonly string[], program: Program) => Promise<number>

@@ -5,8 +5,8 @@ import type { Store } from "../stores/store.ts"
 import type { Program } from "./program.ts"
 
 /**
- * Lends the user's store, opened for reading; undefined if there is none yet. A search is the exception: it first indexes what
- * waits for it.
+ * Opens the user's store for reading, runs `read`, and closes the store. Undefined if there is no store yet. A search
+ * opens the store for writing, because it first indexes messages that are not indexed yet.
  */
 export async function readStore<T>(
   { terminal, openStore }: Program,
@@ -19,7 +19,8 @@ export async function readStore<T>(
     store = await openStore({ path, readOnly: true })
   } catch (error) {
     if (StemmaError.is(error, "not_found")) return undefined
-    // Of an earlier version: it must be brought up once to be read at all. One of a newer version is refused again.
+    // A store of an earlier version must be migrated once before it can be read. The second open refuses a newer
+    // version again.
     if (!StemmaError.is(error, "unsupported")) throw error
     store = await openStore({ path })
   }

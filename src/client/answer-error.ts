@@ -7,23 +7,26 @@ interface ErrorShape {
 }
 
 /**
- * The error that an answer tells of. A status alone says nothing of the session or the caller: a proxy gives it too while
- * the server behind it is replaced.
+ * The error that an answer contains. A status without an error body says nothing about the session or the caller: a
+ * proxy also answers with such a status while the server behind it restarts.
  */
 export async function errorOf(response: Response): Promise<StemmaError> {
   const { status } = response
   const retryAfterMs = retryAfter(response.headers.get("retry-after"))
   const more = { status, ...(retryAfterMs !== undefined && { retryAfterMs }) }
-  const body = parsed(await response.text().catch(() => ""))
+  const body = parseJson(await response.text().catch(() => ""))
   if (isErrorShape(body)) return toError(body, more)
   return new StemmaError(
     "unavailable",
-    `The answer has status ${status} and is none of Stemma's. See whether the address is right and the server runs.`,
+    `The answer has status ${status} and does not come from Stemma. Check the address, and that the server runs.`,
     { details: more },
   )
 }
 
-/** A body that came after the headers said that all is well may be an error too. */
+/**
+ * A `slow` route sends its headers before it knows the result, so the body of an answer with status 200 may be an
+ * error.
+ */
 export function throwIfError(body: unknown): void {
   if (isErrorShape(body)) throw toError(body, {})
 }
@@ -44,14 +47,14 @@ export function isErrorShape(value: unknown): value is ErrorShape {
   return ErrorCode.safeParse(code).success && typeof message === "string" && isPlain
 }
 
-/** How long a server that is busy wants to be left alone. */
+/** How long the server asks the client to wait before the next request. */
 export function retryAfterOf(error: unknown): number | undefined {
-  const told = StemmaError.is(error) ? error.details?.retryAfterMs : undefined
-  return typeof told === "number" ? told : undefined
+  const delayMs = StemmaError.is(error) ? error.details?.retryAfterMs : undefined
+  return typeof delayMs === "number" ? delayMs : undefined
 }
 
-/** True if asking again may help: nothing is wrong with the request. */
-export function isPassing(error: unknown): boolean {
+/** True if a retry may help: the request itself is fine. */
+export function isTemporary(error: unknown): boolean {
   return StemmaError.is(error, "unavailable") || StemmaError.is(error, "internal")
 }
 
@@ -62,7 +65,7 @@ function retryAfter(header: string | null): number | undefined {
   return Number.isNaN(atMs) ? undefined : Math.max(0, atMs - Date.now())
 }
 
-function parsed(text: string): unknown {
+function parseJson(text: string): unknown {
   try {
     return JSON.parse(text)
   } catch {

@@ -10,27 +10,27 @@ import { Replica, type ReplicaOptions, type ReplicaReads } from "./replica/repli
 import { type RouteCalls, routeCalls } from "./route-call.ts"
 import { EventStream, type EventsOptions } from "./stream/event-stream.ts"
 
-/** A server's routes as functions, and its streams. Failures are StemmaErrors, as the server told them. */
+/** A server's routes as functions, and its event streams. Calls fail with the StemmaError that the server sent. */
 export interface Client {
   readonly sessions: RouteCalls<typeof sessionsRoutes>
   readonly place: RouteCalls<typeof directoryRoutes>
   readonly server: RouteCalls<typeof serverRoutes>
-  /** One session. Asks the server for nothing yet. */
+  /** One session. Sends no request. */
   session(id: string): SessionClient
-  /** What happens in all sessions of a directory. */
+  /** The events of all sessions of a directory. */
   events(options?: EventsOptions & { directory?: string }): EventStream
 }
 
-/** What can be done with one session. */
+/** The calls for one session. */
 export interface SessionClient extends RouteCalls<typeof sessionRoutes, "id"> {
   readonly id: string
-  /** What happens in it, with `tree` also in all below it. */
+  /** The events of the session. With `tree`, also the events of its descendants. */
   events(options?: EventsOptions & { tree?: boolean }): EventStream
-  /** A live copy of it. */
+  /** A live copy of the session. */
   replica(options?: ReplicaOptions): Replica
 }
 
-/** Making it connects to nothing. */
+/** Creates a client. Sends no request. */
 export function createClient(options: ClientOptions): Client {
   const connection = new Connection(options)
   return {

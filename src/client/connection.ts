@@ -4,32 +4,31 @@ import { ResponseTimeout } from "./stream/response-timeout.ts"
 
 export type Fetch = (request: Request) => Promise<Response>
 
-/** How a client comes back to a server that it lost. */
+/** How a client reconnects after it lost the server. */
 export interface Reconnect {
-  /** The first wait; each one after it is twice as long. 250 if absent. */
+  /** The first delay. Each further delay is twice as long. 250 if absent. */
   firstMs?: number
-  /** The longest wait. 10,000 if absent. */
+  /** The longest delay. 10,000 if absent. */
   maxMs?: number
-  /** How long nothing at all may arrive on a stream, or of what a replica reads, before it counts as lost. 45,000 if absent. */
+  /** A stream, or a read of a replica, counts as lost when no byte arrives for this long. 45,000 if absent. */
   silenceMs?: number
 }
 
-interface Common {
-  /** What the server asks callers for. */
+interface CommonOptions {
+  /** The token that the server requires. */
   token?: string
-  /** Sent with each request. */
   headers?: Record<string, string>
-  /** The directory that calls are about if they take one and none is given. */
+  /** The default for calls that take a directory. */
   directory?: string
   reconnect?: Reconnect
 }
 
-/** Where the server is: an address, or its `app.fetch` in this process. */
+/** How to reach the server: an address, or the `app.fetch` of a server in this process. */
 export type ClientOptions =
-  | (Common & { baseUrl: string; fetch?: Fetch })
-  | (Common & { fetch: Fetch; baseUrl?: string })
+  | (CommonOptions & { baseUrl: string; fetch?: Fetch })
+  | (CommonOptions & { fetch: Fetch; baseUrl?: string })
 
-export interface Sending {
+export interface RequestOptions {
   method: string
   path: string
   query?: Record<string, string>
@@ -37,13 +36,15 @@ export interface Sending {
   body?: unknown
   accept?: string
   signal?: AbortSignal | undefined
-  /** How long nothing at all may arrive before it counts as lost. For ever if absent: a model may take its time. */
+  /**
+   * The request counts as lost when no byte arrives for this long. No limit if absent, because a model may take long.
+   */
   silenceMs?: number | undefined
 }
 
-const ownAddress = "http://stemma.local"
+const inProcessAddress = "http://stemma.local"
 
-/** The way to a server: requests out, answers that are no errors in. */
+/** Sends requests to a server. Returns successful answers and throws errors. */
 export class Connection {
   readonly directory: string | undefined
   readonly reconnect: Required<Reconnect>
@@ -55,37 +56,39 @@ export class Connection {
     if (options.baseUrl === undefined && options.fetch === undefined) {
       throw new StemmaError(
         "invalid",
-        "Say where the server is: `baseUrl`, or `fetch` of one in this process.",
+        "The client needs `baseUrl`, the address of a server, or `fetch`, the `app.fetch` of a server in this process.",
       )
     }
-    this.#base = baseOf(options.baseUrl ?? ownAddress)
+    this.#base = baseAddress(options.baseUrl ?? inProcessAddress)
     this.#headers = { ...options.headers, ...(options.token !== undefined && bearer(options.token)) }
-    // A browser's own must be called as what it is, not as a method of something else.
+    // A browser throws if its own `fetch` is called as a method of another object.
     this.#fetch = options.fetch ?? ((request) => globalThis.fetch(request))
     this.directory = options.directory
     this.reconnect = { firstMs: 250, maxMs: 10_000, silenceMs: 45_000, ...options.reconnect }
   }
 
-  /** Throws a StemmaError unless the server answers that all is well, and the signal's reason if that comes first. */
-  async send(sending: Sending): Promise<Response> {
-    const { silenceMs } = sending
-    const watch =
-      silenceMs === undefined ? undefined : new ResponseTimeout({ silenceMs, signal: sending.signal })
-    const signal = watch?.signal ?? sending.signal
-    watch?.start()
+  /**
+   * Throws a StemmaError unless the answer is successful. Throws the signal's reason if the signal is aborted first.
+   */
+  async send(options: RequestOptions): Promise<Response> {
+    const { silenceMs } = options
+    const timeout =
+      silenceMs === undefined ? undefined : new ResponseTimeout({ silenceMs, signal: options.signal })
+    const signal = timeout?.signal ?? options.signal
+    timeout?.start()
     try {
-      const answer = await this.#fetched(this.#request({ ...sending, signal }), signal)
-      const response = watch ? watch.over(answer) : answer
+      const answer = await this.#fetched(this.#request({ ...options, signal }), signal)
+      const response = timeout ? timeout.wrap(answer) : answer
       if (response.ok) return response
       const error = await errorOf(response)
       signal?.throwIfAborted()
       throw error
     } finally {
-      watch?.stop()
+      timeout?.stop()
     }
   }
 
-  #request({ method, path, query, body, accept, signal }: Sending): Request {
+  #request({ method, path, query, body, accept, signal }: RequestOptions): Request {
     const search = query && Object.keys(query).length > 0 ? `?${new URLSearchParams(query)}` : ""
     return new Request(`${this.#base}${path}${search}`, {
       method,
@@ -94,7 +97,7 @@ export class Connection {
         accept: accept ?? "application/json",
         ...(body !== undefined && { "content-type": "application/json" }),
       },
-      // A redirected call would be another call, and a token is for this server alone.
+      // A redirect could change the method, and the token belongs to this server only.
       redirect: "error",
       ...(body !== undefined && { body: JSON.stringify(body) }),
       ...(signal && { signal }),
@@ -109,7 +112,7 @@ export class Connection {
     signal?.addEventListener("abort", abort, { once: true })
     let isOver = false
     const answer = fetch(request).then((response) => {
-      // One that takes no notice of signals answers though nobody is there any more.
+      // A custom `fetch` may ignore the signal and answer after the call was aborted.
       if (isOver) response.body?.cancel().catch(() => {})
       return response
     })
@@ -127,22 +130,25 @@ export class Connection {
 }
 
 function unreachable(base: string, cause: unknown): StemmaError {
-  return new StemmaError("unavailable", `The server at ${base} cannot be reached. See whether it runs.`, {
+  return new StemmaError("unavailable", `The server at ${base} cannot be reached. Check that it runs.`, {
     cause,
   })
 }
 
-/** Without what is no part of an address: a token after `#` stays here. */
-function baseOf(text: string): string {
+/** The address without query and fragment, because a token may stand after `#` and must not be sent. */
+function baseAddress(text: string): string {
   const url = URL.parse(text)
   if (url && /^https?:$/.test(url.protocol)) return `${url.origin}${url.pathname.replace(/\/+$/, "")}`
-  throw new StemmaError("invalid", "`baseUrl` is no address: write one such as http://127.0.0.1:4096.")
+  throw new StemmaError(
+    "invalid",
+    "`baseUrl` is not an http or https address. Write one such as http://127.0.0.1:4096.",
+  )
 }
 
 function bearer(token: string): { authorization: string } {
   if (/^[\x21-\x7e]+$/.test(token)) return { authorization: `Bearer ${token}` }
   throw new StemmaError(
     "invalid",
-    "A token has no blanks and no line ends. Give it as the server printed it.",
+    "The token contains spaces, line breaks or characters that are not ASCII. Pass it as the server printed it.",
   )
 }

@@ -5,7 +5,7 @@ import { throwIfError } from "./answer-error.ts"
 import type { Connection } from "./connection.ts"
 
 export interface CallOptions {
-  /** Gives the call up; what the server does for it goes on. */
+  /** Stops waiting for the answer. The server still finishes the work. */
   signal?: AbortSignal
 }
 
@@ -13,7 +13,7 @@ type ParamsOf<R extends Route> = R["params"] extends z.ZodType ? z.input<R["para
 
 type Plain<T> = { [K in keyof T]: T[K] }
 
-/** What a call takes, in one object: parameters of the path that are not bound, query and body. */
+/** The input of a call in one object: path parameters that are not bound, query and body. */
 export type CallInput<R extends Route, Bound extends string = never> = Plain<
   Omit<ParamsOf<R>, Bound> & RouteInput<R>
 >
@@ -26,14 +26,13 @@ export type CallAnswer<R extends Route> = R["kind"] extends "text"
       ? undefined
       : RouteAnswer<R>
 
-/** A route as a function. */
 export type RouteCall<R extends Route, Bound extends string = never> = keyof CallInput<R, Bound> extends never
   ? (options?: CallOptions) => Promise<CallAnswer<R>>
   : Record<never, never> extends CallInput<R, Bound>
     ? (input?: CallInput<R, Bound>, options?: CallOptions) => Promise<CallAnswer<R>>
     : (input: CallInput<R, Bound>, options?: CallOptions) => Promise<CallAnswer<R>>
 
-/** A group of routes as functions. Streams are no calls. */
+/** A group of routes as functions, without the routes that are event streams. */
 export type RouteCalls<T extends Record<string, Route>, Bound extends string = never> = {
   readonly [K in keyof T as T[K] extends { kind: "events" } ? never : K]: RouteCall<T[K], Bound>
 }
@@ -44,8 +43,8 @@ interface CallsOptions<Bound extends string> {
 }
 
 /**
- * The functions of a group. `bound` are the parameters that are the same for all of them; with `silenceMs` a call is given up
- * when nothing is heard for so long, which is only for routes that answer without waiting for anything.
+ * The functions of a group of routes. `bound` sets path parameters for all of them. With `silenceMs`, a call fails when
+ * no byte arrives for that long: only for routes that answer without waiting for a model or a person.
  */
 export function routeCalls<T extends Record<string, Route>, Bound extends string = never>(
   connection: Connection,
@@ -75,7 +74,7 @@ async function callRoute(
   options: { input: Record<string, unknown>; silenceMs: number | undefined } & CallOptions,
 ): Promise<unknown> {
   const { input, signal, silenceMs } = options
-  const { path, query, body } = sort(route, withDirectory(route, input, connection.directory))
+  const { path, query, body } = splitInput(route, withDirectory(route, input, connection.directory))
   const response = await connection.send({ method: route.method, path, query, body, signal, silenceMs })
   try {
     return await readAnswer(response, route)
@@ -84,7 +83,7 @@ async function callRoute(
     if (StemmaError.is(error)) throw error
     throw new StemmaError(
       "unavailable",
-      "The answer was cut off, or is none of Stemma's. Look at the session to see what became of the call.",
+      "The answer is incomplete or does not come from Stemma. Read the session to see whether the call took effect.",
       { cause: error },
     )
   }
@@ -113,37 +112,37 @@ async function readAnswer(response: Response, { kind = "json" }: Route): Promise
   }
 }
 
-interface Sorted {
+interface RequestParts {
   path: string
   query: Record<string, string>
   body: Record<string, unknown> | undefined
 }
 
-/** Where each name of the input goes is what the route's schemas say. */
-function sort(route: Route, input: Record<string, unknown>): Sorted {
+/** The route's schemas decide whether a name of the input belongs to the path, the query or the body. */
+function splitInput(route: Route, input: Record<string, unknown>): RequestParts {
   const names = pathNames(route.path)
   const query: Record<string, string> = {}
   const body: Record<string, unknown> = {}
   for (const [name, value] of Object.entries(input)) {
     if (value === undefined || names.includes(name)) continue
-    if (has(route.query, name)) query[name] = queryText(value)
+    if (hasField(route.query, name)) query[name] = queryText(value)
     else if (route.body) body[name] = value
-    else throw new StemmaError("invalid", `${route.method} ${route.path} takes no \`${name}\`.`)
+    else throw new StemmaError("invalid", `${route.method} ${route.path} has no parameter \`${name}\`.`)
   }
   const isLeftOut = route.body === undefined || (route.isBodyOptional && Object.keys(body).length === 0)
-  return { path: fill(route.path, input), query, body: isLeftOut ? undefined : body }
+  return { path: fillPath(route.path, input), query, body: isLeftOut ? undefined : body }
 }
 
-function fill(path: string, input: Record<string, unknown>): string {
+function fillPath(path: string, input: Record<string, unknown>): string {
   return path.replace(/:(\w+)/g, (_, name: string) => {
     const value = input[name]
-    // These would be another path.
+    // An empty value, "." or ".." would change the path.
     if (typeof value === "string" && !/^\.{0,2}$/.test(value)) return encodeURIComponent(value)
-    throw new StemmaError("invalid", `\`${name}\` is no id: ${JSON.stringify(value)}.`)
+    throw new StemmaError("invalid", `\`${name}\` is not an id: ${JSON.stringify(value)}.`)
   })
 }
 
-/** A query is text: lists have commas between their members, and what is null is `none`. */
+/** The text form of a query value: list members are joined by commas, and null becomes `none`. */
 function queryText(value: unknown): string {
   return Array.isArray(value) ? value.join(",") : String(value ?? "none")
 }
@@ -154,10 +153,12 @@ function withDirectory(
   directory: string | undefined,
 ): Record<string, unknown> {
   if (directory === undefined || "directory" in input) return input
-  return has(route.query, "directory") || has(route.body, "directory") ? { ...input, directory } : input
+  return hasField(route.query, "directory") || hasField(route.body, "directory")
+    ? { ...input, directory }
+    : input
 }
 
-function has(schema: z.ZodType | undefined, name: string): boolean {
+function hasField(schema: z.ZodType | undefined, name: string): boolean {
   if (schema === undefined || !("shape" in schema)) return false
   return Object.hasOwn(schema.shape as object, name)
 }

@@ -2,7 +2,7 @@ import { StemmaError } from "../protocol/index.ts"
 import { type Route, routes } from "../protocol/routes/index.ts"
 import type { ServerContext } from "./http/call.ts"
 import { HttpError } from "./http/errors.ts"
-import { type App, callOf, createApp, mount, refuse } from "./http/mount.ts"
+import { type App, callOf, createApp, errorResponse, mount } from "./http/mount.ts"
 import { allowedMethods, singularPath } from "./http/route-paths.ts"
 import { directoryHandlers, serverHandlers } from "./native/directory.ts"
 import { sessionHandlers } from "./native/session.ts"
@@ -12,7 +12,10 @@ import { mountOpencode, opencodeRoutes } from "./opencode/index.ts"
 import { mountPanel, panelRoutes } from "./panel/index.ts"
 import { mountShare, type Shares, shareRoutes } from "./share/index.ts"
 
-/** Every route, and what is answered where there is none. Where two have a path, whoever is mounted first answers. */
+/**
+ * Mounts every route and the answer for unknown paths. If two routes have the same path, the route that is mounted
+ * first answers.
+ */
 export function buildApp(context: ServerContext, shares: Shares): App {
   const app = createApp()
   const all: Route[] = []
@@ -40,15 +43,16 @@ export function buildApp(context: ServerContext, shares: Shares): App {
       call.authorize()
       const allow = allowedMethods(all, new URL(c.req.url).pathname)
       if (allow.length > 0)
-        throw new HttpError(405, `Use ${allow.join(" or ")} here.`, { headers: { allow: allow.join(", ") } })
-      throw new StemmaError(
-        "not_found",
-        "There is nothing at this address. /openapi.json lists what there is.",
-      )
+        throw new HttpError(
+          405,
+          `This path does not support the method ${c.req.method}. Use ${allow.join(" or ")}.`,
+          { headers: { allow: allow.join(", ") } },
+        )
+      throw new StemmaError("not_found", "There is no route at this path. /openapi.json lists all routes.")
     } catch (error) {
-      return refuse(error, { call, context })
+      return errorResponse(error, { call, context })
     }
   })
-  app.onError((error, c) => refuse(error, { call: callOf(c), context }))
+  app.onError((error, c) => errorResponse(error, { call: callOf(c), context }))
   return app
 }

@@ -2,33 +2,33 @@ import { isToken, tokenCharactersMin } from "../config/secrets/token.ts"
 import { StemmaError } from "../protocol/index.ts"
 
 export interface ServerOptions {
-  /** What callers must know. At least 16 characters; needed to listen, unless `auth` is false. */
+  /** The token that callers must send. At least 16 characters. Required to listen, unless `auth` is false. */
   token?: string
-  /** False asks for no token. Only for an address of this machine's own loopback. */
+  /** False requires no token. Only allowed on a loopback address. */
   auth?: boolean
-  /** Names under which the server is reached, beside the address it listens on: `["stemma.example.org"]`. */
+  /** Host names of the server, besides the address it listens on: `["stemma.example.org"]`. */
   hosts?: readonly string[]
-  /** Origins of other web pages that may call it: `["https://app.example.org"]`. None if absent. */
+  /** Origins of other web pages that may call the server: `["https://app.example.org"]`. None if absent. */
   origins?: readonly string[]
-  /** The address that people outside use, for links to shared sessions. */
+  /** The public address of the server, for links to shared sessions. */
   publicUrl?: string
   /**
-   * Whether a person is there to answer questions. If absent: while somebody listens to a stream of sessions or has just
-   * asked for open questions.
+   * Whether a person is there to answer questions. If absent: true while a client is subscribed to the events of
+   * sessions, or has recently requested the open questions.
    */
   interactive?: boolean
-  /** How often a silent stream says that it lives. */
+  /** How often a silent stream sends a heartbeat. */
   heartbeatMs?: number
-  /** How long the headers of a request may take to arrive, and a new connection may say nothing. */
+  /** The timeout for the headers of a request, and for a new connection that sends nothing. */
   headersTimeoutMs?: number
-  /** How long the body of a request may take to arrive. */
+  /** The timeout for the body of a request. */
   bodyTimeoutMs?: number
   bodyBytesMax?: number
-  /** How long running prompts are waited for when the server closes. */
+  /** How long to wait for running prompts when the server closes. */
   drainMs?: number
-  /** How long a stream that nobody reads is kept. */
+  /** How long a stream is kept that the client does not read. */
   stallMs?: number
-  /** Told what nobody waits for. */
+  /** Receives errors that no caller waits for. */
   onWarning?: (error: unknown) => void
 }
 
@@ -53,7 +53,7 @@ export function resolveOptions(options: ServerOptions): ResolvedOptions {
   if (token !== undefined && !isToken(token)) {
     throw new StemmaError(
       "invalid",
-      `A token needs at least ${tokenCharactersMin} characters, none of them blank. Leave it out to have one made.`,
+      `A token needs at least ${tokenCharactersMin} characters and no spaces. Leave it out to get a generated one.`,
     )
   }
   return {
@@ -61,7 +61,7 @@ export function resolveOptions(options: ServerOptions): ResolvedOptions {
     auth: options.auth ?? true,
     hosts: (options.hosts ?? []).map((host) => host.toLowerCase()),
     origins: (options.origins ?? []).map(originOf),
-    publicUrl: publicUrl === undefined ? undefined : publicAddress(publicUrl),
+    publicUrl: publicUrl === undefined ? undefined : publicUrlOf(publicUrl),
     interactive: options.interactive,
     heartbeatMs: options.heartbeatMs ?? 15_000,
     headersTimeoutMs: options.headersTimeoutMs ?? 10_000,
@@ -76,12 +76,15 @@ export function resolveOptions(options: ServerOptions): ResolvedOptions {
 function originOf(text: string): string {
   const url = URL.parse(text)
   if (url && url.origin !== "null" && /^https?:$/.test(url.protocol)) return url.origin
-  throw new StemmaError("invalid", `${text} is no origin: write one such as https://app.example.org.`)
+  throw new StemmaError("invalid", `${text} is not an origin. Write one such as https://app.example.org.`)
 }
 
-function publicAddress(text: string): string {
+function publicUrlOf(text: string): string {
   const url = URL.parse(text)
   const isPlain = url && url.search === "" && url.hash === "" && url.username === "" && url.password === ""
   if (isPlain && /^https?:$/.test(url.protocol)) return url.href.replace(/\/$/, "")
-  throw new StemmaError("invalid", `${text} is no address: write publicUrl as https://stemma.example.org.`)
+  throw new StemmaError(
+    "invalid",
+    `${text} is not a valid publicUrl. Write one such as https://stemma.example.org.`,
+  )
 }

@@ -1,16 +1,16 @@
 import type { Stemma } from "../run/index.ts"
 
-/** A client that drops comes back soon, and one that polls asks again. */
+/** A client that lost its connection comes back within this time, and a polling client asks again. */
 const lingerMs = 60_000
 
 /**
- * Whether a person is there to answer questions: while somebody listens to sessions, or has just looked for questions.
- * Without anybody a question is refused, since nobody waits for somebody who is not there.
+ * Whether a person is there to answer questions: true while a client is subscribed to sessions, or has recently
+ * requested the open questions. Without a person, a question is refused at once instead of waiting.
  */
 export class Presence {
   readonly #stemma: Stemma
   readonly #fixed: boolean | undefined
-  #listeners = 0
+  #viewers = 0
   #present: Disposable | undefined
   #timer: NodeJS.Timeout | undefined
 
@@ -20,25 +20,25 @@ export class Presence {
     if (interactive) this.#present = stemma.permissions.listen()
   }
 
-  /** Somebody listens until the result is disposed of. */
+  /** A person is present until the result is disposed of. */
   enter(): Disposable {
-    this.#listeners++
-    this.#come()
+    this.#viewers++
+    this.#setPresent()
     let isOver = false
     return {
       [Symbol.dispose]: () => {
         if (isOver) return
         isOver = true
-        this.#listeners--
-        this.#linger()
+        this.#viewers--
+        this.#leaveLater()
       },
     }
   }
 
-  /** Somebody looked for questions. */
-  show(): void {
-    this.#come()
-    this.#linger()
+  /** A client has requested the open questions. */
+  touch(): void {
+    this.#setPresent()
+    this.#leaveLater()
   }
 
   close(): void {
@@ -47,14 +47,14 @@ export class Presence {
     this.#present = undefined
   }
 
-  #come(): void {
+  #setPresent(): void {
     clearTimeout(this.#timer)
     if (this.#fixed === undefined) this.#present ??= this.#stemma.permissions.listen()
   }
 
-  #linger(): void {
+  #leaveLater(): void {
     clearTimeout(this.#timer)
-    if (this.#fixed !== undefined || this.#listeners > 0) return
+    if (this.#fixed !== undefined || this.#viewers > 0) return
     this.#timer = setTimeout(() => this.close(), lingerMs).unref()
   }
 }

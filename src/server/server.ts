@@ -15,21 +15,21 @@ import { prometheusText } from "./telemetry/metrics.ts"
 import { ProcessMeter } from "./telemetry/process-figures.ts"
 
 export interface ListenOptions {
-  /** 4096 if absent; 0 takes any that is free. */
+  /** 4096 if absent; 0 means any free port. */
   port?: number
   /** 127.0.0.1 if absent. */
   host?: string
 }
 
-/** Serves a Stemma over HTTP. Making it opens nothing. */
+/** Creates a server for a Stemma. It does not listen yet. */
 export function createServer(stemma: Stemma, options: ServerOptions = {}): StemmaServer {
   return new StemmaServer(stemma, resolveOptions(options))
 }
 
 export class StemmaServer implements AsyncDisposable {
   /**
-   * For callers in this process, such as `createClient({ fetch: server.app.fetch })`: it asks for no token. Do not serve it on
-   * a network; `fetch` is for that.
+   * For callers in this process, such as `createClient({ fetch: server.app.fetch })`. It requires no token, so do not
+   * serve it on a network; use `fetch` for that.
    */
   readonly app: { fetch(request: Request): Promise<Response> }
   readonly #stemma: Stemma
@@ -59,7 +59,7 @@ export class StemmaServer implements AsyncDisposable {
     this.app = { fetch: async (request) => this.#app.fetch(request, { headers: commonHeaders }) }
   }
 
-  /** Answers a request from a network: the Host, the Origin and the token are checked. */
+  /** Answers a request from a network. Checks the Host, the Origin and the token. */
   readonly fetch = async (request: Request, env: Bindings = {}): Promise<Response> => {
     const guard = this.#guard
     const allowed = guard.allowedOrigin(request.headers)
@@ -74,20 +74,22 @@ export class StemmaServer implements AsyncDisposable {
     return this.#app.fetch(request, { ...env, headers, guard })
   }
 
-  /** Listens; what comes in from then on is answered. */
+  /** Starts to listen on an address. */
   async listen({
     port = 4096,
     host = "127.0.0.1",
   }: ListenOptions = {}): Promise<{ url: string; port: number; host: string }> {
-    if (this.#listening) throw new StemmaError("conflict", "This server listens already.")
-    if (this.#closing) throw new StemmaError("unavailable", "This server is closed.")
+    if (this.#listening)
+      throw new StemmaError("conflict", "This server already listens. Close it first, or create another one.")
+    if (this.#closing) throw new StemmaError("unavailable", "This server is closed. Create another one.")
     this.#listening = await listen(this.fetch, { port, host, options: this.#options, guard: this.#guard })
     return { url: this.#listening.url, port: this.#listening.port, host }
   }
 
   /**
-   * Takes no more prompts, gives running ones a few seconds in which all else is answered, and ends every stream and
-   * connection. What still runs then is left: whoever closes the Stemma after it cuts it off, and the next process goes on with it.
+   * Accepts no more prompts, gives running prompts a few seconds while other requests are still answered, then ends
+   * every stream and connection. Prompts that still run are left: closing the Stemma cuts them off, and the next
+   * process continues them.
    */
   async close(): Promise<void> {
     this.#closing ??= this.#close()
@@ -102,7 +104,7 @@ export class StemmaServer implements AsyncDisposable {
     this.#isDraining = true
     const endMs = performance.now() + this.#options.drainMs
     while (this.#stemma.statuses().size > 0 && performance.now() < endMs) await pause(20)
-    // What the last runs did is on its way to those who listen.
+    // The last events of the runs are still on their way to subscribers.
     if (this.#context.streams.count > 0) await pause(lastEventsMs)
     this.#shares.close()
     this.#context.streams.close()
@@ -123,7 +125,7 @@ export class StemmaServer implements AsyncDisposable {
         if (!this.#isDraining) return
         throw new StemmaError(
           "unavailable",
-          "The server is closing and takes no more prompts. Try again soon.",
+          "The server is closing and accepts no more prompts. Try again soon.",
         )
       },
       metrics: () =>
@@ -137,7 +139,7 @@ export class StemmaServer implements AsyncDisposable {
   }
 }
 
-/** A status is told after everything that was committed before it. */
+/** Statuses are sent after the events of everything that was committed before, so `idle` may arrive this much later. */
 const lastEventsMs = 300
 
 function pause(ms: number): Promise<void> {

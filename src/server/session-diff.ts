@@ -1,7 +1,7 @@
 import { type FileDiff, StemmaError, UserSummary } from "../protocol/index.ts"
 import type { StoreReader } from "../run/index.ts"
 
-/** The files that a session changed, or the turn of one user message. */
+/** The files that a session changed, or that the turn of one user message changed. */
 export async function sessionDiff(
   reader: StoreReader,
   sessionID: string,

@@ -8,7 +8,7 @@ import {
 import type { Store } from "../stores/store.ts"
 import { bufferMaxStandard, type Delta, type SubscribeOptions, type Subscription } from "./frame.ts"
 import { LiveStore } from "./live/live-store.ts"
-import { hubClosed, scopeMissing, toStemmaError, wrongBuffer } from "./stream-error.ts"
+import { hubClosed, scopeMissing, toStemmaError, wrongBufferMax } from "./stream-error.ts"
 import { CatchUp } from "./subscriber/catch-up.ts"
 import { Subscriber } from "./subscriber/subscriber.ts"
 import { Waker } from "./subscriber/waker.ts"
@@ -20,30 +20,34 @@ export interface HubOptions {
   clock?: Clock
 }
 
-/** The events of a store, live, for any number of listeners in this process. Nobody who writes waits for a listener. */
+/** The live events of a store, for any number of subscribers in this process. A writer never waits for a subscriber. */
 export interface Hub extends AsyncDisposable {
   /**
-   * Events from now on, or from `since`. The first frame is `synced`, after the events of the past if `since` is given.
-   * Ends with a StemmaError if the store fails: `invalid` for a `since` of another store.
+   * Sends events from now on, or from `since`. The first frame is `synced`; with `since`, it follows the events of the
+   * past. Ends with a StemmaError if the store fails, and with code `invalid` if `since` is a cursor of another store.
    */
   subscribe(options?: SubscribeOptions): Subscription
   /**
-   * Text that a run of this process has just received: given when the turn of the event loop ends, with what else came in
-   * it, before it is committed as a piece. Costs next to nothing if nobody listens to the session. The object is given to listeners and not to be changed.
+   * Text that a run of this process has just received. It is sent at the end of the event loop tick, joined with other
+   * text of that tick, before it is committed as a piece. Costs almost nothing if the session has no subscriber.
+   * Subscribers receive the object itself, so the caller must not change it.
    */
   delta(delta: Delta): void
   /**
-   * What a run of this process is doing; not stored. Listeners hear of it after the events of all that was committed
-   * before. `idle` gives `session.idle` too.
+   * What a run of this process is doing. It is not stored. Subscribers receive it after the events of everything that
+   * was committed before. `idle` also sends `session.idle`.
    */
   setStatus(sessionID: string, status: SessionStatus): void
-  /** Tells those who listen to a session above, and asked for questions, of one below it. */
+  /**
+   * Sends a question of a session to the subscribers of its ancestors that set `questions`. `path`: the ids of the
+   * ancestors.
+   */
   question(path: readonly string[], event: StemmaEvent): void
-  /** Idle if nothing was said. */
+  /** Idle if no status was set. */
   status(sessionID: string): SessionStatus
-  /** Those that are not idle. */
+  /** The sessions that are not idle. */
   statuses(): Map<string, SessionStatus>
-  /** Ends every subscription; what waits can still be taken. The store stays open. */
+  /** Ends every subscription; frames that wait can still be read. The store stays open. */
   close(): Promise<void>
 }
 
@@ -58,9 +62,9 @@ class StoreHub implements Hub {
   readonly #clock: Clock
   readonly #waker = new Waker()
   readonly #statuses = new Map<string, SessionStatus>()
-  /** Everybody who has not left, live or not yet. */
+  /** All open subscribers, including subscribers that are still catching up. */
   readonly #subscribers = new Set<Subscriber>()
-  /** Those of them who want to hear of questions below. */
+  /** The subscribers that set `questions`. */
   readonly #questioners = new Set<Subscriber>()
   #live: LiveStore | undefined
   #closed = false
@@ -107,7 +111,7 @@ class StoreHub implements Hub {
     else this.#statuses.set(sessionID, status)
     const events: StemmaEvent[] = [{ type: "session.status", properties: { sessionID, status } }]
     if (status.type === "idle") events.push({ type: "session.idle", properties: { sessionID } })
-    this.#live?.tellAfter(sessionID, events)
+    this.#live?.sendAfterCommits(sessionID, events)
   }
 
   question(path: readonly string[], event: StemmaEvent): void {
@@ -140,7 +144,7 @@ class StoreHub implements Hub {
 
   async #open(subscriber: Subscriber, { since, scope, bufferMax }: SubscribeOptions): Promise<void> {
     if (bufferMax !== undefined && !(Number.isInteger(bufferMax) && bufferMax >= 1))
-      throw wrongBuffer(bufferMax)
+      throw wrongBufferMax(bufferMax)
     if (since !== undefined && scope === undefined) throw scopeMissing()
     const live = this.#startLive()
     await live.ready
@@ -173,7 +177,7 @@ class StoreHub implements Hub {
     return live
   }
 
-  /** The store cannot be followed any more. Whoever subscribes again tries again. */
+  /** The store can no longer be followed. A later subscription starts to follow it again. */
   #fail(error: unknown): void {
     this.#live?.close()
     this.#live = undefined
@@ -181,16 +185,18 @@ class StoreHub implements Hub {
   }
 }
 
-/** Callers may be plain JavaScript. */
+/** Checked at run time because callers may be plain JavaScript. */
 function checkOptions({ scope, since, signal }: SubscribeOptions): void {
-  const wrong = (what: string) => new StemmaError("invalid", `A subscription's ${what}.`)
+  const wrong = (what: string) => new StemmaError("invalid", `subscribe() was called with a wrong ${what}.`)
   if (scope !== undefined) {
     const [name, ...more] = typeof scope === "object" && scope !== null ? Object.entries(scope) : []
     const isOne = more.length === 0 && /^(sessionID|treeID|directory)$/.test(String(name?.[0]))
     if (!isOne || typeof name?.[1] !== "string") {
-      throw wrong("scope is { sessionID }, { treeID } or { directory }")
+      throw wrong("`scope`: it must be { sessionID }, { treeID } or { directory }")
     }
   }
-  if (since !== undefined && typeof since !== "string") throw wrong("`since` is a cursor that a frame gave")
-  if (signal !== undefined && !(signal instanceof AbortSignal)) throw wrong("signal is an AbortSignal")
+  if (since !== undefined && typeof since !== "string")
+    throw wrong("`since`: it must be the cursor of a frame")
+  if (signal !== undefined && !(signal instanceof AbortSignal))
+    throw wrong("`signal`: it must be an AbortSignal")
 }

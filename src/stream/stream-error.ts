@@ -4,19 +4,19 @@ export function toStemmaError(error: unknown): StemmaError {
   if (StemmaError.is(error)) return error
   return new StemmaError(
     "internal",
-    "The changes of the store could not be followed. Subscribe again from the last cursor.",
+    "The hub could not read the changes of the store. Subscribe again from the last cursor.",
     { cause: error },
   )
 }
 
 export function hubClosed(): StemmaError {
-  return new StemmaError("unavailable", "The hub is closed. Create another one.")
+  return new StemmaError("unavailable", "The hub is closed. Create a new hub.")
 }
 
-export function wrongBuffer(bufferMax: number): StemmaError {
+export function wrongBufferMax(bufferMax: number): StemmaError {
   return new StemmaError(
     "invalid",
-    "bufferMax is not a whole number of at least 1. Give one, or leave it out.",
+    `bufferMax is ${String(bufferMax)}, but must be a whole number of at least 1.`,
     {
       details: { bufferMax: String(bufferMax) },
     },
@@ -24,8 +24,5 @@ export function wrongBuffer(bufferMax: number): StemmaError {
 }
 
 export function scopeMissing(): StemmaError {
-  return new StemmaError(
-    "invalid",
-    "Without a scope nothing can be continued from a cursor. Name a session, a tree or a directory.",
-  )
+  return new StemmaError("invalid", "`since` needs a scope. Name a session, a tree or a directory.")
 }

@@ -41,7 +41,7 @@ function person() {
     program,
     said: () => said,
     async asked(times = 1) {
-      await until(`it asks ${times} times`, () => said.split("Allow it?").length > times)
+      await until(`it asks ${times} times`, () => said.split("Allow this?").length > times)
     },
     type: (text: string) => void input.write(text),
     leave: () => void input.end(),
@@ -80,7 +80,7 @@ describe("stemma run on a terminal", () => {
     expect(await code).toBe(0)
     const second = person()
     expect(await run(["run wc -l b.txt"], second.program)).toBe(0)
-    expect(second.said()).not.toContain("Allow it?")
+    expect(second.said()).not.toContain("Allow this?")
   })
 
   test("whoever closes the terminal has not said yes", async () => {

@@ -22,7 +22,7 @@ describe("stemma run", () => {
     const { code, stdout, stderr } = await at.run(["run", "read", "menu.txt"])
     expect({ code, stdout }).toMatchObject({ code: 0, stdout: expect.stringContaining("oolong") })
     expect(stdout).toMatch(/[^\n]\n$/)
-    expect(stderr).toMatch(/^Session ses_\w+ in .*project, demo\/guide/)
+    expect(stderr).toMatch(/^Session ses_\w+ in .*project, default model demo\/guide/)
     expect(stderr).toContain('> read {"filePath":"menu.txt"}\n< menu.txt\n')
     expect(stdout).not.toContain("> read")
   })
@@ -50,7 +50,7 @@ describe("stemma run", () => {
     const elsewhere = await at.run(["run", "--continue", "hello"], { cwd: at.path })
     expect(elsewhere).toMatchObject({
       code: 1,
-      stderr: expect.stringContaining("no session here to continue"),
+      stderr: expect.stringContaining("no session to continue in this directory"),
     })
     const unknown = await at.run(["run", "--session", `${first!.id.slice(0, -1)}0`, "hello"])
     expect(unknown).toMatchObject({ code: 1, stdout: "" })
@@ -59,9 +59,9 @@ describe("stemma run", () => {
   test("a prompt that is refused leaves no session", async () => {
     await using at = await home()
     for (const [args, sentence] of [
-      [["--agent", "nobody"], /^There is no agent nobody\. There are: build/],
-      [["--model", "nobody/gpt-5"], /^There is no provider nobody\. There are: /],
-      [["--model", "gpt-5"], /^--model takes a name such as openai\/gpt-5/],
+      [["--agent", "nobody"], /^There is no agent nobody\. The agents here are: build/],
+      [["--model", "nobody/gpt-5"], /^There is no provider nobody\. The providers are: /],
+      [["--model", "gpt-5"], /^--model takes provider\/model, for example openai\/gpt-5, not "gpt-5"\./],
     ] as const)
       expect(await at.run(["run", ...args, "hello"])).toMatchObject({
         code: 1,
@@ -89,17 +89,17 @@ describe("stemma run", () => {
       code: 1,
       signal: null,
       stdout: "",
-      stderr: `There is no directory ${gone}. Make it first, or name another one.\n`,
+      stderr: `There is no directory ${gone}. Create it, or name another one.\n`,
     })
     expect(existsSync(at.data)).toBe(false)
   })
 
-  test.skipIf(!existsSync("/dev/full"))("says that its output cannot be written", async () => {
+  test.skipIf(!existsSync("/dev/full"))("says that writing its output failed", async () => {
     await using at = await home()
     const { code, stderr } = await at.run(["run", "list files"], { shell: 'exec "$@" > /dev/full' })
     expect({ code, stderr }).toMatchObject({
       code: 1,
-      stderr: expect.stringMatching(/\nThe output cannot be written: no space left on device\.\n/),
+      stderr: expect.stringMatching(/\nWriting the output failed: no space left on device\.\n/),
     })
     expect(stderr).not.toMatch(/Error|at /)
   })
@@ -249,7 +249,7 @@ describe("stemma run --server", () => {
     const { code, stderr } = await at.run(["run", "--server", server.url, "write hello to b.txt"])
     expect({ code, stderr }).toMatchObject({
       code: 0,
-      stderr: expect.stringContaining("Nobody is there to ask"),
+      stderr: expect.stringContaining("There is no person to ask"),
     })
     expect(existsSync(join(at.project, "b.txt"))).toBe(false)
   })
@@ -290,7 +290,7 @@ describe("stemma run --server", () => {
     await running.says(/> bash/)
     server.child.kill("SIGKILL")
     await server.ended
-    await running.says(/Waiting for it/)
+    await running.says(/Waiting for the server/)
     await at.serve(["--port", String(server.port)])
     const { code, stdout, stderr } = await running.ended
     expect({ code, stderr }).toMatchObject({

@@ -103,7 +103,11 @@ describe("stemma serve", () => {
     expect((await fetch(`${server.url}sessions`)).status).toBe(200)
     for (const host of ["0.0.0.0", "0", "[::]"]) {
       const open = await at.run(["serve", "--no-auth", "--host", host, "--port", "0"])
-      expect(open).toMatchObject({ code: 1, stdout: "", stderr: expect.stringContaining("loopback only") })
+      expect(open).toMatchObject({
+        code: 1,
+        stdout: "",
+        stderr: expect.stringContaining("can listen only on a loopback address"),
+      })
     }
   })
 
@@ -121,8 +125,8 @@ describe("stemma serve", () => {
     const [gone, file] = [join(at.path, "gone"), join(at.path, "file")]
     await writeFile(file, "")
     for (const [directory, sentence] of [
-      [gone, `There is no directory ${gone}. Make it first, or name another one.\n`],
-      [file, `${file} is no directory. Name another one.\n`],
+      [gone, `There is no directory ${gone}. Create it, or name another one.\n`],
+      [file, `${file} is not a directory. Name another one.\n`],
     ] as const)
       expect(await at.run(["serve", "--port", "0", "--directory", directory])).toEqual({
         code: 1,
@@ -141,7 +145,7 @@ describe("stemma serve", () => {
       const { port } = other.address() as { port: number }
       const { code, stdout, stderr } = await at.run(["serve", "--port", String(port)])
       expect({ code, stdout }).toEqual({ code: 1, stdout: "" })
-      expect(stderr).toBe(`Port ${port} is in use. Choose another one, or 0 for any that is free.\n`)
+      expect(stderr).toBe(`Port ${port} is in use. Choose another one, or 0 for any free port.\n`)
     } finally {
       other.close()
     }
@@ -281,7 +285,7 @@ describe("a signal to stemma serve", () => {
   })
 
   describe("while it still starts", () => {
-    const sentence = "It was told to end while it still started.\n"
+    const sentence = "The server was told to end while it was starting.\n"
 
     /** It waits for a database that somebody else has locked. */
     async function starting(at: Home) {

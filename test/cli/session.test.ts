@@ -51,13 +51,13 @@ describe("stemma session list", () => {
     expect(existsSync(at.data)).toBe(false)
   })
 
-  test.skipIf(!existsSync("/dev/full"))("says that its output cannot be written", async () => {
+  test.skipIf(!existsSync("/dev/full"))("says that writing its output failed", async () => {
     await using at = await home()
     await filled(at, async ({ sessions }) => void (await sessions.create({ title: "Tea" })))
     for (const args of [["session", "list"], ["session", "list", "--help"], ["--help"]])
       expect(await at.run(args, { shell: 'exec "$@" > /dev/full' })).toMatchObject({
         code: 1,
-        stderr: "The output cannot be written: no space left on device.\n",
+        stderr: "Writing the output failed: no space left on device.\n",
       })
   })
 

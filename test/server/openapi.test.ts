@@ -150,7 +150,7 @@ describe("the server", () => {
       if (isStream) await response.body!.cancel()
       const text = isStream ? "" : await response.text()
       expect(response.status, `${method} ${path}`).not.toBe(405)
-      expect(text, `${method} ${path}`).not.toContain("There is nothing at this address")
+      expect(text, `${method} ${path}`).not.toContain("There is no route at this path")
     }
   })
 

@@ -8,7 +8,7 @@ import {
 } from "../../src/protocol/index.ts"
 import { growingField, grownText, withGrownText } from "../../src/session/replica/grow.ts"
 import type { Store } from "../../src/stores/store.ts"
-import { versionOf } from "../../src/stream/subscriber/position.ts"
+import { cursorVersion } from "../../src/stream/subscriber/cursor-version.ts"
 
 interface HeardMessage {
   info: Message
@@ -45,7 +45,7 @@ export class Listener {
   async hear(event: StemmaEvent, cursor?: string): Promise<void> {
     this.log.push(JSON.stringify(event).slice(0, 150))
     await this.#put(event)
-    if (cursor !== undefined) this.#heardTo = versionOf(cursor)
+    if (cursor !== undefined) this.#heardTo = cursorVersion(cursor)
   }
 
   async #put(event: StemmaEvent): Promise<void> {
@@ -121,7 +121,7 @@ export class Listener {
   async #load(info: Session): Promise<void> {
     const messages = await storedMessages(this.#store(), info.id)
     if (!messages) return
-    this.sessions.set(info.id, { info, messages, readAt: versionOf(await this.#store().cursor()) })
+    this.sessions.set(info.id, { info, messages, readAt: cursorVersion(await this.#store().cursor()) })
     for (const { parts } of messages.values()) for (const id of parts.keys()) this.#read.add(id)
   }
 

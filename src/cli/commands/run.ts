@@ -18,25 +18,30 @@ const spec = command({
   name: "run",
   operands: "PROMPT...",
   operandsMax: 1000,
-  about: "Sends a prompt and shows the answer as it comes. A prompt of - is read from the input.",
+  about:
+    "Sends a prompt and prints the answer while it is written. The prompt - reads the prompt from stdin.",
   options: {
-    session: { type: "string", short: "s", value: "ID", help: "in this session; else in a new one" },
-    continue: { type: "boolean", short: "c", help: "in the session of this directory that was used last" },
-    agent: { type: "string", value: "NAME", help: "who answers" },
-    model: { type: "string", short: "m", value: "MODEL", help: "which model, as provider/model" },
-    directory: { type: "string", value: "DIR", help: "where a new session works; here if absent" },
-    server: { type: "string", value: "URL", help: "asks a server that runs, instead of opening Stemma here" },
-    json: { type: "boolean", help: "a line of JSON for each event instead of the text" },
+    session: { type: "string", short: "s", value: "ID", help: "use this session instead of a new one" },
+    continue: { type: "boolean", short: "c", help: "use the most recent session of this directory" },
+    agent: { type: "string", value: "NAME", help: "the agent that answers" },
+    model: { type: "string", short: "m", value: "MODEL", help: "the model that answers, as provider/model" },
+    directory: {
+      type: "string",
+      value: "DIR",
+      help: "the directory of a new session; default: the current one",
+    },
+    server: { type: "string", value: "URL", help: "send the prompt to this running server" },
+    json: { type: "boolean", help: "print each event as a line of JSON instead of the text" },
   },
-  more: `The answer goes to the output, what tools do to the error output. On a terminal you are asked for permission; without one,
-what must be asked is refused. Ctrl-C stops the answer.
-Exit code: 0 when it was answered, also if a tool was refused, 1 when that failed, 130 after Ctrl-C, 143 after SIGTERM. A
-terminal that closes stops it too, with 129, unless it was started with nohup.`,
+  more: `The answer goes to stdout. Tool calls and notes go to stderr. On a terminal, you are asked for permission. Without a
+terminal, every request for permission is refused. Ctrl-C stops the answer.
+Exit code: 0 if the prompt was answered, even if a tool was refused; 1 if it failed; 130 after Ctrl-C; 143 after SIGTERM.
+Closing the terminal stops the answer with 129, unless the command was started with nohup.`,
 })
 
 type Values = OptionValues<typeof spec.options>
 
-/** `stemma run "prompt"`: a client of a server, in this process or elsewhere, and nothing more. */
+/** `stemma run "prompt"`: only a client of a server, which is remote or in this process. */
 export const run: Command = async (args, program) => {
   const parsed = parseCommand(spec, args)
   const { terminal } = program
@@ -46,31 +51,31 @@ export const run: Command = async (args, program) => {
   }
   const { values, operands } = parsed
   if (values.session !== undefined && values.continue) {
-    throw new StemmaError("invalid", "Give --session or --continue, not both.")
+    throw new StemmaError("invalid", "Use either --session or --continue, not both.")
   }
-  const directory = await realOr(resolve(program.directory, values.directory ?? "."))
-  // Those of a server may be on another machine, even if its address looks like this one.
+  const directory = await realPathOrSame(resolve(program.directory, values.directory ?? "."))
+  // A directory of a server may be on another machine, even if the server's address is local (a tunnel).
   if (values.server === undefined) checkDirectory(directory)
   const prompt = await promptOf(operands, terminal)
   const isInteractive = terminal.input.isTTY === true && terminal.error.isTTY === true
-  using stop = new Stop(terminal)
+  using stop = new StopSignals(terminal)
   await using connected = await connect(program, { server: values.server, directory, isInteractive })
   const { session, isNew } = await chooseSession(connected, { values, directory })
   const client = connected.client.session(session.id)
   try {
     const output = new Output(terminal.output)
     const printer: Printer = values.json ? jsonPrinter(output, terminal) : new TextPrinter(output, terminal)
-    await tellNotices(connected.client, { session, printer })
+    await printNotices(connected.client, { session, printer })
     stop.onStop = () => {
-      connected.hurry()
-      abort(client, printer)
+      connected.cutOffOnClose()
+      abortRun(client, printer)
     }
-    // Whoever stopped it may have stopped its reader with the same key.
-    onLostOutput(terminal.output, ({ exitCode }) => stop.code === undefined && stop.now(exitCode))
+    // The key that stopped the run may have stopped the reader of the pipe too.
+    onLostOutput(terminal.output, ({ exitCode }) => stop.code === undefined && stop.stop(exitCode))
     const questions = isInteractive ? new Questions(terminal) : undefined
     const { agent, model } = values
     const conversation = new Conversation(client, { printer, questions })
-    const message = await stop.orElse(
+    const message = await stop.waitFor(
       conversation.prompt({
         text: prompt,
         ...(agent !== undefined && { agent }),
@@ -78,7 +83,7 @@ export const run: Command = async (args, program) => {
       }),
     )
     conversation.close()
-    return stop.code ?? outcome(message, printer)
+    return stop.code ?? exitCodeOf(message, printer)
   } catch (error) {
     if (isNew && isRefusal(error)) await removeEmpty(client)
     throw error
@@ -89,101 +94,101 @@ async function promptOf(operands: readonly string[], { input }: Terminal): Promi
   const isRead = operands.length === 0 ? !input.isTTY : operands.length === 1 && operands[0] === "-"
   const prompt = (isRead ? await text(input) : operands.join(" ")).trim()
   if (prompt !== "") return prompt
-  throw new StemmaError("invalid", 'There is no prompt. Write it behind the command: stemma run "list files"')
+  throw new StemmaError("invalid", 'There is no prompt. Write it after the command: stemma run "list files"')
 }
 
 async function chooseSession(
   { client, isHere }: Connected,
   { values, directory }: { values: Values; directory: string },
 ): Promise<{ session: Session; isNew: boolean }> {
-  // A server on another machine has directories of its own.
-  const place = isHere || values.directory !== undefined ? { directory } : {}
-  const found = await findSession(client, { values, place })
+  // A server on another machine has its own directories.
+  const location = isHere || values.directory !== undefined ? { directory } : {}
+  const found = await findSession(client, { values, location })
   const { agent, model } = values
-  await checkChoices(client, { agent, model, where: found ? { directory: found.directory } : place })
-  return { session: found ?? (await client.sessions.create(place)), isNew: !found }
+  await checkChoices(client, { agent, model, where: found ? { directory: found.directory } : location })
+  return { session: found ?? (await client.sessions.create(location)), isNew: !found }
 }
 
-/** Undefined if a new one is wanted. */
+/** Undefined if a new session is wanted. */
 async function findSession(
   client: Client,
-  { values, place }: { values: Values; place: { directory?: string } },
+  { values, location }: { values: Values; location: { directory?: string } },
 ): Promise<Session | undefined> {
   if (values.session !== undefined) return client.session(values.session).info()
   if (!values.continue) return undefined
   let cursor: string | undefined
   do {
-    const query = { ...place, parentID: "none" as const, archived: false, limit: 20 }
+    const query = { ...location, parentID: "none" as const, archived: false, limit: 20 }
     const page = await client.sessions.list({ ...query, ...(cursor !== undefined && { cursor }) })
-    // One in which nothing was said is nothing to continue.
+    // A session without messages is not worth continuing.
     const last = page.items.find(({ history }) => history.count > 0)
     if (last) return last
     cursor = page.next
   } while (cursor !== undefined)
   throw new StemmaError(
     "not_found",
-    "There is no session here to continue. Leave out --continue to begin one.",
+    "There is no session to continue in this directory. Leave out --continue to start one.",
   )
 }
 
 const refusals = ["invalid", "not_found", "denied", "conflict", "unsupported"] as const
 
-/** A server that only cannot be reached may have taken the prompt. */
+/** Only these codes mean that the prompt was refused. A server that cannot be reached may have accepted it. */
 function isRefusal(error: unknown): boolean {
   return refusals.some((code) => StemmaError.is(error, code))
 }
 
-/** What nobody wanted is not kept. */
+/** Removes a session that was created for a refused prompt. */
 async function removeEmpty(session: SessionClient): Promise<void> {
   try {
     if ((await session.info()).history.count === 0) await session.remove()
   } catch {
-    // The failure that led here is the one to tell.
+    // The caller reports the error of the prompt instead.
   }
 }
 
-/** What of the config was ignored, and in which session the answer is. */
-async function tellNotices(
+/** Prints notices about the config, and the session that the answer is in. */
+async function printNotices(
   client: Client,
   { session, printer }: { session: Session; printer: Printer },
 ): Promise<void> {
   const { notices, model } = await client.place.project({ directory: session.directory })
   for (const notice of notices) printer.note(notice)
-  printer.note(`Session ${session.id} in ${session.directory}, ${model} unless told otherwise.`)
+  printer.note(`Session ${session.id} in ${session.directory}, default model ${model}.`)
 }
 
-function abort(session: SessionClient, printer: Printer): void {
+function abortRun(session: SessionClient, printer: Printer): void {
   const signal = AbortSignal.timeout(stopMs)
   session.abort({ reason: "A person stopped it on the terminal." }, { signal }).catch((error: unknown) => {
-    printer.note(`It could not be stopped: ${error instanceof Error ? error.message : String(error)}`)
+    printer.note(`The run could not be stopped: ${error instanceof Error ? error.message : String(error)}`)
   })
 }
 
-function outcome(message: Message | undefined, printer: Printer): number {
+function exitCodeOf(message: Message | undefined, printer: Printer): number {
   if (message?.role !== "assistant") return 1
   if (message.error) {
     printer.note(message.error.data.message ?? message.error.name)
     return 1
   }
   if (message.finish !== "rejected") return 0
-  printer.note("You said no, so it ended here.")
+  printer.note("You said no, so the run ended here.")
   return 1
 }
 
-const signals = { SIGHUP: 129, SIGINT: 130, SIGTERM: 143 } as const
+const signalCodes = { SIGHUP: 129, SIGINT: 130, SIGTERM: 143 } as const
 const stopMs = 5000
 
-/** What a person says who wants it to end: the first time the run is stopped, the second time the process ends. */
-class Stop implements Disposable {
-  /** The exit code, once it was said. */
+/** Stop signals. The first one stops the run, the second one ends the process. */
+class StopSignals implements Disposable {
+  /** The exit code, set by the first stop signal. */
   code: number | undefined
-  /** Undefined until there is something to stop. */
+  /** Undefined while there is no run to stop. */
   onStop: (() => void) | undefined
   readonly #terminal: Terminal
-  readonly #said = Promise.withResolvers<void>()
-  readonly #listeners = Object.entries(signals).map(([signal, code]) => {
+  readonly #stopped = Promise.withResolvers<void>()
+  readonly #listeners = Object.entries(signalCodes).map(([signal, code]) => {
     const listener = () => {
-      if (signal !== "SIGHUP" || this.#isHangup()) this.now(code)
+      if (signal !== "SIGHUP" || this.#isHangup()) this.stop(code)
     }
     process.on(signal, listener)
     return { signal, listener }
@@ -193,21 +198,21 @@ class Stop implements Disposable {
     this.#terminal = terminal
   }
 
-  now(code: number): void {
+  stop(code: number): void {
     if (this.code !== undefined || !this.onStop) process.exit(code)
     this.code = code
     this.onStop()
-    this.#said.resolve()
+    this.#stopped.resolve()
   }
 
-  /** A terminal that closes may say so more than once. */
+  /** A closing terminal may send SIGHUP more than once. */
   #isHangup(): boolean {
     return this.code === undefined && !outlivesTerminal(this.#terminal)
   }
 
-  /** What the work gives; undefined if it was stopped and did not end soon. A failure after that is none. */
-  async orElse<T>(work: Promise<T>): Promise<T | undefined> {
-    const late = this.#said.promise.then(
+  /** The result of the work. Undefined if the run was stopped and did not end soon; errors after a stop are ignored. */
+  async waitFor<T>(work: Promise<T>): Promise<T | undefined> {
+    const late = this.#stopped.promise.then(
       () => new Promise<undefined>((resolve) => setTimeout(resolve, stopMs, undefined).unref()),
     )
     try {
@@ -223,6 +228,6 @@ class Stop implements Disposable {
   }
 }
 
-async function realOr(path: string): Promise<string> {
+async function realPathOrSame(path: string): Promise<string> {
   return realpath(path).catch(() => path)
 }

@@ -10,31 +10,32 @@ import { command, helpOf, type OptionValues, parseCommand, wholeNumber } from ".
 import { checkDirectory } from "../directory.ts"
 import type { Command, Program } from "../program.ts"
 import { outlivesTerminal } from "../terminal/hangup.ts"
-import { shownLine, type Terminal } from "../terminal/terminal.ts"
+import { printableLine, type Terminal } from "../terminal/terminal.ts"
 
 const spec = command({
   name: "serve",
-  about: "Serves sessions over HTTP, and goes on with what a process before it left.",
+  about: "Serves sessions over HTTP, and continues runs that an earlier process left unfinished.",
   options: {
-    port: { type: "string", value: "PORT", help: "4096 if absent; 0 takes any that is free" },
-    host: { type: "string", value: "HOST", help: "the address to listen on; 127.0.0.1 if absent" },
-    "no-auth": { type: "boolean", help: "asks for no token; only on loopback" },
-    directory: { type: "string", value: "DIR", help: "where new sessions work unless they say otherwise" },
+    port: { type: "string", value: "PORT", help: "the port; default: 4096; 0: any free port" },
+    host: { type: "string", value: "HOST", help: "the address to listen on; default: 127.0.0.1" },
+    "no-auth": { type: "boolean", help: "require no token; only on a loopback address" },
+    directory: { type: "string", value: "DIR", help: "the default directory of new sessions" },
     "public-url": {
       type: "string",
       value: "URL",
-      help: "the address that people outside use, for shared sessions",
+      help: "the public address of this server, for links to shared sessions",
     },
-    quiet: { type: "boolean", help: "prints the address and nothing else, not even the token" },
+    quiet: { type: "boolean", help: "print only the address, not the token" },
   },
-  more: `The token is ${tokenVariable} of the environment, else the file "token" in the data directory, which is made on first use.
-Ctrl-C or SIGTERM ends it: what runs gets a few seconds; a second one cuts it off, and the next start goes on with it. So does
-a terminal that closes, unless it was started with nohup.`,
+  more: `The token is the environment variable ${tokenVariable}, or else the file "token" in the data directory, which is
+created on first use.
+Ctrl-C or SIGTERM ends the server: runs get a few seconds to finish. A second signal cuts them off, and the next start
+continues them. Closing the terminal ends the server too, unless it was started with nohup.`,
 })
 
 type Values = OptionValues<typeof spec.options>
 
-/** `stemma serve`: ready means ready; a signal drains. */
+/** `stemma serve`: prints the address once the server accepts requests, and drains on a signal. */
 export const serve: Command = async (args, program) => {
   const parsed = parseCommand(spec, args)
   const { terminal } = program
@@ -49,19 +50,19 @@ export const serve: Command = async (args, program) => {
   checkDirectory(directory)
   using signals = new Signals(terminal)
 
-  // Of what is made while code is loaded nearly all stays. The engine takes that for a sign that its space for new objects is
-  // too small and would keep several megabytes for good.
+  // Nearly all objects that are created while code is loaded stay alive. V8 would grow its space for new objects
+  // because of that, and keep several megabytes for good.
   setFlagsFromString("--semi-space-growth-factor=1")
   const { server, stemma, token } = await start({ ...program, directory }, values)
   try {
-    // Whoever stops it while it starts wants no server.
+    // A signal during the start means that no server is wanted.
     if (signals.code !== undefined) return signals.code
     const { url } = await server.listen({ port, host })
     setFlagsFromString("--semi-space-growth-factor=2")
-    if (!signals.started()) return signals.code!
+    if (!signals.markStarted()) return signals.code!
     terminal.output.write(values.quiet ? `${url}\n` : greeting({ url, token, program }))
-    keepCompiledCode()
-    await signals.isOver
+    writeCompileCache()
+    await signals.firstSignal
   } finally {
     await drain({ server, stemma, signals })
   }
@@ -79,10 +80,10 @@ async function start(
     readServerConfig({ configDirectory: configDirectory(env), env }),
     values["no-auth"] ? undefined : openToken({ env, dataDirectory: data }),
   ])
-  for (const notice of config.notices) terminal.error.write(`${shownLine(notice, 1000)}\n`)
+  for (const notice of config.notices) terminal.error.write(`${printableLine(notice, 1000)}\n`)
   const onWarning = (error: unknown) => {
     const text = error instanceof Error ? error.message : String(error)
-    terminal.error.write(`${shownLine(redacted(text, token), 1000)}\n`)
+    terminal.error.write(`${printableLine(withoutToken(text, token), 1000)}\n`)
   }
   const publicUrl = values["public-url"] ?? config.server.publicUrl
   const options: ServerOptions = {
@@ -95,7 +96,7 @@ async function start(
   const stemma = await openStemma({
     directory,
     recover: true,
-    // With the token among them, it is a secret like a key: tools do not get it, and texts are shown without it.
+    // With the token in `env` it counts as a secret: tools do not receive it, and texts are shown without it.
     env: { ...env, ...(token && { [tokenVariable]: token.value }) },
     onWarning,
   })
@@ -113,68 +114,68 @@ const endSignals = Object.keys(signalCodes) as EndSignal[]
 
 const ignore = () => {}
 
-/** How long a start that nobody wants any more may take to come to an end in which nothing is left open. */
-const lastStartMs = 1000
+/** How long an interrupted start may take to close everything in order. */
+const interruptedStartMs = 1000
 
 /**
- * The first signal ends the work in order, the second cuts off what runs, the third ends the process. While it still starts the
- * first one ends it soon, and the second at once.
+ * The first signal ends the work in order, the second cuts off runs, the third ends the process. During the start, the
+ * first signal ends it soon and the second at once.
  */
 class Signals implements Disposable {
-  /** What a start that was stopped ends with. */
+  /** The exit code of a start that was interrupted. */
   code: number | undefined
   onCut: () => void = () => process.exit(this.code)
   readonly #terminal: Terminal
-  readonly #over = Promise.withResolvers<void>()
+  readonly #firstSignal = Promise.withResolvers<void>()
   #count = 0
   #isStarted = false
   #deadline: NodeJS.Timeout | undefined
 
   constructor(terminal: Terminal) {
     this.#terminal = terminal
-    for (const signal of endSignals) process.on(signal, this.#take)
+    for (const signal of endSignals) process.on(signal, this.#onSignal)
   }
 
   /** Resolves with the first signal. */
-  get isOver(): Promise<void> {
-    return this.#over.promise
+  get firstSignal(): Promise<void> {
+    return this.#firstSignal.promise
   }
 
-  /** Says that it listens. False if a signal came before. */
-  started(): boolean {
+  /** Marks the server as started. False if a signal came before. */
+  markStarted(): boolean {
     this.#isStarted = this.code === undefined
     return this.#isStarted
   }
 
-  /** From now on it ends in order. */
-  draining(onCut: () => void): void {
+  /** Marks the begin of the orderly end. `onCut` runs on the next signal. */
+  startDraining(onCut: () => void): void {
     clearTimeout(this.#deadline)
     this.#isStarted = true
     this.onCut = onCut
     if (this.code !== undefined) onCut()
   }
 
-  readonly #take = (signal: EndSignal) => {
-    // A terminal that closes may say so more than once.
+  readonly #onSignal = (signal: EndSignal) => {
+    // A closing terminal may send SIGHUP more than once.
     if (signal === "SIGHUP" && (this.#count > 0 || outlivesTerminal(this.#terminal))) return
     this.#count++
     if (this.#count > 2) process.exit(1)
     if (this.#count === 2) this.onCut()
-    else if (this.#isStarted) this.#over.resolve()
+    else if (this.#isStarted) this.#firstSignal.resolve()
     else this.#endStart(signalCodes[signal])
   }
 
   #endStart(code: number): void {
     this.code = code
-    this.#terminal.error.write("It was told to end while it still started.\n")
-    this.#deadline = setTimeout(() => process.exit(code), lastStartMs)
+    this.#terminal.error.write("The server was told to end while it was starting.\n")
+    this.#deadline = setTimeout(() => process.exit(code), interruptedStartMs)
   }
 
   [Symbol.dispose](): void {
     clearTimeout(this.#deadline)
     for (const signal of endSignals) {
-      process.off(signal, this.#take)
-      // What is over is not killed on its last few milliseconds.
+      process.off(signal, this.#onSignal)
+      // After the end, a late signal must not kill the process in its last milliseconds.
       if (!process.listeners(signal).includes(ignore)) process.on(signal, ignore)
     }
   }
@@ -183,11 +184,11 @@ class Signals implements Disposable {
 async function drain(parts: { server: StemmaServer; stemma: Stemma; signals: Signals }): Promise<void> {
   const { server, stemma, signals } = parts
   const cut = () => {
-    // The second call of close is the one that does not wait.
+    // The second call of `close` cuts off runs instead of waiting.
     void stemma.close().catch(() => {})
     void stemma.close().catch(() => {})
   }
-  signals.draining(cut)
+  signals.startDraining(cut)
   await server.close()
   cut()
   await stemma.close()
@@ -203,10 +204,10 @@ function greeting({
   program: Program
 }): string {
   const { env } = program.terminal
-  const stemma = nameOf(env)
-  const secret = token?.path ? `$(cat ${quoted(token.path)})` : `$${tokenVariable}`
+  const stemma = programName(env)
+  const secret = token?.path ? `$(cat ${shellQuoted(token.path)})` : `$${tokenVariable}`
   const header = token ? ` -H "Authorization: Bearer ${secret}"` : ""
-  // Whoever set the variable knows it; where nobody looks, the output is a log.
+  // A token from the environment is known to the user. Without a terminal, the output may be a log file.
   const isShown = token && (token.path !== undefined || program.terminal.output.isTTY)
   const fragment = isShown ? `/#token=${encodeURIComponent(token.value)}` : "/"
   const where = token && !token.path ? `, with the same ${tokenVariable}` : ""
@@ -216,26 +217,26 @@ Try it in another terminal${where}:
   curl${header} ${url}/sessions
   ${stemma} run --server ${url} "list files"
 
-What it can do: ${url}/docs. Ctrl-C ends it.
+API documentation: ${url}/docs. Press Ctrl-C to stop the server.
 `
 }
 
-/** How the program is called from where it was started: in a checkout or a project it has no name in the PATH. */
-function nameOf(env: Terminal["env"]): string {
+/** How to call the program: in a checkout or a project, `stemma` is not in the PATH. */
+function programName(env: Terminal["env"]): string {
   if (/^(start|stemma)$/.test(env.npm_lifecycle_event ?? "")) return "npm run -s stemma --"
   return env.npm_command === "exec" ? "npx stemma" : "stemma"
 }
 
-function quoted(path: string): string {
+function shellQuoted(path: string): string {
   return /^[\w./-]+$/.test(path) ? path : `'${path.replaceAll("'", "'\\''")}'`
 }
 
-function redacted(text: string, token: Token | undefined): string {
+function withoutToken(text: string, token: Token | undefined): string {
   return token ? text.replaceAll(token.value, "[secret]") : text
 }
 
-/** A server is often killed; what Node has compiled is kept for its next start all the same. */
-function keepCompiledCode(): void {
+/** Node writes its compile cache at exit. A server is often killed, so the cache is written now. */
+function writeCompileCache(): void {
   setTimeout(() => {
     import("node:module").then(({ flushCompileCache }) => flushCompileCache()).catch(() => {})
   }, 1000).unref()

@@ -5,25 +5,25 @@ import type { Store } from "../../stores/store.ts"
 import { command, helpOf, type OptionValues, parseCommand, wholeNumber } from "../arguments.ts"
 import type { Command } from "../program.ts"
 import { readStore } from "../read-store.ts"
-import { Output, shownJson, shownLine } from "../terminal/terminal.ts"
+import { Output, printableJson, printableLine } from "../terminal/terminal.ts"
 
 export const listSpec = command({
   name: "session list",
   about: "Lists the sessions of this directory, the most recently used first.",
   options: {
-    directory: { type: "string", value: "DIR", help: "those of another directory" },
-    all: { type: "boolean", help: "those of every directory, archived ones and children too" },
-    search: { type: "string", value: "TEXT", help: "only those in which this was said or done" },
-    limit: { type: "string", value: "N", help: "how many at most; 20 if absent" },
-    json: { type: "boolean", help: "a line of JSON for each session" },
+    directory: { type: "string", value: "DIR", help: "the sessions of another directory" },
+    all: { type: "boolean", help: "the sessions of every directory, including archived ones and children" },
+    search: { type: "string", value: "TEXT", help: "only sessions that contain this text" },
+    limit: { type: "string", value: "N", help: "the maximum number of sessions; default: 20" },
+    json: { type: "boolean", help: "print each session as a line of JSON" },
   },
 })
 
 type Values = OptionValues<typeof listSpec.options>
 
-interface Found {
+interface FoundSession {
   session: Session
-  /** What a search found in it. */
+  /** The text that a search found. */
   snippet?: string
 }
 
@@ -36,35 +36,39 @@ export const list: Command = async (args, program) => {
   }
   const { values } = parsed
   const limit = wholeNumber(values.limit, { option: "limit", min: 1, max: 1000 }) ?? 20
-  const directory = values.all ? undefined : await realOr(resolve(program.directory, values.directory ?? "."))
+  const directory = values.all
+    ? undefined
+    : await realPathOrSame(resolve(program.directory, values.directory ?? "."))
   const { search: text } = values
   const found = await readStore(
     program,
     (store) =>
-      text === undefined ? newest(store, { directory, limit }) : searched(store, { directory, limit, text }),
+      text === undefined
+        ? newestSessions(store, { directory, limit })
+        : searchSessions(store, { directory, limit, text }),
     { isSearch: text !== undefined },
   )
   for (const one of found ?? []) {
     if (!output.isOpen) break
-    await output.write(`${values.json ? shownJson(one.session) : line(one, values)}\n`)
+    await output.write(`${values.json ? printableJson(one.session) : line(one, values)}\n`)
   }
-  if (!found?.length && !values.json) program.terminal.error.write(`${nothing(values, directory)}\n`)
+  if (!found?.length && !values.json) program.terminal.error.write(`${nothingFoundText(values, directory)}\n`)
   return output.exitCode
 }
 
-async function newest(
+async function newestSessions(
   store: Store,
   { directory, limit }: { directory: string | undefined; limit: number },
-): Promise<Found[]> {
+): Promise<FoundSession[]> {
   const query = directory === undefined ? {} : { directory, parentID: null, archived: false }
   return (await store.sessions({ ...query, limit })).items.map((session) => ({ session }))
 }
 
-async function searched(
+async function searchSessions(
   store: Store,
   { directory, limit, text }: { directory: string | undefined; limit: number; text: string },
-): Promise<Found[]> {
-  const found = new Map<string, Found>()
+): Promise<FoundSession[]> {
+  const found = new Map<string, FoundSession>()
   let cursor: string | undefined
   do {
     const page = await store.search({
@@ -82,35 +86,35 @@ async function searched(
   return [...found.values()]
 }
 
-function line({ session, snippet }: Found, values: Values): string {
+function line({ session, snippet }: FoundSession, values: Values): string {
   const { id, title, history, time, directory } = session
   const words = [
     id,
-    minute(time.updated),
+    formatMinute(time.updated),
     `${String(history.count).padStart(4)} ${history.count === 1 ? "message " : "messages"}`,
-    shownLine(title, 80),
+    printableLine(title, 80),
     ...(session.parentID === undefined ? [] : ["(a child)"]),
     ...(time.archived === undefined ? [] : ["(archived)"]),
-    ...(values.all ? [`in ${shownLine(directory)}`] : []),
+    ...(values.all ? [`in ${printableLine(directory)}`] : []),
   ]
-  return words.join("  ") + (snippet === undefined ? "" : `\n    ${shownLine(snippet, 160)}`)
+  return words.join("  ") + (snippet === undefined ? "" : `\n    ${printableLine(snippet, 160)}`)
 }
 
-/** The time in the time zone of whoever reads it. */
-export function minute(timeMs: number): string {
+/** The time in the local time zone. */
+export function formatMinute(timeMs: number): string {
   const date = new Date(timeMs)
   const two = (value: number) => String(value).padStart(2, "0")
   const day = `${date.getFullYear()}-${two(date.getMonth() + 1)}-${two(date.getDate())}`
   return `${day} ${two(date.getHours())}:${two(date.getMinutes())}`
 }
 
-function nothing(values: Values, directory: string | undefined): string {
-  if (values.search !== undefined) return "Nothing was found."
+function nothingFoundText(values: Values, directory: string | undefined): string {
+  if (values.search !== undefined) return "No session contains this text."
   return directory === undefined
-    ? 'There are no sessions yet. Begin one: stemma run "..."'
-    : `There are no sessions of ${shownLine(directory)}. See those of every directory with --all.`
+    ? 'There are no sessions yet. Start one: stemma run "..."'
+    : `There are no sessions of ${printableLine(directory)}. Use --all to list the sessions of every directory.`
 }
 
-async function realOr(path: string): Promise<string> {
+async function realPathOrSame(path: string): Promise<string> {
   return realpath(path).catch(() => path)
 }

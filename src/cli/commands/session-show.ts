@@ -4,17 +4,17 @@ import type { Store } from "../../stores/store.ts"
 import { command, helpOf, parseCommand, wholeNumber } from "../arguments.ts"
 import type { Command } from "../program.ts"
 import { readStore } from "../read-store.ts"
-import { Output, shownJson, shownLine, shownText } from "../terminal/terminal.ts"
-import { minute } from "./session-list.ts"
+import { Output, printableJson, printableLine, printableText } from "../terminal/terminal.ts"
+import { formatMinute } from "./session-list.ts"
 
 export const showSpec = command({
   name: "session show",
   operands: "ID",
   operandsMax: 1,
-  about: "Shows what was said and done in a session.",
+  about: "Prints the messages and tool calls of a session.",
   options: {
-    last: { type: "string", value: "N", help: "only the last messages" },
-    json: { type: "boolean", help: "lines of JSON: the session, then each message with its parts" },
+    last: { type: "string", value: "N", help: "only the last N messages" },
+    json: { type: "boolean", help: "print lines of JSON: the session, then each message with its parts" },
   },
 })
 
@@ -32,15 +32,15 @@ export const show: Command = async (args, program) => {
   const last = wholeNumber(values.last, { option: "last", min: 1, max: 999_999_999 })
   const isThere = await readStore(program, async (store) => {
     const session = await store.session(id)
-    await output.write(values.json ? `${shownJson(session)}\n` : `${heading(session)}\n\n`)
+    await output.write(values.json ? `${printableJson(session)}\n` : `${heading(session)}\n\n`)
     for await (const items of pages(store, { id, count: session.history.count, last })) {
       if (!output.isOpen) break
-      const lines = values.json ? items.map(shownJson).join("\n") : shownText(transcript(items))
+      const lines = values.json ? items.map(printableJson).join("\n") : printableText(transcript(items))
       if (lines !== "") await output.write(`${lines}\n`)
     }
     return true
   })
-  if (!isThere) throw new StemmaError("not_found", `There is no session ${id}: there are none at all yet.`)
+  if (!isThere) throw new StemmaError("not_found", `There is no session ${id}: there are no sessions yet.`)
   return output.exitCode
 }
 
@@ -48,11 +48,11 @@ function checkedID(text: string | undefined): string {
   if (SessionID.safeParse(text).success) return text!
   throw new StemmaError(
     "invalid",
-    "Name a session by its id, such as ses_01k8...: stemma session list --all shows them.",
+    "Name a session by its id, such as ses_01k8.... List the ids with stemma session list --all.",
   )
 }
 
-/** The messages from the oldest that is wanted on, so that a long history is never held as a whole. */
+/** Reads page by page from the oldest wanted message, so that a long history is never in memory as a whole. */
 async function* pages(
   store: Store,
   { id, count, last }: { id: string; count: number; last: number | undefined },
@@ -68,10 +68,10 @@ function heading(session: Session): string {
   const { id, title, directory, agent, model, cost, time, history } = session
   const who = [agent, model && `${model.providerID}/${model.modelID}`].filter(Boolean).join(", ")
   const lines = [
-    shownLine(title),
-    `${id}  ${minute(time.created)} to ${minute(time.updated)}  ${history.count} messages  $${cost.toFixed(4)}`,
-    shownLine(directory),
-    ...(who ? [shownLine(who)] : []),
+    printableLine(title),
+    `${id}  ${formatMinute(time.created)} to ${formatMinute(time.updated)}  ${history.count} messages  $${cost.toFixed(4)}`,
+    printableLine(directory),
+    ...(who ? [printableLine(who)] : []),
     ...(session.parentID ? [`a child of ${session.parentID}`] : []),
     ...(session.forkedFrom ? [`forked from ${session.forkedFrom.sessionID}`] : []),
     ...(session.revert ? [`reverted to before ${session.revert.messageID}: what follows it is hidden`] : []),

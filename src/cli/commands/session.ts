@@ -4,7 +4,9 @@ import type { Command } from "../program.ts"
 import { list, listSpec } from "./session-list.ts"
 import { show, showSpec } from "./session-show.ts"
 
-/** `stemma session list|show`: looks at what is kept. It opens for reading, so nothing is changed, asked or gone on with. */
+/**
+ * `stemma session list|show` reads the store. It opens the store read-only, so it changes nothing and continues no run.
+ */
 export const session: Command = async (args, program) => {
   const [first, ...rest] = args
   switch (first) {
@@ -20,7 +22,7 @@ export const session: Command = async (args, program) => {
     default:
       throw new StemmaError(
         "invalid",
-        `stemma session does not know "${first}". It takes list and show; see stemma session --help.`,
+        `stemma session has no command "${first}". Its commands are list and show. See stemma session --help.`,
       )
   }
 }

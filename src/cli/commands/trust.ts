@@ -11,22 +11,22 @@ const trustSpec = command({
   name: "trust",
   operands: "[DIRECTORY]",
   operandsMax: 1,
-  about: "Shows a project's config files and what they would be allowed, and trusts them on a yes.",
-  options: { yes: { type: "boolean", help: "asks no question" } },
+  about:
+    "Shows a project's config files and what they would be allowed to do, then asks whether to trust them.",
+  options: { yes: { type: "boolean", help: "trust without asking" } },
 })
 
 const untrustSpec = command({
   name: "untrust",
   operands: "[DIRECTORY]",
   operandsMax: 1,
-  about: "Takes the trust in a project's config files back.",
+  about: "Stops trusting a project's config files.",
   options: {},
 })
 
 export const trustCommand: Command = (args, { terminal }) => trust(args, terminal)
 export const untrustCommand: Command = (args, { terminal }) => untrust(args, terminal)
 
-/** `stemma trust [DIRECTORY] [--yes]`: shows a project's config files and what they would be allowed, and asks. */
 export async function trust(args: readonly string[], terminal: Terminal): Promise<number> {
   const parsed = parseCommand(trustSpec, args)
   if (!parsed) {
@@ -36,7 +36,9 @@ export async function trust(args: readonly string[], terminal: Terminal): Promis
   const source = sourceOf(parsed.operands, terminal)
   const pending = await source.pending()
   if (!pending) {
-    terminal.output.write("There is nothing to trust here: no config of this project waits for it.\n")
+    terminal.output.write(
+      "There is nothing to trust here: this project has no config that waits for trust.\n",
+    )
     return 0
   }
   show(pending, terminal.output)
@@ -45,7 +47,7 @@ export async function trust(args: readonly string[], terminal: Terminal): Promis
     return 1
   }
   await source.trust({ hash: pending.hash })
-  terminal.output.write("Trusted, until one of them changes. Take it back with: stemma untrust\n")
+  terminal.output.write("Trusted, until one of these files changes. Undo with: stemma untrust\n")
   return 0
 }
 
@@ -56,7 +58,7 @@ export async function untrust(args: readonly string[], terminal: Terminal): Prom
     return 0
   }
   await sourceOf(parsed.operands, terminal).untrust()
-  terminal.output.write("This project's config files are not trusted.\n")
+  terminal.output.write("This project's config files are not trusted now.\n")
   return 0
 }
 
@@ -77,7 +79,7 @@ function show(pending: PendingTrust, output: NodeJS.WritableStream): void {
   for (const grant of pending.grants) output.write(`- ${printable(grant)}\n`)
 }
 
-/** A hostile file must not hide anything with control characters. */
+/** Escapes control characters, so that a hostile file cannot hide its content. */
 function printable(text: string): string {
   return text.replace(
     /[[\p{Cc}\p{Cf}]--[\n\t]]/gv,
@@ -87,12 +89,12 @@ function printable(text: string): string {
 
 async function isYes(question: string, terminal: Terminal): Promise<boolean> {
   if (!terminal.input.isTTY || terminal.input.readableEnded) {
-    terminal.error.write("This is no terminal to ask on. Read the files, then add --yes.\n")
+    terminal.error.write("There is no terminal to ask on. Read the files, then add --yes.\n")
     return false
   }
   const lines = createInterface({ input: terminal.input, output: terminal.output })
   try {
-    // Whoever closes the terminal has not said yes.
+    // Closing the terminal counts as no.
     const closed = once(lines, "close").then(() => "")
     return /^y(es)?$/i.test((await Promise.race([lines.question(question), closed])).trim())
   } finally {

@@ -1,39 +1,38 @@
 import type { Part, StemmaEvent } from "../../protocol/index.ts"
-import { type Output, shownJson, shownLine, type Terminal } from "./terminal.ts"
+import { type Output, printableJson, printableLine, type Terminal } from "./terminal.ts"
 import { VisibleStream } from "./visible-stream.ts"
 
-/** Shows what happens in a session. */
+/** Prints the events of a session. */
 export interface Printer {
   event(event: StemmaEvent): Promise<void>
-  /** The parts of the last message, whole, in case the stream was behind. */
+  /** Receives the complete parts of the last message, in case the event stream was behind. */
   end(parts: readonly Part[]): Promise<void>
-  /** A line for the person, beside the answer. */
+  /** Prints a line for the person that is not part of the answer. */
   note(text: string): void
 }
 
-/** A line of JSON for each event. */
 export function jsonPrinter(output: Output, terminal: Terminal): Printer {
   return {
-    event: (event) => output.write(`${shownJson(event)}\n`),
+    event: (event) => output.write(`${printableJson(event)}\n`),
     end: async () => {},
-    note: (text) => void terminal.error.write(`${shownLine(text)}\n`),
+    note: (text) => void terminal.error.write(`${printableLine(text)}\n`),
   }
 }
 
-interface Printed {
-  /** How much of the text was taken, in UTF-16 units. */
+interface PrintedText {
+  /** How much of the text was printed, in UTF-16 units. */
   length: number
   stream: VisibleStream
 }
 
-/** The answer on the output, as it comes; what tools do, and what goes wrong on the way, as short lines beside it. */
+/** Prints the answer to the output while it is written. Tool calls and errors go to the error output as short lines. */
 export class TextPrinter implements Printer {
   readonly #output: Output
   readonly #terminal: Terminal
-  /** Messages that are an answer: neither a prompt nor a summary. */
+  /** Messages that are an answer, not a prompt or a summary. */
   readonly #answers = new Set<string>()
-  readonly #texts = new Map<string, Printed>()
-  readonly #told = new Set<string>()
+  readonly #texts = new Map<string, PrintedText>()
+  readonly #noted = new Set<string>()
   #last: string | undefined
   #isAtStart = true
 
@@ -59,9 +58,9 @@ export class TextPrinter implements Printer {
   }
 
   note(text: string): void {
-    // On a screen both are the same; in files each has its own lines.
+    // On a terminal, output and error output share the screen, so a note starts a new line.
     const isShared = this.#terminal.output.isTTY && this.#terminal.error.isTTY && !this.#isAtStart
-    this.#terminal.error.write(`${isShared ? "\n" : ""}${shownLine(text)}\n`)
+    this.#terminal.error.write(`${isShared ? "\n" : ""}${printableLine(text)}\n`)
     if (isShared) this.#isAtStart = true
   }
 
@@ -72,13 +71,13 @@ export class TextPrinter implements Printer {
       await this.#text(part.id, { offset: 0, text: part.text })
     }
     if (part.type === "retry")
-      this.#tell(part.id, `Trying again: ${part.error.data.message ?? part.error.name}`)
+      this.#noteOnce(part.id, `Trying again: ${part.error.data.message ?? part.error.name}`)
     if (part.type !== "tool") return
     const { state } = part
     if (state.status === "running")
-      this.#tell(`${part.id} >`, `> ${part.tool} ${JSON.stringify(state.input)}`)
-    if (state.status === "completed") this.#tell(part.id, `< ${state.title || part.tool}`)
-    if (state.status === "error") this.#tell(part.id, `< ${part.tool} failed: ${state.error}`)
+      this.#noteOnce(`${part.id} >`, `> ${part.tool} ${JSON.stringify(state.input)}`)
+    if (state.status === "completed") this.#noteOnce(part.id, `< ${state.title || part.tool}`)
+    if (state.status === "error") this.#noteOnce(part.id, `< ${part.tool} failed: ${state.error}`)
   }
 
   async #text(partID: string, { offset, text }: { offset: number; text: string }): Promise<void> {
@@ -101,9 +100,9 @@ export class TextPrinter implements Printer {
     await this.#output.write(text)
   }
 
-  #tell(key: string, text: string): void {
-    if (this.#told.has(key)) return
-    this.#told.add(key)
+  #noteOnce(key: string, text: string): void {
+    if (this.#noted.has(key)) return
+    this.#noted.add(key)
     this.note(text)
   }
 }

@@ -1,7 +1,7 @@
 import type { Readable, Writable } from "node:stream"
 import { replaceUnseen, visibleLine, visibleText } from "../../session/index.ts"
 
-/** Where a command reads and writes. */
+/** The input, the output and the environment of a command. */
 export interface Terminal {
   input: NodeJS.ReadableStream & Pick<Readable, "readableEnded"> & { isTTY?: boolean }
   output: NodeJS.WritableStream & { isTTY?: boolean }
@@ -9,52 +9,52 @@ export interface Terminal {
   env: Record<string, string | undefined>
 }
 
-/** What a shell says of a program that wrote to a closed pipe. */
+/** The exit code that shells use for a program that wrote to a closed pipe. */
 export const closedPipeCode = 141
 
 export interface LostOutput {
-  /** What the program ends with if nothing else does. */
+  /** The exit code of the program, unless another error sets one. */
   exitCode: number
-  /** Undefined if whoever read it has gone (`stemma session list | head`): that is no failure of ours. */
+  /** Undefined if the reader of a pipe has closed it (`stemma session list | head`), which is not an error. */
   problem: string | undefined
 }
 
-/** Calls back once, when what is written does not arrive; what is written from then on is lost. */
+/** Calls back once, when a write fails. Later writes are lost. */
 export function onLostOutput(output: Terminal["output"], callback: (lost: LostOutput) => void): void {
-  let isTold = false
+  let isReported = false
   ;(output as Writable).on("error", (error: NodeJS.ErrnoException) => {
-    if (isTold) return
-    isTold = true
+    if (isReported) return
+    isReported = true
     if (isReaderGone(error, output)) callback({ exitCode: closedPipeCode, problem: undefined })
-    else callback({ exitCode: 1, problem: `The output cannot be written: ${reason(error)}.` })
+    else callback({ exitCode: 1, problem: `Writing the output failed: ${reason(error)}.` })
   })
 }
 
 function isReaderGone({ code = "" }: NodeJS.ErrnoException, { isTTY }: Terminal["output"]): boolean {
-  // A terminal that was closed gives an error of its own.
+  // Writing to a closed terminal fails with EIO.
   return ["EPIPE", "ERR_STREAM_DESTROYED", "EOF"].includes(code) || (isTTY === true && code === "EIO")
 }
 
-/** `ENOSPC: no space left on device, write` without what only Node cares for. */
+/** Turns `ENOSPC: no space left on device, write` into `no space left on device`. */
 function reason({ message }: Error): string {
   return message.replace(/^[A-Z]+: /, "").replace(/, \w+$/, "")
 }
 
-/** What others wrote, on one line, without anything that steers a terminal; at most so many characters. */
-export function shownLine(text: string, charactersMax = 300): string {
+/** The text on one line, without escape sequences, shortened to `charactersMax`. */
+export function printableLine(text: string, charactersMax = 300): string {
   const line = visibleLine(text.slice(0, 4 * charactersMax))
   return line.length > charactersMax ? `${line.slice(0, charactersMax - 1)}…` : line
 }
 
-/** What others wrote, without anything that steers a terminal. Lines stay. */
-export function shownText(text: string): string {
+/** The text without escape sequences. Line breaks stay. */
+export function printableText(text: string): string {
   return visibleText(text)
     .replace(/\r/g, "")
     .replace(/[\v\f\u0085]/g, "\n")
 }
 
-/** A value as one line of JSON that a terminal can show: whatever cannot be seen is escaped. */
-export function shownJson(value: unknown): string {
+/** A value as one line of JSON, with invisible characters escaped. */
+export function printableJson(value: unknown): string {
   return replaceUnseen(JSON.stringify(value), escaped)
 }
 
@@ -65,12 +65,12 @@ function escaped(characters: string): string {
     .join("")
 }
 
-/** Writes without filling the memory, and stops when nobody reads any more. */
+/** Writes with back-pressure, and stops when the reader is gone. */
 export class Output {
   readonly #stream: NodeJS.WritableStream
   readonly #lost = Promise.withResolvers<void>()
   isOpen = true
-  /** What a command ends with that did nothing but write. */
+  /** The exit code of a command that only writes. */
   exitCode = 0
 
   constructor(stream: NodeJS.WritableStream) {

@@ -1,6 +1,6 @@
 import fc from "fast-check"
 import { describe, expect, test } from "vitest"
-import { shownText } from "./terminal.ts"
+import { printableText } from "./terminal.ts"
 import { VisibleStream } from "./visible-stream.ts"
 
 function streamed(pieces: readonly string[]): string {
@@ -8,22 +8,22 @@ function streamed(pieces: readonly string[]): string {
   return pieces.map((piece) => stream.write(piece)).join("") + stream.end()
 }
 
-describe("a text that comes bit by bit", () => {
+describe("a text that arrives piece by piece", () => {
   test.each([
-    ["an emoji of several", "a 👨‍👩‍👧 b 🏴󠁧󠁢󠁥󠁮󠁧󠁿 c ❤️"],
-    ["a command to the terminal", "a\u001b[2Jb\u001b]0;title\u0007c\u001b[31;1md"],
-    ["one that never ends", "a\u001b["],
+    ["an emoji of several characters", "a 👨‍👩‍👧 b 🏴󠁧󠁢󠁥󠁮󠁧󠁿 c ❤️"],
+    ["escape sequences", "a\u001b[2Jb\u001b]0;title\u0007c\u001b[31;1md"],
+    ["an escape sequence without an end", "a\u001b["],
     ["Chinese", "你好，世界"],
-    ["line ends", "a\r\nb\nc"],
-  ])("looks the same wherever it was cut: %s", (_, text) => {
+    ["line breaks", "a\r\nb\nc"],
+  ])("gives the same output wherever it is split: %s", (_, text) => {
     for (let at = 0; at <= text.length; at++) {
       const shown = streamed([text.slice(0, at), text.slice(at)])
-      if (!text.includes("🏴")) expect(shown).toBe(shownText(text))
+      if (!text.includes("🏴")) expect(shown).toBe(printableText(text))
       expect(shown.isWellFormed()).toBe(true)
     }
   })
 
-  test("never gives a terminal a command, whatever it is and wherever it was cut", () => {
+  test("never contains a control character, wherever it is split", () => {
     const unit = fc.constantFrom(
       "\u001b",
       "[",
@@ -48,7 +48,7 @@ describe("a text that comes bit by bit", () => {
     )
   })
 
-  test("plain text is shown at once", () => {
+  test("plain text is written at once", () => {
     const stream = new VisibleStream()
     expect([stream.write("Hel"), stream.write("lo, "), stream.write("world\n")]).toEqual([
       "Hel",

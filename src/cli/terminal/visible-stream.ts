@@ -1,8 +1,8 @@
-import { shownText } from "./terminal.ts"
+import { printableText } from "./terminal.ts"
 
 const contextUnits = 16
 
-/** What the next bit may still become part of: half of a character, a joiner, an escape sequence that has not ended. */
+/** An end of text that the next piece may continue: half of a character, a joiner, an incomplete escape sequence. */
 const unfinished = new RegExp(
   [
     "\\u001b(?:\\[[0-?]{0,32}[ -/]{0,8}|\\][^\\u0007\\u001b]{0,256}\\u001b?)?",
@@ -14,29 +14,34 @@ const unfinished = new RegExp(
 
 const isPlain = /^[\t\n -~]*$/
 
-/** `shownText` for a text that comes bit by bit: what was cut in two is judged as a whole. */
+/**
+ * `printableText` for a text that arrives piece by piece: an escape sequence that is split between two pieces is
+ * removed too.
+ */
 export class VisibleStream {
   #context = ""
   #held = ""
 
-  /** What can be shown now. */
+  /** Returns the text that can be printed now. */
   write(text: string): string {
     const fresh = this.#held + text
     const end = isPlain.test(fresh) ? fresh.length : (unfinished.exec(fresh)?.index ?? fresh.length)
     this.#held = fresh.slice(end)
-    return this.#shown(fresh.slice(0, end))
+    return this.#printable(fresh.slice(0, end))
   }
 
-  /** What was held back, when nothing more comes. */
+  /** Returns the text that was held back, when no more text follows. */
   end(): string {
     const rest = this.#held
     this.#held = ""
-    return this.#shown(rest)
+    return this.#printable(rest)
   }
 
-  #shown(text: string): string {
+  #printable(text: string): string {
     const isEasy = isPlain.test(text)
-    const shown = isEasy ? text : shownText(this.#context + text).slice(shownText(this.#context).length)
+    const shown = isEasy
+      ? text
+      : printableText(this.#context + text).slice(printableText(this.#context).length)
     this.#context = (this.#context + shown).slice(-contextUnits)
     return shown
   }

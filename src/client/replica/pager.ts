@@ -1,35 +1,35 @@
 import { StemmaError } from "../../protocol/index.ts"
 import type { RouteAnswer, sessionRoutes } from "../../protocol/routes/index.ts"
 import { missing, type SessionView } from "../../session/replica/view.ts"
-import { isPassing, retryAfterOf } from "../answer-error.ts"
+import { isTemporary, retryAfterOf } from "../answer-error.ts"
 import { type Backoff, pause } from "../stream/backoff.ts"
 
 type Page = RouteAnswer<typeof sessionRoutes.history>
 
-/** Messages may be large: a few at a time. */
+/** Small pages, because messages may be large. */
 const pageLimit = 100
 
-export interface PagerParts {
+export interface PagerOptions {
   view(): SessionView
-  /** How many messages from the end are wanted. */
+  /** How many messages from the end of the history are wanted. */
   last(): number
   read(range: { from: number; to: number; limit: number }): Promise<Page>
-  /** Given a page and the view that it was read for. */
+  /** Receives a page and the view that it was read for. */
   onPage(view: SessionView, page: Page): void
   backoff: Backoff
   signal: AbortSignal
 }
 
-/** Reads what a view lacks, page by page, one at a time. */
+/** Reads the messages that a view lacks, one page at a time. */
 export class Pager {
-  readonly #parts: PagerParts
+  readonly #options: PagerOptions
   #loading: Promise<void> | undefined
 
-  constructor(parts: PagerParts) {
-    this.#parts = parts
+  constructor(options: PagerOptions) {
+    this.#options = options
   }
 
-  /** Resolves when nothing is missing. */
+  /** Resolves when no wanted message is missing. */
   load(): Promise<void> {
     if (this.#loading) return this.#loading
     if (!this.#next()) return Promise.resolve()
@@ -40,26 +40,26 @@ export class Pager {
   }
 
   #next(): { from: number; to: number } | undefined {
-    const { view, last } = this.#parts
+    const { view, last } = this.#options
     return missing(view(), { last: last() })[0]
   }
 
   async #load(): Promise<void> {
-    const { backoff, signal } = this.#parts
+    const { backoff, signal } = this.#options
     let stuck = ""
     for (let range = this.#next(); range; range = this.#next()) {
       const now = `${range.from}-${range.to}`
       try {
-        // A page that told nothing new is older than the rows: the next one will not be.
+        // The last page brought nothing new, so it was read before the rows of the stream. Read again after a delay.
         if (stuck === now) await pause(backoff.nextMs(), signal)
         stuck = now
         signal.throwIfAborted()
         await this.#read(range)
       } catch (error) {
         signal.throwIfAborted()
-        // It was removed, and the row that says so is on its way.
+        // The session was removed, and the stream will deliver the row that says so.
         if (StemmaError.is(error, "not_found")) return
-        if (!isPassing(error)) throw error
+        if (!isTemporary(error)) throw error
         await pause(backoff.nextMs(retryAfterOf(error)), signal)
         stuck = ""
       }
@@ -68,7 +68,7 @@ export class Pager {
   }
 
   async #read(range: { from: number; to: number }): Promise<void> {
-    const { view, read, onPage } = this.#parts
+    const { view, read, onPage } = this.#options
     const asked = view()
     const limit = Math.min(pageLimit, range.to - range.from)
     onPage(asked, await read({ ...range, limit }))

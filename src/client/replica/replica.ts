@@ -10,7 +10,7 @@ import type { RouteAnswer, sessionRoutes } from "../../protocol/routes/index.ts"
 import { visibleItems } from "../../session/history/revert.ts"
 import { endDeltas, reduceDelta, reducePage, reduceRow } from "../../session/replica/reduce.ts"
 import { emptyView, type SessionView, viewCount, viewMessages } from "../../session/replica/view.ts"
-import { isPassing, retryAfterOf } from "../answer-error.ts"
+import { isTemporary, retryAfterOf } from "../answer-error.ts"
 import type { Connection } from "../connection.ts"
 import type { RouteCalls } from "../route-call.ts"
 import { Backoff, pause } from "../stream/backoff.ts"
@@ -18,18 +18,18 @@ import { follow, type StreamFrame } from "../stream/follow.ts"
 import { Pager } from "./pager.ts"
 
 export interface ReplicaOptions {
-  /** How many messages to begin with, from the end; 100 if absent. */
+  /** How many messages to load at first, from the end; 100 if absent. */
   last?: number
-  /** Closes it. */
+  /** Closes the replica. */
   signal?: AbortSignal
 }
 
-/** What a replica asks the server for, beside its stream. */
+/** The calls of a replica, besides its stream. */
 export type ReplicaReads = Pick<RouteCalls<typeof sessionRoutes, "id">, "snapshot" | "history">
 
 type Snapshot = RouteAnswer<typeof sessionRoutes.snapshot>
 
-/** A record, so that the compiler misses a type that is forgotten here. */
+/** A record, so that the compiler reports a missing row type. */
 const rowTypes: Record<Row["type"], true> = {
   session: true,
   removed: true,
@@ -44,12 +44,12 @@ const rowTypes: Record<Row["type"], true> = {
 }
 
 /**
- * A live copy of one session. It begins with the last messages, follows what changes, and comes back by itself from every
- * loss with nothing missing. What it hands out is never changed afterwards.
+ * A live copy of one session. It starts with the last messages, follows the changes, and reconnects by itself without
+ * losing any. Objects that it returns are never changed afterwards.
  */
 export class Replica implements Disposable {
   readonly sessionID: string
-  /** Resolves when it is live for the first time; rejects if it never will be. */
+  /** Resolves when the replica is live for the first time. Rejects if it fails before. */
   readonly ready: Promise<void>
   readonly #connection: Connection
   readonly #reads: ReplicaReads
@@ -63,10 +63,10 @@ export class Replica implements Disposable {
   #status: SessionStatus = { type: "idle" }
   #isLive = false
   #error: StemmaError | undefined
-  /** Messages before this position were not asked for. */
+  /** Messages before this position were not requested. */
   #from = 0
-  /** Rows of an answer whose end has not come yet: a view shows all of it or nothing. */
-  #rows: Row[] = []
+  /** Rows of a batch that is not complete yet. A view shows all rows of a batch or none. */
+  #pendingRows: Row[] = []
   #messages: { view: SessionView; revision: number; from: number; items: readonly HistoryItem[] } | undefined
 
   constructor(connection: Connection, reads: ReplicaReads, options: ReplicaOptions & { sessionID: string }) {
@@ -83,7 +83,7 @@ export class Replica implements Disposable {
       last: () => viewCount(this.#view) - this.#from,
       read: (range) => reads.history({ ...range, take: "start" }, { signal: this.#signal }),
       onPage: (view, page) => {
-        if (view === this.#view && reducePage(view, page)) this.#tell()
+        if (view === this.#view && reducePage(view, page)) this.#notify()
       },
       backoff: new Backoff(connection.reconnect),
       signal: this.#signal,
@@ -94,51 +94,51 @@ export class Replica implements Disposable {
     )
   }
 
-  /** What is known of the session: for the functions of `session/view`. Another object after a new beginning. */
+  /** The state of the session, for the functions of `session/view`. A new object after each new snapshot. */
   get view(): SessionView {
     return this.#view
   }
 
-  /** Undefined until the first snapshot, and when the session is removed. */
+  /** Undefined before the first snapshot, and after the session was removed. */
   get session(): Session | undefined {
     return this.#view.session
   }
 
-  /** What the session is doing in the server, as it was last heard of. */
+  /** What the session is doing in the server, according to the last status event. */
   get status(): SessionStatus {
     return this.#status
   }
 
-  /** False until all of the past is there, and while the server is out of reach. */
+  /** False until the past is loaded, and while the server cannot be reached. */
   get isLive(): boolean {
     return this.#isLive && !this.#signal.aborted
   }
 
-  /** Why it is not live, if there is a reason; it goes on trying unless the error says that this is of no use. */
+  /** Why the replica is not live, if there is a known reason. It keeps reconnecting unless the error is permanent. */
   get error(): StemmaError | undefined {
     return this.#error
   }
 
-  /** How many messages there are before those that it has. */
+  /** How many messages the history has before the loaded ones. */
   get older(): number {
     return this.#from
   }
 
-  /** The messages from the first one that was asked for. The same array as long as nothing changes. */
+  /** The messages from the first requested one on. Returns the same array until a message changes. */
   messages(): readonly HistoryItem[] {
     const view = this.#view
     const from = this.#from
     const known = this.#messages
     if (known?.view === view && known.revision === view.revision && known.from === from) return known.items
     const items = viewMessages(view)
-    // What changed long before them may be known too, with nothing in between.
+    // The view may also know a much older message that changed, with a gap after it.
     const shown =
       (items[0]?.position ?? from) >= from ? items : items.filter(({ position }) => position >= from)
     this.#messages = { view, revision: view.revision, from, items: shown }
     return shown
   }
 
-  /** The same without what a revert hides. */
+  /** `messages()` without the messages that a revert hides. */
   visibleMessages(): readonly HistoryItem[] {
     const mark = this.#view.session?.revert
     const items = this.messages()
@@ -146,13 +146,16 @@ export class Replica implements Disposable {
     const marked = items.find(({ message }) => message.id === mark.messageID)
     if (mark.partID !== undefined && marked && !marked.parts.some(({ id }) => id === mark.partID))
       return items
-    // A mark that is not among them is before them.
+    // A mark that is not among the loaded messages is before them.
     return visibleItems(items, mark, { position: this.#from })
   }
 
-  /** Called after each batch of changes, once, and not any more after `close()` or the signal. Returns what ends that. */
+  /**
+   * Calls `listener` once after each batch of changes, until `close()` or the signal. Returns a function that
+   * unsubscribes.
+   */
   subscribe(listener: () => void): () => void {
-    // The same function may be given twice.
+    // A caller may subscribe the same function twice.
     const own = () => listener()
     this.#listeners.add(own)
     return () => {
@@ -160,15 +163,15 @@ export class Replica implements Disposable {
     }
   }
 
-  /** Resolves when so many messages more are there, or all there are. */
+  /** Resolves when `count` more messages are loaded, or all that the history has. */
   async loadOlder(count: number): Promise<void> {
     this.#signal.throwIfAborted()
     this.#from = Math.max(0, this.#from - count)
-    this.#tell()
+    this.#notify()
     await this.#pager.load()
   }
 
-  /** Follows no more; what it has stays. */
+  /** Stops following the session. The loaded state stays readable. */
   close(): void {
     this.#controller.abort()
   }
@@ -180,13 +183,13 @@ export class Replica implements Disposable {
   async #run(): Promise<void> {
     const backoff = new Backoff(this.#connection.reconnect)
     while (!this.#signal.aborted) {
-      const snapshot = await this.#read(backoff)
+      const snapshot = await this.#readSnapshot(backoff)
       if (!snapshot) return
-      this.#begin(snapshot)
+      this.#startFrom(snapshot)
       try {
         await this.#follow(snapshot.cursor)
       } catch (error) {
-        // The cursor is of another store, or of one that was restored: what is known may never have been.
+        // The cursor belongs to another store or to a restored one, so the known state may be wrong. Start again.
         if (!StemmaError.is(error, "invalid")) throw error
         this.#drop(error)
         await pause(backoff.nextMs(), this.#signal)
@@ -194,13 +197,13 @@ export class Replica implements Disposable {
     }
   }
 
-  async #read(backoff: Backoff): Promise<Snapshot | undefined> {
+  async #readSnapshot(backoff: Backoff): Promise<Snapshot | undefined> {
     while (!this.#signal.aborted) {
       try {
         return await this.#reads.snapshot({ last: this.#last }, { signal: this.#signal })
       } catch (error) {
         if (this.#signal.aborted) return undefined
-        if (!isPassing(error)) throw error
+        if (!isTemporary(error)) throw error
         this.#drop(error)
         await pause(backoff.nextMs(retryAfterOf(error)), this.#signal)
       }
@@ -208,16 +211,16 @@ export class Replica implements Disposable {
     return undefined
   }
 
-  #begin({ rows, page }: Snapshot): void {
+  #startFrom({ rows, page }: Snapshot): void {
     const view = emptyView()
     for (const row of rows) if (isKnown(row)) reduceRow(view, row)
     reducePage(view, page)
-    // Whoever compares revisions is to see that everything may be different.
+    // A caller that compares revisions must see that everything may have changed.
     view.revision += this.#view.revision + 1
     this.#view = view
-    this.#rows = []
+    this.#pendingRows = []
     this.#from = Math.max(0, viewCount(view) - this.#last)
-    this.#tell()
+    this.#notify()
   }
 
   async #follow(since: string): Promise<void> {
@@ -228,28 +231,28 @@ export class Replica implements Disposable {
       signal: this.#signal,
       onDrop: (error) => this.#drop(error),
     })
-    for await (const batch of batches) this.#take(batch)
+    for await (const batch of batches) this.#applyBatch(batch)
   }
 
-  #take(batch: readonly StreamFrame[]): void {
+  #applyBatch(batch: readonly StreamFrame[]): void {
     const before = this.#view.revision
     let isNews = false
-    for (const frame of batch) if (this.#frame(frame)) isNews = true
+    for (const frame of batch) if (this.#applyFrame(frame)) isNews = true
     const count = viewCount(this.#view)
-    // A history that was cut short shows as much as one that it began with.
+    // After the history became shorter, the replica shows at least as many messages as at the start.
     this.#from = Math.min(this.#from, Math.max(0, count - this.#last))
-    if (isNews || this.#view.revision !== before) this.#tell()
+    if (isNews || this.#view.revision !== before) this.#notify()
     if (this.#isLive) this.#ready.resolve()
-    // Within an answer nothing is missing yet.
-    if (this.#isLive && this.#rows.length === 0) this.#pager.load().catch(() => {})
+    // Within an incomplete batch of rows, missing messages are expected.
+    if (this.#isLive && this.#pendingRows.length === 0) this.#pager.load().catch(() => {})
   }
 
-  /** True if something beside the view changed. */
-  #frame({ value }: StreamFrame): boolean {
+  /** True if a value besides the view changed. */
+  #applyFrame({ value }: StreamFrame): boolean {
     if (isRow(value)) {
       const { more, ...row } = value
-      // One of a newer server may still be what ends an answer.
-      if (isKnown(row)) this.#rows.push(row)
+      // An unknown row of a newer server may still be the last row of its batch.
+      if (isKnown(row)) this.#pendingRows.push(row)
       if (!more) this.#applyRows()
       return false
     }
@@ -269,8 +272,8 @@ export class Replica implements Disposable {
   }
 
   #applyRows(): void {
-    for (const row of this.#rows) reduceRow(this.#view, row)
-    this.#rows = []
+    for (const row of this.#pendingRows) reduceRow(this.#view, row)
+    this.#pendingRows = []
   }
 
   #setStatus({ sessionID, status }: { sessionID: string; status: SessionStatus }): boolean {
@@ -281,17 +284,19 @@ export class Replica implements Disposable {
   }
 
   #drop(error: unknown): void {
-    this.#rows = []
+    this.#pendingRows = []
     this.#isLive = false
     this.#error = StemmaError.is(error) ? error : undefined
-    this.#tell()
+    this.#notify()
   }
 
   #end(error: unknown): void {
     this.#isLive = false
     if (!this.#signal.aborted) this.#fail(error)
-    this.#ready.reject(this.#error ?? new StemmaError("unavailable", "This replica was closed."))
-    this.#tell()
+    this.#ready.reject(
+      this.#error ?? new StemmaError("unavailable", "The replica was closed. Open a new one."),
+    )
+    this.#notify()
     this.#listeners.clear()
     this.#controller.abort()
   }
@@ -299,24 +304,26 @@ export class Replica implements Disposable {
   #fail(error: unknown): void {
     this.#error = StemmaError.is(error)
       ? error
-      : new StemmaError("internal", "The replica cannot follow its session any more.", { cause: error })
+      : new StemmaError("internal", "The replica can no longer follow its session. Open a new one.", {
+          cause: error,
+        })
     if (!StemmaError.is(error, "not_found") || this.#view.session === undefined) return
-    // It was removed while nobody could tell.
+    // The session was removed while the replica was not connected.
     const view = emptyView()
     view.removed = true
     view.revision = this.#view.revision + 1
     this.#view = view
   }
 
-  #tell(): void {
+  #notify(): void {
     for (const listener of [...this.#listeners]) {
-      // Whoever closed it needs no telling; one that is called may be who closes it.
+      // A listener may close the replica: then the remaining listeners are not called.
       if (this.#signal.aborted) return
       if (!this.#listeners.has(listener)) continue
       try {
         listener()
       } catch (error) {
-        // As for listeners of events: it is the program's to hear of, and no reason to stop following.
+        // As with DOM events, an error of a listener goes to the program's error handler and does not stop the replica.
         queueMicrotask(() => {
           throw error
         })
@@ -325,12 +332,12 @@ export class Replica implements Disposable {
   }
 }
 
-/** What is stored has a version; what is live, or says something of the stream, has not. */
+/** A row has a version. Live text and messages about the stream have none. */
 function isRow(value: object): value is RowFrame {
   return "version" in value
 }
 
-/** False for what a newer server has beside what this client knows. */
+/** False for a row type that only a newer server knows. */
 function isKnown(row: { type: string }): row is Row {
   return Object.hasOwn(rowTypes, row.type)
 }

@@ -1,7 +1,7 @@
 import { expect, it } from "vitest"
 import { Backoff, pause } from "./backoff.ts"
 
-it("waits twice as long each time, up to a bound, and never for exactly as long as others", () => {
+it("doubles the delay each time up to a maximum, with random variation", () => {
   const backoff = new Backoff({ firstMs: 250, maxMs: 10_000 })
   for (const wholeMs of [250, 500, 1000, 2000, 4000, 8000, 10_000, 10_000]) {
     const ms = backoff.nextMs()
@@ -13,20 +13,20 @@ it("waits twice as long each time, up to a bound, and never for exactly as long 
   expect(new Set(others).size).toBeGreaterThan(10)
 })
 
-it("begins again after a success", () => {
+it("starts again with the first delay after a success", () => {
   const backoff = new Backoff({ firstMs: 250, maxMs: 10_000 })
   for (let tries = 0; tries < 5; tries++) backoff.nextMs()
   backoff.reset()
   expect(backoff.nextMs()).toBeLessThanOrEqual(250)
 })
 
-it("waits at least as long as the server asked for, within reason", () => {
+it("waits at least as long as the server asked for, up to five minutes", () => {
   const backoff = new Backoff({ firstMs: 250, maxMs: 10_000 })
   expect(backoff.nextMs(60_000)).toBe(60_000)
   expect(backoff.nextMs(Number.MAX_SAFE_INTEGER)).toBe(300_000)
 })
 
-it("a pause ends when nobody waits any more", async () => {
+it("a pause ends when its signal is aborted", async () => {
   const controller = new AbortController()
   const waiting = pause(60_000, controller.signal)
   controller.abort()

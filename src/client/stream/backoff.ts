@@ -1,7 +1,7 @@
-/** However busy a server says it is, it is asked again within this time. */
+/** The client honours a `retry-after` header only up to this delay. */
 const retryAfterMaxMs = 300_000
 
-/** How long to wait before the next try: ever longer, and never exactly as long as everybody else. */
+/** The delay before the next try: exponential with random variation, so that clients do not all retry at once. */
 export class Backoff {
   readonly #options: { firstMs: number; maxMs: number }
   #tries = 0
@@ -10,7 +10,7 @@ export class Backoff {
     this.#options = options
   }
 
-  /** At least as long as the server asked for, if it did. */
+  /** At least `retryAfterMs`, up to a maximum. */
   nextMs(retryAfterMs = 0): number {
     const { firstMs, maxMs } = this.#options
     const wholeMs = Math.min(maxMs, firstMs * 2 ** Math.min(this.#tries++, 30))
@@ -22,7 +22,7 @@ export class Backoff {
   }
 }
 
-/** Resolves after a time, or at once when the signal says so. */
+/** Resolves after `ms`, or when the signal is aborted. */
 export function pause(ms: number, signal: AbortSignal): Promise<void> {
   return new Promise((resolve) => {
     if (signal.aborted) {

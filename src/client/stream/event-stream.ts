@@ -3,18 +3,20 @@ import type { Connection } from "../connection.ts"
 import { type FollowOptions, follow, type StreamFrame } from "./follow.ts"
 
 export interface EventsOptions {
-  /** A cursor of an earlier stream: what changed after it comes first. */
+  /** A cursor of an earlier stream. What changed after it comes first. */
   since?: string
   /** Ends the stream, without an error. */
   signal?: AbortSignal
 }
 
 /**
- * Events as they happen, over any number of lost connections. What was missed meanwhile comes first when it is back; some
- * of it may be told a second time, nothing is left out. To be iterated once. Leaving the loop ends it.
+ * Live events that survive lost connections. After a reconnect, the missed events come first; some events may arrive
+ * twice, none is lost. Iterate once. Leaving the loop ends the stream.
  */
 export class EventStream implements AsyncIterableIterator<StemmaEvent, undefined>, Disposable {
-  /** Resolves when everything from now on will be told; rejects if that never comes, also because it was closed. */
+  /**
+   * Resolves when every later event will be received. Rejects if that never happens, or if the stream is closed first.
+   */
   readonly ready: Promise<void>
   readonly #controller = new AbortController()
   readonly #events: AsyncGenerator<StemmaEvent, undefined, undefined>
@@ -23,8 +25,10 @@ export class EventStream implements AsyncIterableIterator<StemmaEvent, undefined
   #isLive = false
 
   constructor(connection: Connection, options: Omit<FollowOptions, "signal" | "onDrop"> & EventsOptions) {
-    const { signal: given, ...rest } = options
-    const signal = given ? AbortSignal.any([given, this.#controller.signal]) : this.#controller.signal
+    const { signal: callerSignal, ...rest } = options
+    const signal = callerSignal
+      ? AbortSignal.any([callerSignal, this.#controller.signal])
+      : this.#controller.signal
     this.#cursor = options.since
     const frames = follow(connection, {
       ...rest,
@@ -35,15 +39,15 @@ export class EventStream implements AsyncIterableIterator<StemmaEvent, undefined
     })
     this.ready = this.#ready.promise
     this.ready.catch(() => {})
-    this.#events = this.#take(frames, begin(frames, this.#ready))
+    this.#events = this.#take(frames, connectNow(frames, this.#ready))
   }
 
-  /** From where another stream would go on, after what was taken so far. */
+  /** The cursor after the events that were taken so far. A new stream can continue from it. */
   get cursor(): string | undefined {
     return this.#cursor
   }
 
-  /** False while the past is told, and while the server is out of reach. */
+  /** False while missed events arrive, and while the server cannot be reached. */
   get isLive(): boolean {
     return this.#isLive
   }
@@ -90,14 +94,14 @@ export class EventStream implements AsyncIterableIterator<StemmaEvent, undefined
   }
 }
 
-/** Connects at once, so that nothing is missed between the call and the first look. */
-function begin(
+/** Connects at once, so that no event is missed between the call and the first iteration. */
+function connectNow(
   frames: AsyncGenerator<StreamFrame[], void, undefined>,
   ready: PromiseWithResolvers<void>,
 ): Promise<IteratorResult<StreamFrame[], void>> {
   const first = frames.next()
   first.then(({ done }) => {
-    if (done) ready.reject(new StemmaError("unavailable", "This stream was closed."))
+    if (done) ready.reject(new StemmaError("unavailable", "The stream was closed."))
     else ready.resolve()
   }, ready.reject)
   return first

@@ -1,14 +1,14 @@
 import { StemmaError } from "../../protocol/index.ts"
-import { isErrorShape, isPassing, retryAfterOf, toError } from "../answer-error.ts"
+import { isErrorShape, isTemporary, retryAfterOf, toError } from "../answer-error.ts"
 import type { Connection } from "../connection.ts"
 import { Backoff, pause } from "./backoff.ts"
 import type { ServerEvent } from "./parse-events.ts"
 import { readStream } from "./read-stream.ts"
 
-/** One frame of a stream: an event or a row as the server wrote it, or `synced`. */
+/** One frame of a stream: an event or a row as the server sent it, or `synced`. */
 export interface StreamFrame {
   value: { type: string; properties?: unknown }
-  /** From where to go on after it, if that is another place than before it. */
+  /** Where the stream continues after this frame. Undefined if the cursor did not change. */
   cursor: string | undefined
 }
 
@@ -17,14 +17,14 @@ export interface FollowOptions {
   query: Record<string, string>
   since: string | undefined
   signal: AbortSignal
-  /** Called whenever the connection is lost: what comes next begins at the last cursor again. */
+  /** Called when the connection is lost. The next frames continue from the last cursor. */
   onDrop?: (error: unknown) => void
 }
 
 /**
- * The frames of a stream, in batches as they arrive. Comes back after every loss and goes on from the last cursor. Ends when
- * the signal says so, and with an error if coming back is of no use: the server does not know the caller, the session or
- * the cursor.
+ * The frames of a stream, in batches as they arrive. Reconnects after every loss and continues from the last cursor.
+ * Ends when the signal is aborted. Throws if a retry cannot help: the server rejects the caller, the session or the
+ * cursor.
  */
 export async function* follow(
   connection: Connection,
@@ -47,24 +47,30 @@ export async function* follow(
       }
     } catch (error) {
       if (signal.aborted) return
-      if (!isPassing(error)) throw error
+      if (!isTemporary(error)) throw error
       lost = error
     }
-    // What the server itself could not go on with is not asked for again at once.
+    // After an error of the server itself, the delay keeps growing.
     if (isSynced && !StemmaError.is(lost, "internal")) backoff.reset()
     options.onDrop?.(lost ?? new StemmaError("unavailable", "The server ended the stream."))
     await pause(backoff.nextMs(retryAfterOf(lost)), signal)
   }
 }
 
-/** The frames of some messages, and what ends the stream if one of them does. */
+/** The frames of some server-sent events, and the error if one of them ends the stream. */
 function framesOf(events: readonly ServerEvent[]): { frames: StreamFrame[]; end?: StemmaError } {
   const frames: StreamFrame[] = []
   for (const { data, id: cursor } of events) {
     const value = parse(data)
-    if (value.type === "error") return { frames, end: told(value.properties) }
+    if (value.type === "error") return { frames, end: serverError(value.properties) }
     if (value.type === "lagged") {
-      return { frames, end: new StemmaError("unavailable", "This reader was too slow for the stream.") }
+      return {
+        frames,
+        end: new StemmaError(
+          "unavailable",
+          "The client read the stream too slowly, so the server closed it.",
+        ),
+      }
     }
     frames.push({ value, cursor })
   }
@@ -78,12 +84,12 @@ function parse(data: string): StreamFrame["value"] {
       return value as StreamFrame["value"]
     }
   } catch {
-    // Told below.
+    // Not JSON: the error below covers this case too.
   }
-  throw new StemmaError("unavailable", "The server sent something that is no event of Stemma's.")
+  throw new StemmaError("unavailable", "The server sent data that is not a Stemma event. Check the address.")
 }
 
-function told(properties: unknown): StemmaError {
+function serverError(properties: unknown): StemmaError {
   if (isErrorShape(properties)) return toError(properties, {})
-  return new StemmaError("internal", "The server ended the stream because of an error of its own.")
+  return new StemmaError("internal", "The server closed the stream after an internal error.")
 }

@@ -3,8 +3,8 @@ import type { Connection } from "../connection.ts"
 import { EventParser, type ServerEvent } from "./parse-events.ts"
 
 /**
- * The messages of one stream, as they arrive, until it ends or breaks. One that says nothing for too long, not even that it
- * lives, is broken. Throws the signal's reason if that comes first.
+ * The server-sent events of one connection, as they arrive, until it ends or breaks. A connection without any byte for
+ * too long, not even a heartbeat, counts as broken. Throws the signal's reason if the signal is aborted first.
  */
 export async function* readStream(
   connection: Connection,
@@ -19,7 +19,7 @@ export async function* readStream(
   const isStream = response.headers.get("content-type")?.startsWith("text/event-stream")
   if (!isStream || !response.body) {
     response.body?.cancel().catch(() => {})
-    throw new StemmaError("unavailable", "The server answered with something that is no stream of events.")
+    throw new StemmaError("unavailable", "The server did not answer with an event stream. Check the address.")
   }
   const reader = response.body.getReader()
   const parser = new EventParser()

@@ -1,8 +1,8 @@
 import { StemmaError } from "../../protocol/index.ts"
 
-/** Gives up an answer of which nothing at all arrives for too long. However slow, one that goes on arriving is let be. */
+/** Aborts a response when no byte arrives for too long. A slow response that keeps sending is not aborted. */
 export class ResponseTimeout {
-  /** Aborted when the time has run out, and when the caller's own signal is. */
+  /** Aborted after the timeout, and together with the caller's signal. */
   readonly signal: AbortSignal
   readonly #silenceMs: number
   readonly #controller = new AbortController()
@@ -17,7 +17,9 @@ export class ResponseTimeout {
   start(): void {
     clearTimeout(this.#timer)
     this.#timer = setTimeout(() => {
-      this.#controller.abort(new StemmaError("unavailable", "Nothing was heard of the server for too long."))
+      this.#controller.abort(
+        new StemmaError("unavailable", `The server sent nothing for ${this.#silenceMs} ms.`),
+      )
     }, this.#silenceMs)
   }
 
@@ -25,8 +27,10 @@ export class ResponseTimeout {
     clearTimeout(this.#timer)
   }
 
-  /** The same answer, watched whenever somebody waits for more of it: a reader that is busy hears nothing either. */
-  over(response: Response): Response {
+  /**
+   * The same response with a timeout for each read. The timer runs only during a read, so a slow reader is not cut off.
+   */
+  wrap(response: Response): Response {
     if (!response.body) return response
     return new Response(this.#body(response.body), response)
   }
@@ -38,7 +42,7 @@ export class ResponseTimeout {
       signal.removeEventListener("abort", cancel)
       reader.cancel().catch(() => {})
     }
-    // Not every `fetch` ends an answer when the signal of its request says so.
+    // Some `fetch` implementations do not end a response body when the request's signal is aborted.
     signal.addEventListener("abort", cancel, { once: true })
     const pull = async (controller: ReadableStreamDefaultController<Uint8Array>) => {
       this.start()
@@ -50,16 +54,16 @@ export class ResponseTimeout {
         controller.close()
       } catch (error) {
         cancel()
-        throw signal.aborted ? signal.reason : broken(error)
+        throw signal.aborted ? signal.reason : connectionBroken(error)
       } finally {
         this.stop()
       }
     }
-    // Nothing is read that nobody waits for.
+    // With `highWaterMark: 0`, the body is read only on demand.
     return new ReadableStream({ pull, cancel }, { highWaterMark: 0 })
   }
 }
 
-function broken(cause: unknown): StemmaError {
+function connectionBroken(cause: unknown): StemmaError {
   return new StemmaError("unavailable", "The connection to the server broke.", { cause })
 }

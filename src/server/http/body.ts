@@ -6,10 +6,10 @@ export interface BodyLimits {
   timeoutMs: number
 }
 
-/** Deeper than anything that means something; a stack has its limits. */
+/** Deeper nesting has no use, and could overflow the stack. */
 const depthMax = 200
 
-/** The body of a request as JSON; undefined if there is none. */
+/** The body of a request as JSON. Undefined if there is no body. */
 export async function readJson(
   request: { raw: Request; incoming: IncomingMessage | undefined },
   limits: BodyLimits,
@@ -31,10 +31,13 @@ function parse(bytes: Buffer): unknown {
   try {
     value = JSON.parse(new TextDecoder("utf-8", { fatal: true }).decode(bytes))
   } catch (error) {
-    throw new HttpError(400, `The body is no JSON: ${(error as Error).message.slice(0, 200)}`)
+    throw new HttpError(400, `The body is not valid JSON: ${(error as Error).message.slice(0, 200)}`)
   }
   if (isTooDeep(value)) {
-    throw new HttpError(400, `The body is nested deeper than ${depthMax} levels. Send something flatter.`)
+    throw new HttpError(
+      400,
+      `The body is nested deeper than ${depthMax} levels. Send JSON with less nesting.`,
+    )
   }
   return value
 }
@@ -67,8 +70,8 @@ function readIncoming(incoming: IncomingMessage, limits: BodyLimits): Promise<Bu
       else chunks.push(chunk)
     }
     const end = () => settle(() => resolve(Buffer.concat(chunks)))
-    const fail = () => settle(() => reject(cutOff()))
-    const cut = () => settle(() => reject(cutOff()))
+    const fail = () => settle(() => reject(incompleteBody()))
+    const cut = () => settle(() => reject(incompleteBody()))
     const timer = setTimeout(() => settle(() => reject(tooSlow(limits))), limits.timeoutMs)
     incoming.on("data", take).on("end", end).on("error", fail).on("close", cut)
   })
@@ -96,24 +99,27 @@ async function readStream(body: ReadableStream<Uint8Array> | null, limits: BodyL
   }
 }
 
-/** What is left of such a request is not read: the connection ends with the answer. */
-const closing = { connection: "close" }
+/** The rest of such a request is not read, so the connection closes after the answer. */
+const closeConnection = { connection: "close" }
 
 /**
- * Nothing says that the connection closes: then it would close at once, and who is still sending would not get to read why.
- * What comes is thrown away for a moment; then it closes, unless all has come.
+ * No `connection: close` header here: with it the connection closes at once, and a client that is still sending could
+ * not read the answer. The server discards the rest of the body for a moment, then closes the connection unless the
+ * body is complete.
  */
 function tooLarge({ bytesMax }: BodyLimits): HttpError {
   const limit = `${Math.floor(bytesMax / 1024 / 1024)} MiB`
-  return new HttpError(413, `The body is larger than ${limit}. Send less.`)
+  return new HttpError(413, `The body is larger than ${limit}. Send a smaller one.`)
 }
 
 function tooSlow({ timeoutMs }: BodyLimits): HttpError {
   return new HttpError(408, `The body did not arrive within ${timeoutMs / 1000} s. Send it again.`, {
-    headers: closing,
+    headers: closeConnection,
   })
 }
 
-function cutOff(): HttpError {
-  return new HttpError(400, "The request ended before its body did.", { headers: closing })
+function incompleteBody(): HttpError {
+  return new HttpError(400, "The request ended before its body was complete. Send it again.", {
+    headers: closeConnection,
+  })
 }

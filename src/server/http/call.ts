@@ -14,38 +14,40 @@ export interface ServerContext {
   presence: Presence
   streams: Streams
   isDraining(): boolean
-  /** Throws `unavailable` once the server takes no more prompts. */
+  /** Throws `unavailable` once the server accepts no more prompts. */
   checkOpen(): void
-  /** Figures for Prometheus. */
+  /** The metrics in Prometheus text format. */
   metrics(): string
-  /** Makes a public page of a session. */
+  /** Creates the public page of a session. */
   share(sessionID: string, include: { reasoning?: boolean; tools?: boolean }): Promise<Session>
-  /** The address that links begin with: that of the config, else the one that the server listens on. */
+  /** The address that links start with: from the config, or else the address that the server listens on. */
   publicUrl(): string
 }
 
-/** One request on its way. */
+/** One request. */
 export interface Call {
   request: Request
   /** Absent for a call within this process. */
   incoming: IncomingMessage | undefined
   outgoing: ServerResponse | undefined
-  /** Headers that every answer has. */
   headers: Record<string, string>
-  /** Throws unless the caller has shown the token; a call within this process need not. */
+  /** Throws unless the caller has sent the token. A call within this process needs no token. */
   authorize(): void
-  /** What a route answers that has written to `outgoing` itself. */
+  /** The answer of a route that has written to `outgoing` itself. */
   sent(): Response
 }
 
-/** The directory that a request names, by its query or by the header of the OpenCode client. */
+/** The directory that a request names in its query, or in the header of the OpenCode client. */
 export function directoryOf(call: Call, query: { directory?: string | undefined }): string | undefined {
   if (query.directory !== undefined) return query.directory
   const header = call.request.headers.get("x-opencode-directory")
   if (header === null || header === "") return undefined
   const directory = decoded(header)
   if (isAbsolute(directory)) return directory
-  throw new HttpError(400, "x-opencode-directory is not an absolute path. Name it from the root on.")
+  throw new HttpError(
+    400,
+    "The header x-opencode-directory is not an absolute path. Send the path from the root.",
+  )
 }
 
 function decoded(text: string): string {
@@ -56,7 +58,7 @@ function decoded(text: string): string {
   }
 }
 
-/** Where a reader wants to go on from. */
+/** The cursor that a stream continues from. */
 export function sinceOf(call: Call, query: { since?: string | undefined }): string | undefined {
   return query.since ?? call.request.headers.get("last-event-id") ?? undefined
 }

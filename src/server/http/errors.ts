@@ -14,7 +14,7 @@ export function statusOf(code: ErrorCode): number {
   return statuses[code]
 }
 
-/** A refusal that has a status of its own. */
+/** An error with its own HTTP status. */
 export class HttpError extends StemmaError {
   readonly status: number
   readonly headers: Record<string, string>
@@ -42,21 +42,21 @@ export interface ErrorAnswer {
   headers: Record<string, string>
 }
 
-/** What a caller is told of a failure. Of one that nobody foresaw: nothing but that it happened. */
+/** The status and body of an error. For an unexpected error the body has no details, because they may be private. */
 export function errorAnswer(error: unknown): ErrorAnswer {
   if (!StemmaError.is(error)) {
-    const message = "Something went wrong in the server. Its log says what."
+    const message = "The server failed with an internal error. Its log has the details."
     return { status: 500, body: { code: "internal", message }, headers: {} }
   }
   const status = error instanceof HttpError ? error.status : statuses[error.code]
   const headers: Record<string, string> = error instanceof HttpError ? { ...error.headers } : {}
   if (status === 503) headers["retry-after"] ??= "1"
   const { code, message, details } = error
-  return { status, body: { code, message, ...(details && { details: plain(details) }) }, headers }
+  return { status, body: { code, message, ...(details && { details: jsonOnly(details) }) }, headers }
 }
 
-/** Details may hold anything; only what JSON can say is sent. */
-function plain(details: Record<string, unknown>): Record<string, unknown> {
+/** Details may be any value; the answer has only what JSON can represent. */
+function jsonOnly(details: Record<string, unknown>): Record<string, unknown> {
   try {
     return JSON.parse(JSON.stringify(details)) as Record<string, unknown>
   } catch {

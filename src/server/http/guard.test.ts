@@ -1,6 +1,6 @@
 import { describe, expect, test } from "vitest"
 import { resolveOptions, type ServerOptions } from "../options.ts"
-import { Guard, isLoopback, plainHost } from "./guard.ts"
+import { Guard, isLoopback, normalizeHost } from "./guard.ts"
 
 const token = "a-token-of-some-length"
 
@@ -30,20 +30,20 @@ describe("a guard", () => {
     }
   })
 
-  test("without a token lets nobody in, unless it was told to", () => {
+  test("without a token refuses every call, unless `auth` is false", () => {
     const closed = new Guard(resolveOptions({}))
     expect(() => closed.checkToken(new Headers({ authorization: "Bearer undefined" }))).toThrow()
     expect(() => closed.checkToken(new Headers())).toThrow()
     expect(() => new Guard(resolveOptions({ auth: false })).checkToken(new Headers())).not.toThrow()
   })
 
-  test("knows no Host before it listens, but those it was given", () => {
+  test("before it listens accepts only a Host from its options", () => {
     const guard = new Guard(resolveOptions({ token, hosts: ["Stemma.example.org"] }))
     expect(isCalled(guard, "127.0.0.1:4096")).toBe(false)
     expect(isCalled(guard, "stemma.example.org")).toBe(true)
   })
 
-  test("on every address takes any address of the port, but only the names that it knows", () => {
+  test("on every address accepts any IP address with its port, but only known names", () => {
     const guard = guardOf({}, "0.0.0.0")
     for (const host of ["192.168.1.7:4096", "localhost:4096", "[fe80::1]:4096"])
       expect(isCalled(guard, host), host).toBe(true)
@@ -51,7 +51,7 @@ describe("a guard", () => {
       expect(isCalled(guard, host), host).toBe(false)
   })
 
-  test("on one address takes that one", () => {
+  test("on one address accepts only that one", () => {
     const guard = guardOf({}, "192.168.1.7")
     expect(isCalled(guard, "192.168.1.7:4096")).toBe(true)
     for (const host of ["192.168.1.8:4096", "127.0.0.1:4096", "localhost:4096"])
@@ -60,7 +60,7 @@ describe("a guard", () => {
     expect(isCalled(six, "[::1]:4096")).toBe(true)
   })
 
-  test("takes the Host of the public address", () => {
+  test("accepts the Host of the public address", () => {
     const guard = guardOf({ publicUrl: "https://stemma.example.org/" })
     expect(isCalled(guard, "stemma.example.org")).toBe(true)
     expect(isCalled(guard, "example.org")).toBe(false)
@@ -91,14 +91,14 @@ test.each([
   ["0:0:0:0:0:0:0:1", "::1"],
   ["[0:0::0]", "::"],
   ["Bücher.example", "xn--bcher-kva.example"],
-  // None of these names a host.
+  // These are not host names.
   ["", ""],
   ["a@127.0.0.1", "a@127.0.0.1"],
   ["127.0.0.1/x", "127.0.0.1/x"],
   ["127.0.0.1:80", "127.0.0.1:80"],
   ["[::1]:80", "[::1]:80"],
 ])("host %s is %s", (host, expected) => {
-  expect(plainHost(host)).toBe(expected)
+  expect(normalizeHost(host)).toBe(expected)
 })
 
 describe("behind a proxy", () => {
@@ -112,7 +112,7 @@ describe("behind a proxy", () => {
     headers: new Headers(headers),
   })
 
-  test("the public address is known, with its port or without, and whatever Host the proxy says", () => {
+  test("accepts the public address with and without its port, and its origin with any known Host", () => {
     const guard = guarded("https://stemma.example.org")
     for (const host of ["stemma.example.org", "stemma.example.org:443", "127.0.0.1:4096"]) {
       expect(() => guard.checkSource(call({ host, origin: "https://stemma.example.org" }))).not.toThrow()
@@ -121,7 +121,7 @@ describe("behind a proxy", () => {
     expect(() => guard.checkSource(call({ host: "127.0.0.1:4096", origin: "https://evil.org" }))).toThrow()
   })
 
-  test("a link of another page may be followed, but sends nothing", () => {
+  test("a link on another page may lead here with GET, but not with POST", () => {
     const guard = guarded("https://stemma.example.org")
     const headers = { host: "127.0.0.1:4096", "sec-fetch-site": "cross-site", "sec-fetch-mode": "navigate" }
     expect(() => guard.checkSource(call(headers, "GET"))).not.toThrow()
@@ -129,7 +129,7 @@ describe("behind a proxy", () => {
   })
 
   test.each(["https://x.org/?a=1", "https://x.org/#b", "https://u:p@x.org/", "ftp://x.org", "x.org"])(
-    "%s is no public address",
+    "%s is not a public address",
     (publicUrl) => {
       expect(() => resolveOptions({ publicUrl })).toThrow(/publicUrl/)
     },

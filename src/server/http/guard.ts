@@ -2,17 +2,19 @@ import { createHash, timingSafeEqual } from "node:crypto"
 import type { ResolvedOptions } from "../options.ts"
 import { HttpError } from "./errors.ts"
 
-/** Where the server listens. */
+/** The address that the server listens on. */
 export interface Address {
   host: string
   port: number
 }
 
-/** Decides who may call: the Host it was called by, the page it was called from, the token. */
+/** Decides which callers have access, by the Host, the origin of the page, and the token. */
 export class Guard {
   readonly #options: ResolvedOptions
   readonly #token: Buffer | undefined
-  /** Undefined until it listens, or if somebody else does: then only names that were given are known. */
+  /**
+   * Undefined until the server listens, and if another HTTP server calls `fetch`: then only configured names are known.
+   */
   address: Address | undefined
 
   constructor(options: ResolvedOptions) {
@@ -20,24 +22,25 @@ export class Guard {
     this.#token = options.token === undefined ? undefined : digest(options.token)
   }
 
-  /** Throws if the request may not even be looked at: a page that tricked a browser into calling. */
+  /** Throws if the Host or the Origin is wrong: a web page may have tricked a browser into calling. */
   checkSource({ headers, method }: Pick<Request, "headers" | "method">): void {
     const host = headers.get("host")
     if (host === null || !this.#isOwnHost(host)) {
       throw new HttpError(
         403,
-        "This server is not called by that Host. Use the address it printed, or add the name to server.hosts.",
+        "This server does not accept that Host. Use the address that it printed, or add the name to server.hosts.",
         { code: "denied" },
       )
     }
     const origin = headers.get("origin")
     if (origin === null) {
-      // A browser that says no Origin says this. A link may lead to what is public: it reads, and shows nothing to the page.
+      // A browser that sends no Origin sends `sec-fetch-site`. A link to a public page is fine: it only reads, and the
+      // other page cannot see the answer.
       const isLink = headers.get("sec-fetch-mode") === "navigate" && (method === "GET" || method === "HEAD")
-      if (isForeign(headers) && !isLink) throw foreignPage()
+      if (isFromOtherOrigin(headers) && !isLink) throw otherOriginError()
       return
     }
-    if (!this.isKnownOrigin(origin, host)) throw foreignPage()
+    if (!this.isKnownOrigin(origin, host)) throw otherOriginError()
   }
 
   isKnownOrigin(origin: string, host: string): boolean {
@@ -47,22 +50,25 @@ export class Guard {
     return origin === `http://${host.toLowerCase()}` || origin === `https://${host.toLowerCase()}`
   }
 
-  /** An origin that was allowed by the config, for the headers of CORS. */
+  /** An origin that the config allows, for the CORS headers. */
   allowedOrigin(headers: Headers): string | undefined {
     const origin = headers.get("origin")
     return origin !== null && this.#options.origins.includes(origin) ? origin : undefined
   }
 
-  /** Throws for a link on another site: who looks for questions counts as there, and a browser may know a login. */
+  /**
+   * Throws for a link on another site. A browser may send a stored login, and a request for questions counts as
+   * presence.
+   */
   checkLink(headers: Headers): void {
-    if (headers.get("origin") === null && isForeign(headers)) throw foreignPage()
+    if (headers.get("origin") === null && isFromOtherOrigin(headers)) throw otherOriginError()
   }
 
-  /** Throws if the caller does not know the token. */
+  /** Throws if the caller has not sent the token. */
   checkToken(headers: Headers): void {
     if (!this.#options.auth) return
-    const given = givenToken(headers.get("authorization"))
-    // Both are hashed, so that neither the time nor the length tells anything.
+    const given = sentToken(headers.get("authorization"))
+    // Both tokens are hashed, so that neither the time nor the length reveals anything.
     if (this.#token && given !== undefined && timingSafeEqual(digest(given), this.#token)) return
     throw new HttpError(401, "The token is missing or wrong. Send it as `Authorization: Bearer TOKEN`.", {
       code: "denied",
@@ -80,19 +86,21 @@ export class Guard {
     if (!address) return false
     if (portOf(parsed) !== address.port) return false
     if (isLoopbackName(name)) return isLoopback(address.host) || isAnyAddress(address.host)
-    // A name can be made to point anywhere, an address cannot.
-    return isAnyAddress(address.host) ? isAddress(name) : bare(name) === bare(address.host)
+    // An attacker can point a host name at this machine, but not an IP address.
+    return isAnyAddress(address.host)
+      ? isAddress(name)
+      : withoutBrackets(name) === withoutBrackets(address.host)
   }
 }
 
-/** True if a page of another origin made the browser call. */
-function isForeign(headers: Headers): boolean {
+/** True if a page of another origin caused the request. */
+function isFromOtherOrigin(headers: Headers): boolean {
   const site = headers.get("sec-fetch-site")
   return site === "cross-site" || site === "same-site"
 }
 
 /** The token in `Bearer TOKEN`, or the password in `Basic`. */
-function givenToken(authorization: string | null): string | undefined {
+function sentToken(authorization: string | null): string | undefined {
   const match = /^(bearer|basic) +([\x21-\x7e]+)$/i.exec(authorization ?? "")
   if (!match) return undefined
   if (match[1]!.toLowerCase() === "bearer") return match[2]
@@ -105,7 +113,7 @@ function digest(text: string): Buffer {
   return createHash("sha256").update(text).digest()
 }
 
-function foreignPage(): HttpError {
+function otherOriginError(): HttpError {
   return new HttpError(
     403,
     "A web page of another origin may not call this server. Add the origin to server.origins if it should.",
@@ -113,7 +121,7 @@ function foreignPage(): HttpError {
   )
 }
 
-/** With or without the port that the address does without. */
+/** True if `host` is the host of `url`, with or without the default port. */
 function isHostOf(url: URL, host: string): boolean {
   return URL.parse(`${url.protocol}//${host}`)?.host === url.host
 }
@@ -123,21 +131,21 @@ function portOf(url: URL): number {
 }
 
 /**
- * A host as `URL` writes it, without brackets: LOCALHOST is localhost, 127.1 is 127.0.0.1, 0 is 0.0.0.0, [::1] is ::1. What is
- * none stays, for the system to refuse.
+ * A host in the form that `URL` writes, without brackets: LOCALHOST is localhost, 127.1 is 127.0.0.1, 0 is 0.0.0.0,
+ * [::1] is ::1. A text that is not a host stays unchanged, and the system refuses it.
  */
-export function plainHost(host: string): string {
+export function normalizeHost(host: string): string {
   const inner = /^\[.*\]$/.test(host) ? host.slice(1, -1) : host
   if (/[\s/?#@\\]/.test(inner)) return host
   const url = URL.parse(`http://${inner.includes(":") ? `[${inner}]` : inner}/`)
-  return url ? bare(url.hostname) : host
+  return url ? withoutBrackets(url.hostname) : host
 }
 
-function bare(host: string): string {
+function withoutBrackets(host: string): string {
   return host.replace(/^\[|\]$/g, "").toLowerCase()
 }
 
-/** `URL` has made every form of an IPv4 address plain by then. */
+/** `URL` has already normalised every form of an IPv4 address. */
 function isAddress(name: string): boolean {
   return name.startsWith("[") || /^\d+\.\d+\.\d+\.\d+$/.test(name)
 }
@@ -152,5 +160,5 @@ function isAnyAddress(host: string): boolean {
 
 /** True for an address that only this machine can reach. */
 export function isLoopback(host: string): boolean {
-  return isLoopbackName(host) || bare(host) === "::1"
+  return isLoopbackName(host) || withoutBrackets(host) === "::1"
 }

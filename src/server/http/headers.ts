@@ -9,7 +9,7 @@ const contentSecurity = [
   "frame-ancestors 'none'",
 ].join("; ")
 
-/** What every answer says. */
+/** The headers of every answer. */
 export const commonHeaders: Record<string, string> = {
   "content-security-policy": contentSecurity,
   "x-content-type-options": "nosniff",
@@ -17,7 +17,7 @@ export const commonHeaders: Record<string, string> = {
   "cross-origin-resource-policy": "same-origin",
 }
 
-/** The answer to a browser that asks whether a page of a known origin may call. */
+/** The answer to a CORS preflight request of an allowed origin. */
 export function preflight(headers: Record<string, string>): Response {
   return new Response(null, {
     status: 204,

@@ -10,46 +10,55 @@ import type { Duplex } from "node:stream"
 import { getRequestListener } from "@hono/node-server"
 import { StemmaError } from "../../protocol/index.ts"
 import type { ResolvedOptions } from "../options.ts"
+import { badRequestAnswer, badRequestText, sendBadRequest } from "./bad-request.ts"
 import { errorAnswer } from "./errors.ts"
-import { type Guard, isLoopback, plainHost } from "./guard.ts"
+import { type Guard, isLoopback, normalizeHost } from "./guard.ts"
 import type { Bindings } from "./mount.ts"
-import { sendUnreadable, unreadableAnswer, unreadableText } from "./unreadable.ts"
 
 export interface Listening {
   url: string
   port: number
-  /** Refuses new connections, lets answers that are on their way arrive, and ends what is left then. */
+  /** Refuses new connections, waits shortly for open answers to arrive, then closes all connections. */
   close(): Promise<void>
 }
 
-const foreignTarget = { status: 400, message: "The request names another server than its Host does." }
-const unknownExpectation = { status: 417, message: "Send no `Expect`, or `100-continue`." }
+const foreignTarget = {
+  status: 400,
+  message: "The address in the request line differs from the Host header. Send the same host in both.",
+}
+const unknownExpectation = {
+  status: 417,
+  message: "The header `Expect` has an unsupported value. Leave it out, or send `100-continue`.",
+}
 
 type Fetch = (request: Request, env: Bindings) => Promise<Response>
 
-/** How long an answer may take to arrive when the server closes. */
+/** How long open answers may take to arrive when the server closes. */
 const lastAnswersMs = 500
 
-/** Listens on an address. Throws with what to do if that cannot be, or would be open to everybody. */
+/** Listens on an address. Throws if the address cannot be used, or if the server would be open to everyone. */
 export async function listen(
   fetch: Fetch,
   where: { port: number; host: string; options: ResolvedOptions; guard: Guard },
 ): Promise<Listening> {
   const { options, guard } = where
-  const host = plainHost(where.host)
+  const host = normalizeHost(where.host)
   if (!options.auth && !isLoopback(host)) {
-    throw new StemmaError("denied", `Without a token the server listens on loopback only, not on ${host}.`)
+    throw new StemmaError(
+      "denied",
+      `Without a token the server can listen only on a loopback address, not on ${host}.`,
+    )
   }
   if (host.trim() === "") {
     throw new StemmaError(
       "invalid",
-      "The host is empty, which would be every address. Name one, such as 127.0.0.1.",
+      "The host is empty, which means every address. Name one, such as 127.0.0.1.",
     )
   }
   if (options.auth && options.token === undefined) {
     throw new StemmaError(
       "invalid",
-      "The server needs a token to listen. Give one, or `auth: false` on loopback.",
+      "The server needs a token to listen. Set `token`, or `auth: false` on a loopback address.",
     )
   }
   const server = createNodeServer(fetch, options)
@@ -68,26 +77,26 @@ function createNodeServer(fetch: Fetch, options: ResolvedOptions): Server {
     overrideGlobalObjects: false,
     errorHandler(error) {
       if ((error as Error).name === "RequestError")
-        return unreadableAnswer({ status: 400, message: "The address of the request is none." })
+        return badRequestAnswer({ status: 400, message: "The address of the request is not valid." })
       options.onWarning(error)
       const { status, body } = errorAnswer(error)
-      return unreadableAnswer({ status, message: body.message })
+      return badRequestAnswer({ status, message: body.message })
     },
   })
   const answers = new WeakMap<Duplex, ServerResponse>()
   const limits: ServerOptions = {
-    // The body has a deadline of its own, with an answer that says so.
+    // The body has its own timeout, with an answer that explains it.
     requestTimeout: options.bodyTimeoutMs + options.headersTimeoutMs,
     headersTimeout: options.headersTimeoutMs,
     connectionsCheckingInterval: Math.min(1000, options.headersTimeoutMs),
     keepAliveTimeout: 10_000,
     noDelay: true,
-    // What has none is refused with an answer of ours.
+    // A request without a Host is refused by the guard, with a proper answer.
     requireHostHeader: false,
   }
   const server = createServer(limits, (incoming, outgoing) => {
     answers.set(incoming.socket, outgoing)
-    if (!isOwnTarget(incoming)) return sendUnreadable(outgoing, foreignTarget)
+    if (!isOwnTarget(incoming)) return sendBadRequest(outgoing, foreignTarget)
     listener(incoming, outgoing).catch((error) => {
       options.onWarning(error)
       outgoing.destroy()
@@ -95,16 +104,16 @@ function createNodeServer(fetch: Fetch, options: ResolvedOptions): Server {
   })
   server.on("clientError", (error: NodeJS.ErrnoException, socket) => {
     const answer = answers.get(socket)
-    // Into an answer that is on its way, nothing else can be said.
+    // While an answer is being sent, no other answer can be written to the connection.
     const isAnswering = answer?.headersSent === true && !answer.writableFinished
     if (!socket.writable || error.code === "ECONNRESET" || isAnswering) socket.destroy()
-    else socket.end(unreadableText(error.code), () => socket.destroy())
+    else socket.end(badRequestText(error.code), () => socket.destroy())
   })
-  server.on("checkExpectation", (_, outgoing) => sendUnreadable(outgoing, unknownExpectation))
+  server.on("checkExpectation", (_, outgoing) => sendBadRequest(outgoing, unknownExpectation))
   return server
 }
 
-/** Beside a path, HTTP allows a whole address: it must be that of the Host. */
+/** A request line may contain a whole address instead of a path. Its host must be the Host header. */
 function isOwnTarget({ url = "", headers }: IncomingMessage): boolean {
   return url.startsWith("/") || URL.parse(url)?.host === headers.host?.toLowerCase()
 }
@@ -144,13 +153,13 @@ function bindError(
     case "EADDRINUSE":
       return new StemmaError(
         "conflict",
-        `Port ${port} is in use. Choose another one, or 0 for any that is free.`,
+        `Port ${port} is in use. Choose another one, or 0 for any free port.`,
       )
     case "EACCES":
-      return new StemmaError("denied", `Port ${port} may not be used by this user. Choose one above 1023.`)
+      return new StemmaError("denied", `This user may not use port ${port}. Choose a port above 1023.`)
     case "EADDRNOTAVAIL":
     case "ENOTFOUND":
-      return new StemmaError("invalid", `${host} is no address of this machine.`)
+      return new StemmaError("invalid", `${host} is not an address of this machine. Choose another host.`)
     default:
       return new StemmaError("unavailable", `The server cannot listen on ${host}:${port}: ${error.message}`)
   }

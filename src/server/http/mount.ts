@@ -8,7 +8,7 @@ import { type ErrorAnswer, errorAnswer, HttpError } from "./errors.ts"
 import type { Guard } from "./guard.ts"
 import { sendSlowly } from "./slow-answer.ts"
 
-/** What comes with a request. A call within the process has nothing of it. */
+/** The data of a network request. A call within this process has none of it. */
 export interface Bindings {
   incoming?: IncomingMessage
   outgoing?: ServerResponse
@@ -22,13 +22,13 @@ export function createApp(): App {
   return new Hono<{ Bindings: Bindings }>({ strict: true })
 }
 
-/** The answer of a route that may take long: whatever can be refused was refused before. */
-export interface Later<T> {
+/** The pending answer of a route that may take long. Errors that are known early were thrown before. */
+export interface PendingAnswer<T> {
   answer: Promise<T>
 }
 
 type HandlerAnswer<R extends Route> = R["kind"] extends "slow"
-  ? Later<RouteAnswer<R>>
+  ? PendingAnswer<RouteAnswer<R>>
   : R["kind"] extends "events" | "bytes"
     ? Response
     : R["kind"] extends "text"
@@ -45,13 +45,12 @@ export type Handler<R extends Route> = (
 export type Handlers<T extends Record<string, Route>> = { [K in keyof T]: Handler<T[K]> }
 
 export interface MountOptions {
-  /** Other clients expect errors in a shape of their own. */
+  /** Some clients expect errors in another shape. */
   errorBody?: (answer: ErrorAnswer) => unknown
-  /** Further paths of a route. */
   aliases?: (path: string) => readonly string[]
 }
 
-/** Serves a group of routes: each request is checked against its schemas before its handler is called. */
+/** Serves a group of routes. Each request is checked against the route's schemas before its handler is called. */
 export function mount<T extends Record<string, Route>>(
   app: App,
   context: ServerContext,
@@ -60,7 +59,7 @@ export function mount<T extends Record<string, Route>>(
   for (const [name, route] of Object.entries<Route>(group.routes)) {
     const handler = group.handlers[name] as unknown as AnyHandler
     for (const path of [route.path, ...(group.aliases?.(route.path) ?? [])]) {
-      app.on(route.method, [path], (c) => answer(c, { context, route, handler, group }))
+      app.on(route.method, [path], (c) => handleRequest(c, { context, route, handler, group }))
     }
   }
 }
@@ -70,7 +69,7 @@ type AnyHandler = (
   call: Call,
 ) => Promise<unknown>
 
-async function answer(
+async function handleRequest(
   c: Context<{ Bindings: Bindings }>,
   {
     context,
@@ -86,12 +85,14 @@ async function answer(
     const request = await parse(c, { context, route, call })
     return await send(await handler(request, call), { context, route, call, group })
   } catch (error) {
-    return refuse(error, { call, context, group })
+    return errorResponse(error, { call, context, group })
   }
 }
 
 function noHead(): HttpError {
-  return new HttpError(405, "Ask with GET: this answer is a stream.", { headers: { allow: "GET" } })
+  return new HttpError(405, "This answer is a stream, which HEAD cannot read. Use GET.", {
+    headers: { allow: "GET" },
+  })
 }
 
 export function callOf(c: Context<{ Bindings: Bindings }>): Call {
@@ -110,14 +111,14 @@ export function callOf(c: Context<{ Bindings: Bindings }>): Call {
 }
 
 /** The answer to a request that failed. */
-export function refuse(
+export function errorResponse(
   error: unknown,
   { call, context, group = {} }: { call: Call; context: ServerContext; group?: MountOptions },
 ): Response {
-  const told = errorAnswer(error)
-  if (told.status === 500) context.options.onWarning(error)
-  const body = group.errorBody ? group.errorBody(told) : told.body
-  return Response.json(body, { status: told.status, headers: { ...call.headers, ...told.headers } })
+  const failure = errorAnswer(error)
+  if (failure.status === 500) context.options.onWarning(error)
+  const body = group.errorBody ? group.errorBody(failure) : failure.body
+  return Response.json(body, { status: failure.status, headers: { ...call.headers, ...failure.headers } })
 }
 
 async function send(
@@ -132,12 +133,12 @@ async function send(
       return result as Response
     case "slow":
       return sendSlowly(call, {
-        later: result as Later<unknown>,
+        later: result as PendingAnswer<unknown>,
         everyMs: context.options.heartbeatMs,
         errorBody: (error) => {
-          const told = errorAnswer(error)
-          if (told.status === 500) context.options.onWarning(error)
-          return group.errorBody ? group.errorBody(told) : told.body
+          const failure = errorAnswer(error)
+          if (failure.status === 500) context.options.onWarning(error)
+          return group.errorBody ? group.errorBody(failure) : failure.body
         },
       })
     case "none":
@@ -171,12 +172,12 @@ async function bodyOf(
   const value = await readJson({ raw: call.request, incoming: call.incoming }, { bytesMax, timeoutMs })
   if (value === undefined) {
     if (route.isBodyOptional) return undefined
-    throw new HttpError(400, "This call needs a body: send JSON.")
+    throw new HttpError(400, "This call needs a body. Send JSON.")
   }
   return check(route.body!, value, "body")
 }
 
-/** The last of a name counts, as in most servers; names that objects have by themselves are no names here. */
+/** The last value of a repeated name counts. No prototype, so that names such as `constructor` have no meaning. */
 function queryOf(url: string): Record<string, string> {
   const query: Record<string, string> = Object.create(null) as Record<string, string>
   const at = url.indexOf("?")
@@ -199,7 +200,6 @@ function check(schema: z.ZodType, value: unknown, where: "path" | "query" | "bod
   })
 }
 
-/** Every route of a table, with its names. */
 export function* routesOf(table: RouteTable): Generator<{ group: string; name: string; route: Route }> {
   for (const [group, routes] of Object.entries(table)) {
     for (const [name, route] of Object.entries(routes)) yield { group, name, route }

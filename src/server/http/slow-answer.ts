@@ -1,17 +1,17 @@
 import { NodeSink, type Sink, WebSink } from "../streams/sink.ts"
 import type { Call } from "./call.ts"
-import type { Later } from "./mount.ts"
+import type { PendingAnswer } from "./mount.ts"
 
 const space = Buffer.from(" ")
 
-/** What is refused is mostly refused at once; then the status of the answer can still say so. */
-const refusalMs = 1000
+/** Most refusals come at once, while the status of the answer can still be an error. */
+const earlyRefusalMs = 1000
 
-/** Work whose refusal is known only by its beginning: throws if it is refused at once. */
-export async function begun<T>(answer: Promise<T>): Promise<Later<T>> {
+/** Waits shortly for an early refusal of the work, and throws it. Otherwise returns the pending answer. */
+export async function waitForEarlyRefusal<T>(answer: Promise<T>): Promise<PendingAnswer<T>> {
   let timer: NodeJS.Timeout | undefined
   const patience = new Promise<void>((resolve) => {
-    timer = setTimeout(resolve, refusalMs)
+    timer = setTimeout(resolve, earlyRefusalMs)
   })
   try {
     await Promise.race([answer, patience])
@@ -22,12 +22,12 @@ export async function begun<T>(answer: Promise<T>): Promise<Later<T>> {
 }
 
 /**
- * Answers with JSON that is not there yet: headers now, white space now and then so that nobody on the way gives the
- * connection up, the answer when it comes. Whoever leaves stops nothing.
+ * Answers with JSON that is not ready yet. Sends the headers at once, white space at intervals so that no proxy closes
+ * the idle connection, and the JSON at the end. The work goes on if the client disconnects.
  */
 export function sendSlowly(
   call: Call,
-  options: { later: Later<unknown>; everyMs: number; errorBody: (error: unknown) => unknown },
+  options: { later: PendingAnswer<unknown>; everyMs: number; errorBody: (error: unknown) => unknown },
 ): Response {
   const headers = { ...call.headers, "content-type": "application/json", "cache-control": "no-store" }
   if (call.outgoing) {
@@ -45,7 +45,7 @@ function finish(
     later,
     everyMs,
     errorBody,
-  }: { later: Later<unknown>; everyMs: number; errorBody: (error: unknown) => unknown },
+  }: { later: PendingAnswer<unknown>; everyMs: number; errorBody: (error: unknown) => unknown },
 ): void {
   const timer = setInterval(() => sink.write(space), everyMs).unref()
   const end = (body: unknown) => {

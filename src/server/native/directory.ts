@@ -4,7 +4,7 @@ import { type Call, directoryOf, type ServerContext } from "../http/call.ts"
 import type { Handlers } from "../http/mount.ts"
 import { metricsContentType } from "../telemetry/metrics.ts"
 
-/** What a directory offers. */
+/** The routes for the agents, commands and models of a directory. */
 export function directoryHandlers({ stemma }: ServerContext): Handlers<typeof directoryRoutes> {
   const setupOf = async (call: Call, query: { directory?: string | undefined }) =>
     (await stemma.project(directoryOf(call, query))).setup()
@@ -58,7 +58,7 @@ export function directoryHandlers({ stemma }: ServerContext): Handlers<typeof di
   }
 }
 
-/** The server itself. */
+/** The routes for the server itself. */
 export function serverHandlers(context: ServerContext): Handlers<typeof serverRoutes> {
   return {
     health: () => ({ status: context.isDraining() ? "draining" : "ok", version }),

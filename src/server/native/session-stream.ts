@@ -5,7 +5,7 @@ import { Format, ownText } from "../streams/format.ts"
 
 const format = new Format(ownText)
 
-/** The stream of one session, or of its tree. */
+/** The event stream of one session, or of its tree. */
 export async function serveSession(
   { stemma, presence, streams }: ServerContext,
   call: Call,
@@ -36,7 +36,7 @@ export async function serveSession(
   })
 }
 
-/** None if the session was removed meanwhile. */
+/** Empty if the session was removed in the meantime. */
 async function treeIDs(reader: StoreReader, rootID: string): Promise<string[]> {
   try {
     return (await reader.tree(rootID)).map(({ id }) => id)

@@ -8,16 +8,16 @@ import type {
 import type { AppendInput, PromptOptions, PromptPart, PromptRun } from "../../run/index.ts"
 import type { ServerContext } from "../http/call.ts"
 import type { Handlers } from "../http/mount.ts"
-import { begun } from "../http/slow-answer.ts"
+import { waitForEarlyRefusal } from "../http/slow-answer.ts"
 import { sessionDiff } from "../session-diff.ts"
 import { serveSession } from "./session-stream.ts"
 import { readSnapshot } from "./snapshot.ts"
 
 export function sessionHandlers(context: ServerContext): Handlers<typeof sessionRoutes> {
-  return { ...reading(context), ...talking(context), ...changing(context) }
+  return { ...readingHandlers(context), ...talkingHandlers(context), ...changingHandlers(context) }
 }
 
-function reading(server: ServerContext): Handlers<typeof readingRoutes> {
+function readingHandlers(server: ServerContext): Handlers<typeof readingRoutes> {
   const { stemma, presence } = server
   const { sessions, reader } = stemma
   return {
@@ -41,7 +41,7 @@ function reading(server: ServerContext): Handlers<typeof readingRoutes> {
     },
     todos: async ({ params }) => (await sessions.get(params.id)).todos(),
     async questions({ params }) {
-      presence.show()
+      presence.touch()
       return (await sessions.get(params.id)).questions()
     },
     context: async ({ params }) => (await sessions.get(params.id)).context(),
@@ -53,17 +53,17 @@ function reading(server: ServerContext): Handlers<typeof readingRoutes> {
   }
 }
 
-function talking(server: ServerContext): Handlers<typeof talkingRoutes> {
+function talkingHandlers(server: ServerContext): Handlers<typeof talkingRoutes> {
   const { sessions, permissions } = server.stemma
   const send = async (id: string, body: { text?: string; parts?: PromptPart[] } & PromptOptions) => {
     server.checkOpen()
     const { text, parts = [], ...prompt } = body
     if ((text === undefined) === (body.parts === undefined)) {
-      throw new StemmaError("invalid", "Send either `text` or `parts`.")
+      throw new StemmaError("invalid", "Send either `text` or `parts`, not both.")
     }
     const run = sessions.send(id, { parts: text === undefined ? parts : [{ type: "text", text }], prompt })
     await run.admitted
-    // A prompt is a promise of its reply, which nobody waits for here.
+    // Wrapped in an object, because a PromptRun is a promise of the reply and `return run` would await it.
     return { run }
   }
   return {
@@ -83,7 +83,7 @@ function talking(server: ServerContext): Handlers<typeof talkingRoutes> {
     async shell({ params, body: { command, ...options } }) {
       server.checkOpen()
       const session = await sessions.get(params.id)
-      return begun(session.shell(command, options))
+      return waitForEarlyRefusal(session.shell(command, options))
     },
     async append({ params, body }) {
       server.checkOpen()
@@ -96,7 +96,7 @@ function talking(server: ServerContext): Handlers<typeof talkingRoutes> {
     async compact({ params, body }) {
       server.checkOpen()
       const session = await sessions.get(params.id)
-      return begun(session.compact(body?.instructions))
+      return waitForEarlyRefusal(session.compact(body?.instructions))
     },
     async reply({ params, body }) {
       await permissions.reply(params.id, params.permissionID, body)
@@ -105,7 +105,7 @@ function talking(server: ServerContext): Handlers<typeof talkingRoutes> {
   }
 }
 
-function changing(server: ServerContext): Handlers<typeof changingRoutes> {
+function changingHandlers(server: ServerContext): Handlers<typeof changingRoutes> {
   const { sessions } = server.stemma
   return {
     update: ({ params, body }) => sessions.update(params.id, body),
@@ -120,7 +120,7 @@ function changing(server: ServerContext): Handlers<typeof changingRoutes> {
     archive: ({ params, body = {} }) => sessions.archive(params.id, body),
     async redact({ params, body: { all, ...target } }) {
       if (target.messageID === undefined && !all) {
-        throw new StemmaError("invalid", "Name a messageID, or say `all: true` for the whole session.")
+        throw new StemmaError("invalid", "Send a messageID, or `all: true` for the whole session.")
       }
       return sessions.redact({ sessionID: params.id, ...target })
     },

@@ -20,7 +20,7 @@ export function sessionsHandlers({ stemma, presence }: ServerContext): Handlers<
     },
     statuses: () => Object.fromEntries(stemma.statuses()),
     async questions({ query }, call) {
-      presence.show()
+      presence.touch()
       const directory = directoryOf(call, query)
       return permissions.open(undefined, directory === undefined ? {} : { directory })
     },

@@ -1,9 +1,9 @@
 import type { Row } from "../../protocol/index.ts"
 import type { StoreReader } from "../../run/index.ts"
 import type { HistoryPage } from "../../stores/store.ts"
-import { versionOf } from "../../stream/subscriber/position.ts"
+import { cursorVersion } from "../../stream/subscriber/cursor-version.ts"
 
-/** All that a replica begins with. What changes while it is read comes again after the cursor. */
+/** The initial state of a replica. Changes during the reads come again after the cursor. */
 export async function readSnapshot(
   reader: StoreReader,
   sessionID: string,
@@ -17,7 +17,7 @@ export async function readSnapshot(
     reader.permissions({ sessionID, open: true }),
     reader.history(sessionID, { take: "end", limit: last }),
   ])
-  const common = { version: versionOf(cursor), sessionID }
+  const common = { version: cursorVersion(cursor), sessionID }
   const rows: Row[] = [
     { type: "session", ...common, session },
     { type: "todos", ...common, todos },

@@ -10,35 +10,36 @@ import type { DocumentedTable } from "./tables.ts"
 const statusTexts: Record<number, string> = {
   400: "The request is not valid",
   401: "The token is missing or wrong",
-  403: "Not allowed: a foreign Host or Origin, or what a rule forbids",
-  404: "There is no such thing",
+  403: "Not allowed: the Host, the Origin or a rule forbids the request",
+  404: "Not found",
   408: "The body did not arrive in time",
-  409: "It does not go with what is there",
+  409: "The request conflicts with the current state",
   413: "The body is too large",
   415: "The body is not JSON",
-  500: "Something went wrong in the server",
-  501: "This server cannot do that",
-  503: "Not now: the server is closing, or what it needs does not answer",
+  500: "The server failed with an internal error",
+  501: "This server does not support the request",
+  503: "Not available now: the server is closing, or a service that it needs does not answer",
 }
 
-interface Place {
+interface DocumentedRoute {
   table: DocumentedTable
   group: string
   name: string
   route: Route
 }
 
-/** The OpenAPI document of some tables of routes. The same tables always give the same document. */
+/** The OpenAPI document of some route tables. The same tables always give the same document. */
 export function createDocument(tables: readonly DocumentedTable[]): OpenApiDocument {
   const named: Record<string, z.ZodType> = { ...namedSchemas }
   for (const { schemas, error } of tables) Object.assign(named, schemas, { [error.name]: error.schema })
   const book = new SchemaBook(named)
-  const places = tables.flatMap(placesOf)
+  const documentedRoutes = tables.flatMap(documentedRoutesOf)
   const paths: Record<string, PathItem> = {}
-  for (const location of places) addOperation(paths, { path: location.route.path, location, book })
-  for (const location of places) {
-    for (const path of location.table.aliases?.(location.route.path) ?? [])
-      addAlias(paths, { path, location })
+  for (const documented of documentedRoutes)
+    addOperation(paths, { path: documented.route.path, documented, book })
+  for (const documented of documentedRoutes) {
+    for (const path of documented.table.aliases?.(documented.route.path) ?? [])
+      addAlias(paths, { path, documented })
   }
   const responses = responsesOf(tables, book)
   return {
@@ -72,7 +73,7 @@ export function createDocument(tables: readonly DocumentedTable[]): OpenApiDocum
   }
 }
 
-function placesOf(table: DocumentedTable): Place[] {
+function documentedRoutesOf(table: DocumentedTable): DocumentedRoute[] {
   return Object.entries(table.routes).flatMap(([group, routes]) =>
     Object.entries(routes).map(([name, route]) => ({ table, group, name, route })),
   )
@@ -84,16 +85,16 @@ function tagOf({ prefix }: DocumentedTable, group: string): string {
 
 function addOperation(
   paths: Record<string, PathItem>,
-  { path, location, book }: { path: string; location: Place; book: SchemaBook },
+  { path, documented, book }: { path: string; documented: DocumentedRoute; book: SchemaBook },
 ): void {
-  const { table, group, name, route } = location
+  const { table, group, name, route } = documented
   const item = paths[templateOf(path)] ?? {}
   paths[templateOf(path)] = item
   const method = methodOf(route)
   if (item[method]) throw new Error(`${route.method} ${path} is in two tables`)
   item[method] = operationOf(route, {
     book,
-    place: {
+    context: {
       operationId: [table.prefix, group, name].filter((one) => one !== "").join("."),
       tag: tagOf(table, group),
       error: table.error.name,
@@ -102,22 +103,22 @@ function addOperation(
   })
 }
 
-/** A further path of a route. Where another table has that path too, it is that table's. */
+/** Adds a further path of a route, unless another table has that path. */
 function addAlias(
   paths: Record<string, PathItem>,
-  { path, location }: { path: string; location: Place },
+  { path, documented }: { path: string; documented: DocumentedRoute },
 ): void {
   const template = templateOf(path)
   const taken = Object.keys(paths).find((one) => one !== template && shapeOf(one) === shapeOf(template))
-  if (taken === undefined) paths[template] = { $ref: `#/paths/${pointer(templateOf(location.route.path))}` }
-  else if (!paths[taken]![methodOf(location.route)]) {
+  if (taken === undefined) paths[template] = { $ref: `#/paths/${pointer(templateOf(documented.route.path))}` }
+  else if (!paths[taken]![methodOf(documented.route)]) {
     throw new Error(
-      `${location.route.method} ${path} is another name at a path of another table: give it a name of its own`,
+      `${documented.route.method} ${path} is an alias at a path of another table, which lacks this method. Choose another path.`,
     )
   }
 }
 
-/** Two paths are the same whatever their parameters are called. */
+/** The names of parameters do not matter when paths are compared. */
 function shapeOf(template: string): string {
   return template.replace(/\{\w+\}/g, "{}")
 }

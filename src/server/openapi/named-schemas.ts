@@ -2,28 +2,28 @@ import { z } from "zod"
 import * as protocol from "../../protocol/index.ts"
 import * as shapes from "../../protocol/routes/shapes.ts"
 
-/** What every refusal says. */
+/** The body of every error answer. */
 export const ErrorShape = z
   .object({
     code: protocol.ErrorCode,
-    message: z.string().describe("A sentence that says what is wrong and what to do"),
+    message: z.string().describe("What is wrong and what to do, as a sentence"),
     details: protocol.JsonObject.optional(),
   })
-  .describe("Why a call was refused, or failed")
+  .describe("Why a call was refused or failed")
 
 /** The last frame of a stream that failed. */
 export const StreamError = z
   .object({ type: z.literal("error"), properties: ErrorShape })
   .describe("Why a stream ends")
 
-/** The last frame of a stream that cannot go on, and the frame between what was and what is new. */
+/** Frames about the stream itself: `synced` between past and new events, and the last frame of a stream that ends. */
 export const StreamFrame = z
   .discriminatedUnion("type", [
     z.object({ type: z.literal("synced"), properties: z.object({ cursor: z.string() }) }),
     z.object({ type: z.literal("lagged"), properties: z.object({ cursor: z.string() }) }),
     StreamError,
   ])
-  .describe("What a stream says of itself")
+  .describe("A frame about the stream itself")
 
 /** Schemas that have a name in the document, so that each is written once. */
 export const namedSchemas: Record<string, z.ZodType> = {

@@ -1,7 +1,7 @@
 import type { Method } from "../../protocol/routes/index.ts"
 import type { JsonSchema } from "./schema-book.ts"
 
-/** As much of OpenAPI 3.1 as our document uses. */
+/** The part of OpenAPI 3.1 that our document uses. */
 export interface OpenApiDocument {
   openapi: string
   info: Record<string, unknown>
@@ -21,7 +21,7 @@ export interface Tag {
 }
 
 export type PathItem = {
-  /** Another path that is the same. */
+  /** A reference to another path with the same routes. */
   $ref?: string
 } & { [M in Lowercase<Method>]?: Operation }
 
@@ -51,6 +51,6 @@ export interface Answer {
 
 export interface Media {
   schema: JsonSchema
-  /** Of a stream: what the `data` of one frame is. */
+  /** For a stream: the schema of the `data` of one frame. */
   "x-data"?: JsonSchema
 }

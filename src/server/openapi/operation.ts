@@ -5,43 +5,42 @@ import { statusOf } from "../http/errors.ts"
 import type { Answer, Media, Operation, Parameter } from "./openapi.ts"
 import type { JsonSchema, SchemaBook } from "./schema-book.ts"
 
-/** Any call can be wrong, come from a page that may not call, fail, or meet a server that is closing. */
-const anyCall: readonly ErrorCode[] = ["invalid", "denied", "internal", "unavailable"]
+/** Any call can be invalid, be denied by the guard, fail, or reach a server that is closing. */
+const commonErrors: readonly ErrorCode[] = ["invalid", "denied", "internal", "unavailable"]
 
-/** The statuses with which a route can refuse. */
+/** The error statuses of a route. */
 export function errorStatuses(route: Route): number[] {
-  const statuses = new Set([...anyCall, ...(route.errors ?? [])].map(statusOf))
+  const statuses = new Set([...commonErrors, ...(route.errors ?? [])].map(statusOf))
   if (!route.isPublic) statuses.add(401)
   if (route.body) for (const status of [408, 413, 415]) statuses.add(status)
   return [...statuses].sort((a, b) => a - b)
 }
 
-/** Where a route stands in the document. */
-export interface OperationPlace {
+/** What an operation needs to know besides its route. */
+export interface OperationContext {
   operationId: string
   tag: string
   /** The name of the schema of its errors. */
   error: string
-  /** What the data of a frame is, if the route does not say it. */
+  /** The schema of a frame's data, if the route has none. */
   frame: z.ZodType | undefined
 }
 
-/** One route as the document says it. */
 export function operationOf(
   route: Route,
-  { book, place }: { book: SchemaBook; place: OperationPlace },
+  { book, context }: { book: SchemaBook; context: OperationContext },
 ): Operation {
   const parameters = [
     ...(route.params ? parametersOf(book.input(route.params), "path") : []),
     ...(route.query ? parametersOf(book.input(route.query), "query") : []),
   ]
   checkPath(route, parameters)
-  const responses: Operation["responses"] = { [statusOfAnswer(route)]: answerOf(route, { book, place }) }
+  const responses: Operation["responses"] = { [statusOfAnswer(route)]: answerOf(route, { book, context }) }
   for (const status of errorStatuses(route))
-    responses[status] = { $ref: `#/components/responses/${place.error}${status}` }
+    responses[status] = { $ref: `#/components/responses/${context.error}${status}` }
   return {
-    operationId: place.operationId,
-    tags: [place.tag],
+    operationId: context.operationId,
+    tags: [context.tag],
     summary: route.summary,
     ...(parameters.length > 0 && { parameters }),
     ...(route.body && {
@@ -55,14 +54,14 @@ export function operationOf(
   }
 }
 
-function parametersOf(schema: JsonSchema, place: "path" | "query"): Parameter[] {
+function parametersOf(schema: JsonSchema, source: "path" | "query"): Parameter[] {
   const { properties = {}, required = [] } = schema as {
     properties?: Record<string, JsonSchema>
     required?: string[]
   }
   return Object.entries(properties).map(([name, { description, ...rest }]) => ({
     name,
-    in: place,
+    in: source,
     required: required.includes(name),
     ...(typeof description === "string" && { description }),
     schema: rest,
@@ -81,10 +80,10 @@ function statusOfAnswer({ kind, status }: Route): number {
   return status ?? (kind === "none" ? 204 : 200)
 }
 
-function answerOf(route: Route, { book, place }: { book: SchemaBook; place: OperationPlace }): Answer {
+function answerOf(route: Route, { book, context }: { book: SchemaBook; context: OperationContext }): Answer {
   const { kind = "json", answer } = route
   const text: JsonSchema = { type: "string" }
-  const error: JsonSchema = { $ref: `#/components/schemas/${place.error}` }
+  const error: JsonSchema = { $ref: `#/components/schemas/${context.error}` }
   const content = (media: Media, type: string) =>
     Object.fromEntries((route.media ?? [type]).map((one) => [one, media]))
   switch (kind) {
@@ -92,14 +91,14 @@ function answerOf(route: Route, { book, place }: { book: SchemaBook; place: Oper
       return { description: "Done", content: content({ schema: jsonOf(book, answer) }, "application/json") }
     case "slow":
       return {
-        description: "The status comes at once, the body when it is there: a failure is then in the body",
+        description: "The status is sent at once and the body later, so a failure is reported in the body",
         content: content({ schema: { anyOf: [jsonOf(book, answer), error] } }, "application/json"),
       }
     case "events":
       return {
         description: "Server-sent events",
         content: content(
-          { schema: text, "x-data": jsonOf(book, answer ?? place.frame) },
+          { schema: text, "x-data": jsonOf(book, answer ?? context.frame) },
           "text/event-stream",
         ),
       }

@@ -3,7 +3,7 @@ import { type ListedRoute, routesOfTag } from "./route-list.ts"
 import type { JsonSchema } from "./schema-book.ts"
 import { limitText, typePieces } from "./type-text.ts"
 
-/** The document as a page of plain HTML: no script, nothing from elsewhere. */
+/** The document as plain HTML, without scripts and without external resources. */
 export function pageOf(document: OpenApiDocument): string {
   const { title, version, summary } = document.info
   const groups = document.tags.map((tag) => ({ ...tag, routes: routesOfTag(document, tag.name) }))
@@ -13,19 +13,19 @@ export function pageOf(document: OpenApiDocument): string {
 <head>
 <meta charset="utf-8">
 <meta name="viewport" content="width=device-width, initial-scale=1">
-<title>${plain(title)} ${plain(version)}: HTTP</title>
+<title>${escapeHtml(title)} ${escapeHtml(version)}: HTTP</title>
 <link rel="stylesheet" href="/docs/style.css">
 </head>
 <body>
 <nav>
-<h1>${plain(title)} <small>${plain(version)}</small></h1>
+<h1>${escapeHtml(title)} <small>${escapeHtml(version)}</small></h1>
 ${groups.map(({ name, routes }) => menuOf(name, routes)).join("\n")}
 <details><summary>Schemas</summary><ul>${names.map((name) => `<li>${linkTo(name)}</li>`).join("")}</ul></details>
 </nav>
 <main>
-<p>${plain(summary)}. Every call but those marked “no token” needs the server's token, as
-<code>Authorization: Bearer TOKEN</code> or as the password of Basic. This page is made from
-<a href="/openapi.json">/openapi.json</a> (OpenAPI ${plain(document.openapi)}).</p>
+<p>${escapeHtml(summary)}. Every call needs the server's token, unless it is marked “no token”. Send the token as
+<code>Authorization: Bearer TOKEN</code> or as the password of Basic authentication. This page is generated from
+<a href="/openapi.json">/openapi.json</a> (OpenAPI ${escapeHtml(document.openapi)}).</p>
 ${groups.map(({ name, description, routes }) => groupOf({ name, description, routes }, document)).join("\n")}
 <h2 id="schemas">Schemas</h2>
 ${names.map((name) => schemaOf(name, document.components.schemas[name]!)).join("\n")}
@@ -35,17 +35,17 @@ ${names.map((name) => schemaOf(name, document.components.schemas[name]!)).join("
 `
 }
 
-/** Text that stays text, in an element or in an attribute. */
-function plain(value: unknown): string {
+/** Escapes text for an element or an attribute. */
+function escapeHtml(value: unknown): string {
   return String(value).replace(/[&<>"']/g, (one) => `&#${one.charCodeAt(0)};`)
 }
 
 function menuOf(name: string, routes: readonly ListedRoute[]): string {
   const items = routes.map(
     ({ method, path, operation }) =>
-      `<li><a href="#${plain(operation.operationId)}"><b class="${plain(method)}">${plain(method)}</b> ${plain(path)}</a></li>`,
+      `<li><a href="#${escapeHtml(operation.operationId)}"><b class="${escapeHtml(method)}">${escapeHtml(method)}</b> ${escapeHtml(path)}</a></li>`,
   )
-  return `<details open><summary>${plain(name)}</summary><ul>${items.join("")}</ul></details>`
+  return `<details open><summary>${escapeHtml(name)}</summary><ul>${items.join("")}</ul></details>`
 }
 
 function groupOf(
@@ -53,15 +53,15 @@ function groupOf(
   document: OpenApiDocument,
 ): string {
   const sections = routes.map((route) => routeOf(route, document)).join("\n")
-  return `<h2>${plain(name)}</h2>\n<p>${plain(description)}.</p>\n${sections}`
+  return `<h2>${escapeHtml(name)}</h2>\n<p>${escapeHtml(description)}.</p>\n${sections}`
 }
 
 function routeOf({ method, path, operation, aliases }: ListedRoute, document: OpenApiDocument): string {
   const { operationId, summary, parameters = [], requestBody, security } = operation
   const marks = [...(security ? ["no token"] : []), ...aliases.map((alias) => `also at ${alias}`)]
-  return `<section id="${plain(operationId)}">
-<h3><b class="${plain(method)}">${plain(method)}</b> <code>${plain(path)}</code></h3>
-<p>${prose(summary)}${marks.map((mark) => ` <small>${plain(mark)}</small>`).join("")}</p>
+  return `<section id="${escapeHtml(operationId)}">
+<h3><b class="${escapeHtml(method)}">${escapeHtml(method)}</b> <code>${escapeHtml(path)}</code></h3>
+<p>${escapeProse(summary)}${marks.map((mark) => ` <small>${escapeHtml(mark)}</small>`).join("")}</p>
 ${parametersOf(parameters)}
 ${requestBody ? bodyOf(requestBody) : ""}
 ${answersOf(operation, document)}
@@ -70,41 +70,41 @@ ${answersOf(operation, document)}
 
 function parametersOf(parameters: readonly Parameter[]): string {
   if (parameters.length === 0) return ""
-  const rows = parameters.map(({ name, in: place, required, schema, description }) => ({
+  const rows = parameters.map(({ name, in: source, required, schema, description }) => ({
     name,
     isRequired: required,
     schema,
-    note: [description, place === "path" ? "in the path" : ""].filter(Boolean).join("; "),
+    note: [description, source === "path" ? "in the path" : ""].filter(Boolean).join("; "),
   }))
   return fieldTable("Parameters", rows)
 }
 
 function bodyOf({ required, content }: NonNullable<Operation["requestBody"]>): string {
   const { schema } = Object.values(content)[0]!
-  return typeBlock(required ? "Body" : "Body (may be left out)", schema)
+  return typeBlock(required ? "Body" : "Body (optional)", schema)
 }
 
 function answersOf({ responses }: Operation, document: OpenApiDocument): string {
   const rows = Object.entries(responses).map(([status, answer]) => {
     const shown = "$ref" in answer ? document.components.responses[answer.$ref.split("/").at(-1)!]! : answer
-    return `<tr><td>${plain(status)}</td><td>${plain(shown.description)}</td><td>${mediaOf(shown)}</td></tr>`
+    return `<tr><td>${escapeHtml(status)}</td><td>${escapeHtml(shown.description)}</td><td>${mediaOf(shown)}</td></tr>`
   })
   return table("Answers", { heads: ["status", "meaning", "body"], rows })
 }
 
 function mediaOf({ content = {} }: Answer): string {
   return Object.entries(content)
-    .map(([type, media]) => `<small>${plain(type)}</small> ${typeOf(media["x-data"] ?? media.schema)}`)
+    .map(([type, media]) => `<small>${escapeHtml(type)}</small> ${typeOf(media["x-data"] ?? media.schema)}`)
     .join("<br>")
 }
 
 function schemaOf(name: string, schema: JsonSchema): string {
-  return `<section id="schema-${plain(name)}">\n<h3>${plain(name)}</h3>\n${typeBlock("", schema)}\n</section>`
+  return `<section id="schema-${escapeHtml(name)}">\n<h3>${escapeHtml(name)}</h3>\n${typeBlock("", schema)}\n</section>`
 }
 
-/** An object as a table of its fields, one of several kinds as a table of each, anything else as a type. */
+/** Shows an object as a table of its fields, a union of objects as one table each, anything else as a type. */
 function typeBlock(title: string, schema: JsonSchema): string {
-  const note = typeof schema.description === "string" ? `<p>${prose(schema.description)}</p>` : ""
+  const note = typeof schema.description === "string" ? `<p>${escapeProse(schema.description)}</p>` : ""
   const { properties, required = [] } = schema
   if (properties) {
     const rows = Object.entries(properties as Record<string, JsonSchema>).map(([name, one]) => ({
@@ -119,8 +119,8 @@ function typeBlock(title: string, schema: JsonSchema): string {
   if (choice?.some((one) => one.properties))
     return note + choice.map((one) => typeBlock(title, one)).join("\n")
   const limits = limitText(schema)
-  const head = title === "" ? "" : `<h4>${plain(title)}</h4>`
-  return `${note}${head}<p>${typeOf(schema)}${limits && ` <small>${plain(limits)}</small>`}</p>`
+  const head = title === "" ? "" : `<h4>${escapeHtml(title)}</h4>`
+  return `${note}${head}<p>${typeOf(schema)}${limits && ` <small>${escapeHtml(limits)}</small>`}</p>`
 }
 
 function fieldTable(
@@ -128,9 +128,9 @@ function fieldTable(
   fields: readonly { name: string; isRequired: boolean; schema: JsonSchema; note: string }[],
 ): string {
   const rows = fields.map(({ name, isRequired, schema, note }) => {
-    const about = [prose(note), plain(limitText(schema))].filter((one) => one !== "").join("; ")
+    const about = [escapeProse(note), escapeHtml(limitText(schema))].filter((one) => one !== "").join("; ")
     const mark = isRequired ? "" : "<small>?</small>"
-    return `<tr><td><code>${plain(name)}</code>${mark}</td><td>${typeOf(schema)}</td><td>${about}</td></tr>`
+    return `<tr><td><code>${escapeHtml(name)}</code>${mark}</td><td>${typeOf(schema)}</td><td>${about}</td></tr>`
   })
   return table(title, { heads: ["name", "type", ""], rows })
 }
@@ -139,21 +139,21 @@ function table(
   title: string,
   { heads, rows }: { heads: readonly string[]; rows: readonly string[] },
 ): string {
-  const head = heads.map((one) => `<th>${plain(one)}</th>`).join("")
-  const name = title === "" ? "" : `<h4>${plain(title)}</h4>\n`
+  const head = heads.map((one) => `<th>${escapeHtml(one)}</th>`).join("")
+  const name = title === "" ? "" : `<h4>${escapeHtml(title)}</h4>\n`
   return `${name}<table><thead><tr>${head}</tr></thead><tbody>\n${rows.join("\n")}\n</tbody></table>`
 }
 
 function typeOf(schema: JsonSchema): string {
-  const pieces = typePieces(schema).map((one) => ("name" in one ? linkTo(one.name) : plain(one.text)))
+  const pieces = typePieces(schema).map((one) => ("name" in one ? linkTo(one.name) : escapeHtml(one.text)))
   return `<code>${pieces.join("")}</code>`
 }
 
 function linkTo(name: string): string {
-  return `<a href="#schema-${plain(name)}">${plain(name)}</a>`
+  return `<a href="#schema-${escapeHtml(name)}">${escapeHtml(name)}</a>`
 }
 
-/** A sentence, with what stands in back quotes as code. */
-function prose(text: string): string {
-  return plain(text).replace(/`([^`]+)`/g, "<code>$1</code>")
+/** Escapes a sentence, with text in back quotes as code. */
+function escapeProse(text: string): string {
+  return escapeHtml(text).replace(/`([^`]+)`/g, "<code>$1</code>")
 }

@@ -4,7 +4,6 @@ export interface ListedRoute {
   method: string
   path: string
   operation: Operation
-  /** Other paths of the same route. */
   aliases: string[]
 }
 
@@ -29,11 +28,11 @@ function aliasesOf(paths: OpenApiDocument["paths"], path: string): string[] {
   return Object.entries(paths).flatMap(([other, item]) => (item.$ref === reference ? [other] : []))
 }
 
-/** The routes as Markdown, a table for each group. */
+/** The routes as Markdown, with a table for each group. */
 export function routeList(document: OpenApiDocument): string {
   const lines: string[] = []
   for (const { name, description } of document.tags) {
-    lines.push("", `### ${name}`, "", `${description}.`, "", "| call | what it does |", "|---|---|")
+    lines.push("", `### ${name}`, "", `${description}.`, "", "| call | description |", "|---|---|")
     for (const { method, path, operation, aliases } of routesOfTag(document, name)) {
       const also = aliases.length > 0 ? ` Also at \`${aliases.join("`, `")}\`.` : ""
       const open = operation.security ? " Needs no token." : ""

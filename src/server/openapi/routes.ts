@@ -6,12 +6,12 @@ import type { Call } from "../http/call.ts"
 import type { Handlers } from "../http/mount.ts"
 import type { OpenApiDocument } from "./openapi.ts"
 
-/** The document of the server, and a page that shows it. */
+/** The OpenAPI document, and a page that shows it. */
 export const documentRoutes = {
   openapi: route({
     method: "GET",
     path: "/openapi.json",
-    summary: "This document.",
+    summary: "This OpenAPI document.",
     kind: "bytes",
     media: ["application/json"],
     isPublic: true,
@@ -19,7 +19,7 @@ export const documentRoutes = {
   page: route({
     method: "GET",
     path: "/docs",
-    summary: "This document as a page.",
+    summary: "This document as an HTML page.",
     kind: "bytes",
     media: ["text/html"],
     isPublic: true,
@@ -27,14 +27,14 @@ export const documentRoutes = {
   style: route({
     method: "GET",
     path: "/docs/style.css",
-    summary: "How the page looks.",
+    summary: "The style sheet of the page.",
     kind: "bytes",
     media: ["text/css"],
     isPublic: true,
   }),
 }
 
-/** Kept beside the code, in the source tree as in the package, so that nothing is made when the server starts. */
+/** Stored in the source tree and in the package, so that nothing is generated when the server starts. */
 const file = join(fileURLToPath(import.meta.url), "../../../../schema/openapi.json")
 
 export function documentHandlers(): Handlers<typeof documentRoutes> {

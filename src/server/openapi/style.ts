@@ -1,4 +1,4 @@
-/** How the page looks, by day and by night. */
+/** The style sheet of the page, for light and dark mode. */
 export const style = `:root { color-scheme: light dark; --line: #8884; --soft: #8881; }
 * { box-sizing: border-box; }
 body { margin: 0; display: grid; grid-template-columns: minmax(16rem, 22rem) 1fr; font: 15px/1.5 system-ui, sans-serif; }

@@ -4,7 +4,7 @@ import { type RouteTable, routes } from "../../protocol/routes/index.ts"
 import { RowSchema } from "../../protocol/row-schema.ts"
 import { singularPath } from "../http/route-paths.ts"
 import { opencodeRoutes } from "../opencode/routes/routes.ts"
-import * as wirePlace from "../opencode/wire/wire-directory.ts"
+import * as wireDirectory from "../opencode/wire/wire-directory.ts"
 import { WireEvent } from "../opencode/wire/wire-event.ts"
 import * as wireMessage from "../opencode/wire/wire-message.ts"
 import * as wireSession from "../opencode/wire/wire-session.ts"
@@ -16,18 +16,18 @@ import * as shared from "../share/shapes.ts"
 import { ErrorShape, StreamError, StreamFrame } from "./named-schemas.ts"
 import { documentRoutes } from "./routes.ts"
 
-/** A table of routes as the document shows it. */
+/** A table of routes in the document. */
 export interface DocumentedTable {
-  /** Begins the names of its operations, unless it is Stemma's own. */
+  /** The prefix of its operation ids. Empty for Stemma's own tables. */
   prefix: string
   routes: RouteTable
-  /** What each group is about. */
+  /** A description of each group. */
   about: Record<string, string>
-  /** The shape of its errors, by the name that it has in the document. */
+  /** The schema of its errors, and the name of that schema in the document. */
   error: { name: string; schema: z.ZodType }
-  /** What of its schemas has a name, beside those that all share. */
+  /** Its own named schemas, besides the shared ones. */
   schemas?: Record<string, z.ZodType>
-  /** What the data of a frame is, for streams whose route does not say it. */
+  /** The schema of a frame's data, for streams whose route has none. */
   frame?: z.ZodType
   aliases?: (path: string) => readonly string[]
 }
@@ -36,15 +36,15 @@ const ownError = { name: "Error", schema: ErrorShape }
 
 const ownFrames = [StemmaEvent, RowSchema, StreamFrame] as const
 
-/** Everything that the server answers to. */
+/** All route tables of the server. */
 export const documentedTables: readonly DocumentedTable[] = [
   {
     prefix: "",
     routes,
     about: {
-      sessions: "All sessions: made, found, looked through",
+      sessions: "All sessions: create, list, search",
       session: "One session",
-      place: "What a directory offers: agents, commands, models",
+      place: "The agents, commands and models of a directory",
       server: "The server itself",
     },
     error: ownError,
@@ -54,7 +54,7 @@ export const documentedTables: readonly DocumentedTable[] = [
   {
     prefix: "",
     routes: { share: shareRoutes },
-    about: { share: "What everybody may read who knows the address of a shared session" },
+    about: { share: "Shared sessions, which anyone with the link can read" },
     error: ownError,
     schemas: { ...schemasOf(shared), SharedEvent },
     frame: z.union([SharedEvent, StreamError]),
@@ -63,7 +63,7 @@ export const documentedTables: readonly DocumentedTable[] = [
     prefix: "",
     routes: { panel: panelRoutes },
     about: {
-      panel: "A small interface for panels and chat channels: they send a message and the id of a session",
+      panel: "A small API for panels and chat channels, which send a message and the id of a session",
     },
     error: ownError,
     schemas: { ChatEvent },
@@ -72,21 +72,21 @@ export const documentedTables: readonly DocumentedTable[] = [
   {
     prefix: "",
     routes: { document: documentRoutes },
-    about: { document: "What can be asked" },
+    about: { document: "The description of this API" },
     error: ownError,
   },
   {
     prefix: "opencode",
     routes: opencodeRoutes,
     about: {
-      session: "Sessions as the OpenCode client knows them",
-      permission: "Questions to a person, for the OpenCode client",
-      event: "What happens, for the OpenCode client",
+      session: "Sessions in the format of the OpenCode client",
+      permission: "Permission questions, for the OpenCode client",
+      event: "Events, for the OpenCode client",
       place: "Agents, config and models, for the OpenCode client",
       file: "Files of a project, for the OpenCode client",
     },
     error: { name: "WireError", schema: wireSession.WireError },
-    schemas: { ...schemasOf({ ...wireMessage, ...wirePlace, ...wireSession }), WireEvent },
+    schemas: { ...schemasOf({ ...wireMessage, ...wireDirectory, ...wireSession }), WireEvent },
     frame: z.union([WireEvent, ...ownFrames]),
   },
 ]

@@ -5,7 +5,7 @@ export type TypePiece = { text: string } | { name: string }
 
 const prefix = "#/components/schemas/"
 
-/** A schema as a person reads a type: `SessionID[] | null`. */
+/** A schema as a readable type: `SessionID[] | null`. */
 export function typePieces(schema: JsonSchema): TypePiece[] {
   const { $ref, const: only, enum: some, type } = schema
   if (typeof $ref === "string") return [{ name: $ref.slice(prefix.length) }]
@@ -45,18 +45,18 @@ function objectPieces({ properties, required, additionalProperties }: JsonSchema
   return [...pieces, { text: " }" }]
 }
 
-/** The limits of a value, as words. */
+/** The limits of a value, in words. */
 export function limitText(schema: JsonSchema): string {
   const limits: [key: string, word: string][] = [
-    ["minLength", "at least so many characters:"],
-    ["maxLength", "at most so many characters:"],
-    ["minItems", "at least so many:"],
-    ["maxItems", "at most so many:"],
+    ["minLength", "minimum number of characters:"],
+    ["maxLength", "maximum number of characters:"],
+    ["minItems", "minimum number of items:"],
+    ["maxItems", "maximum number of items:"],
     ["minimum", "from"],
     ["exclusiveMinimum", "above"],
     ["maximum", "to"],
     ["pattern", "matches"],
-    ["default", "if absent:"],
+    ["default", "default:"],
   ]
   return limits
     .filter(([key]) => schema[key] !== undefined && schema[key] !== Number.MAX_SAFE_INTEGER)

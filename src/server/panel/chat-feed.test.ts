@@ -22,12 +22,12 @@ function asks(id: string): HistoryItem {
   return item(message, [{ id: `prt_${id}`, type: "text", text: `ask ${id}` }])
 }
 
-/** A message of an answer that says its own id. */
+/** A message of an answer with its own id as text. */
 function says(id: string, parentID: string, fields: Partial<AssistantMessage> = {}): HistoryItem {
   return item(answer(id, parentID, fields), [{ id: `prt_${id}`, type: "text", text: `${id} ` }])
 }
 
-function makesRoom(id: string, parentID: string): HistoryItem {
+function compacts(id: string, parentID: string): HistoryItem {
   const part: PartBody = {
     id: `prt_${id}`,
     type: "compaction",
@@ -56,78 +56,78 @@ function answer(id: string, parentID: string, fields: Partial<AssistantMessage>)
   }
 }
 
-const goesOn = { finish: "tool-calls" }
-const cutOff = {
+const continues = { finish: "tool-calls" }
+const interrupted = {
   finish: "interrupted",
   error: { name: "InterruptedError" as const, data: { message: "The process that ran it ended." } },
 }
 
-/** What the chat of `P` is told of these items: text, and the types of everything else. */
-function told(items: readonly HistoryItem[], feed = new ChatFeed("P")): string {
+/** The events that the chat of prompt `P` sends for these items: text, and the types of all other events. */
+function textOf(items: readonly HistoryItem[], feed = new ChatFeed("P")): string {
   const events = items.flatMap((one) => feed.item(one))
   return events.map((event) => ("text" in event ? event.text : `<${event.type}>`)).join("")
 }
 
-const room = "<compaction_start><compaction_end>"
+const compactionEvents = "<compaction_start><compaction_end>"
 
 describe("the answer to a prompt", () => {
   test.each([
     [
-      "is what is said from it on until the turn ends",
-      [asks("P"), says("a", "P", goesOn), says("b", "P")],
+      "is the text from the prompt until the turn ends",
+      [asks("P"), says("a", "P", continues), says("b", "P")],
       "a b ",
     ],
     [
-      "is nothing of the turns before it and after it",
+      "has no text of the turns before and after it",
       [asks("O"), says("o", "O"), asks("P"), says("a", "P"), asks("Q"), says("q", "Q")],
       "a ",
     ],
     [
-      "is also what is said to a prompt that steered its turn",
-      [asks("P"), says("a", "P", goesOn), asks("Q"), says("b", "Q"), asks("R"), says("r", "R")],
+      "includes the reply to a prompt that steered its turn",
+      [asks("P"), says("a", "P", continues), asks("Q"), says("b", "Q"), asks("R"), says("r", "R")],
       "a b ",
     ],
     [
-      "begins with the prompt, if that one steered a turn",
-      [asks("O"), says("o", "O", goesOn), asks("P"), says("a", "P")],
+      "begins at the prompt, if the prompt steered a turn",
+      [asks("O"), says("o", "O", continues), asks("P"), says("a", "P")],
       "a ",
     ],
     [
-      "is given to all who steered together",
-      [asks("O"), says("o", "O", goesOn), asks("P"), asks("Q"), says("a", "Q")],
+      "belongs to every prompt that steered the turn",
+      [asks("O"), says("o", "O", continues), asks("P"), asks("Q"), says("a", "Q")],
       "a ",
     ],
     [
-      "goes on after a compaction, which says nothing",
-      [asks("P"), says("a", "P", goesOn), makesRoom("c", "P"), asks("ours"), says("b", "P")],
-      `a ${room}b `,
+      "continues after a compaction, which has no text",
+      [asks("P"), says("a", "P", continues), compacts("c", "P"), asks("ours"), says("b", "P")],
+      `a ${compactionEvents}b `,
     ],
     [
-      "goes on where it was cut off",
-      [asks("P"), says("a", "P", cutOff), says("b", "P"), asks("Q"), says("q", "Q")],
+      "continues where it was interrupted",
+      [asks("P"), says("a", "P", interrupted), says("b", "P"), asks("Q"), says("q", "Q")],
       "a b ",
     ],
     [
-      "goes on where it was cut off, also after a compaction",
-      [asks("P"), says("a", "P", cutOff), makesRoom("c", "P"), asks("ours"), says("b", "P")],
-      `a ${room}b `,
+      "continues where it was interrupted, also after a compaction",
+      [asks("P"), says("a", "P", interrupted), compacts("c", "P"), asks("ours"), says("b", "P")],
+      `a ${compactionEvents}b `,
     ],
     [
-      "ends where it was cut off if somebody else is answered next",
-      [asks("P"), says("a", "P", cutOff), makesRoom("c", "P"), asks("Q"), says("q", "Q")],
+      "ends where it was interrupted if another prompt is answered next",
+      [asks("P"), says("a", "P", interrupted), compacts("c", "P"), asks("Q"), says("q", "Q")],
       "a ",
     ],
     [
-      "has the room that was made for it",
-      [says("o", "O"), makesRoom("c", "O"), asks("P"), says("a", "P")],
-      `${room}a `,
+      "includes a compaction that was made for it",
+      [says("o", "O"), compacts("c", "O"), asks("P"), says("a", "P")],
+      `${compactionEvents}a `,
     ],
     [
-      "has none that was made while it waited",
+      "has no compaction that was made while it waited",
       [
         asks("O"),
-        says("o", "O", goesOn),
-        makesRoom("c", "O"),
+        says("o", "O", continues),
+        compacts("c", "O"),
         asks("ours"),
         says("p", "O"),
         asks("P"),
@@ -137,30 +137,30 @@ describe("the answer to a prompt", () => {
     ],
   ])("%s", (_, items, expected) => {
     const feed = new ChatFeed("P")
-    expect(told(items, feed)).toBe(expected)
+    expect(textOf(items, feed)).toBe(expected)
     expect(feed.isEnded).toBe(true)
-    expect(told(items, feed), "what it knows").toBe("")
+    expect(textOf(items, feed), "known items again").toBe("")
   })
 })
 
-test("an answer that was cut off has no end and a reason, until somebody goes on with it", () => {
+test("an interrupted answer has no end and a failure, until it is continued", () => {
   const feed = new ChatFeed("P")
-  told([asks("P"), says("a", "P", cutOff)], feed)
-  expect([feed.isBegun, feed.isEnded]).toEqual([true, false])
+  textOf([asks("P"), says("a", "P", interrupted)], feed)
+  expect([feed.isStarted, feed.isEnded]).toEqual([true, false])
   expect(feed.failure).toMatchObject({ type: "error", name: "InterruptedError" })
-  told([asks("P"), says("a", "P", cutOff), says("b", "P", goesOn)], feed)
+  textOf([asks("P"), says("a", "P", interrupted), says("b", "P", continues)], feed)
   expect([feed.isEnded, feed.failure]).toEqual([false, undefined])
 })
 
-test("a message that became a summary is none of the answer", () => {
+test("a message that became a summary is not part of the answer", () => {
   const feed = new ChatFeed("P")
-  const begun = answer("a", "P", { time: { created: 1 } })
-  told([asks("P"), item(begun, [])], feed)
-  expect(told([makesRoom("a", "P")], feed)).toBe(room)
-  expect([feed.isBegun, feed.isEnded]).toEqual([true, false])
+  const started = answer("a", "P", { time: { created: 1 } })
+  textOf([asks("P"), item(started, [])], feed)
+  expect(textOf([compacts("a", "P")], feed)).toBe(compactionEvents)
+  expect([feed.isStarted, feed.isEnded]).toEqual([true, false])
 })
 
-test("parts of the last message are told, also if they come after its end", () => {
+test("parts of the last message are sent, also if they arrive after its end", () => {
   const feed = new ChatFeed("P")
   const { message, parts } = says("a", "P")
   feed.item(asks("P"))
@@ -169,9 +169,9 @@ test("parts of the last message are told, also if they come after its end", () =
   expect(feed.event({ type: "message.part.updated", properties: { part: parts[0]! } })).toHaveLength(1)
 })
 
-test("calls of two steps with the same id are both told", () => {
+test("two calls of different steps with the same id are both sent", () => {
   const state = { status: "error", input: {}, error: "no", time: { start: 1, end: 2 } } as const
   const call = (id: string): PartBody => ({ id, type: "tool", callID: "call_0", tool: "read", state })
-  const items = ["a", "b"].map((id) => item(answer(id, "P", goesOn), [call(`prt_${id}`)]))
-  expect(told([asks("P"), ...items])).toBe("<tool_call><tool_result>".repeat(2))
+  const items = ["a", "b"].map((id) => item(answer(id, "P", continues), [call(`prt_${id}`)]))
+  expect(textOf([asks("P"), ...items])).toBe("<tool_call><tool_result>".repeat(2))
 })

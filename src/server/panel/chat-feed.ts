@@ -1,59 +1,62 @@
 import type { AssistantMessage, HistoryItem, Message, Part, StemmaEvent } from "../../protocol/index.ts"
 import type { ChatEvent } from "./chat-event.ts"
 
-interface Told {
+interface SentText {
   kind: "text_delta" | "thinking_delta"
-  /** How much of the text was told, in UTF-16 units. */
+  /** How much of the text was sent, in UTF-16 units. */
   length: number
 }
 
 type CompactionPart = Extract<Part, { type: "compaction" }>
 
 /**
- * Events of a session in, those of a chat out: of the answer to one prompt. It may be given what it knows again, whole or in
- * part, and tells only what is new.
+ * Turns the events of a session into the chat events of the answer to one prompt. The caller may pass known events and
+ * items again, whole or in part: the feed sends only what is new.
  *
- * The answer is what the model says from the prompt on until a message ends the turn. Prompts that steer the same turn are
- * answered with it: what it says then has one of them as its parent. What others ask after it has nothing to do with it.
+ * The answer is the text of the model from the prompt until a message ends the turn. Prompts that steer the same turn
+ * get the same answer: its later messages have one of those prompts as parent. Later turns are not part of the answer.
  */
 export class ChatFeed {
   readonly #promptID: string
-  /** The prompts that the answer answers. */
-  readonly #asked = new Set<string>()
-  /** The messages of the answer, oldest first, but for summaries: those are written as answers, and nobody in a chat said them. */
-  readonly #said = new Map<string, AssistantMessage>()
-  readonly #texts = new Map<string, Told>()
-  /** By part: some models give the same id to calls of different steps. */
+  /** The prompts that the answer belongs to. */
+  readonly #promptIDs = new Set<string>()
+  /**
+   * The messages of the answer, oldest first, without summaries: a compaction writes its summary as an assistant
+   * message, which is not part of a chat.
+   */
+  readonly #answerMessages = new Map<string, AssistantMessage>()
+  readonly #texts = new Map<string, SentText>()
+  /** By part id, because some models use the same call id in different steps. */
   readonly #calls = new Map<string, "called" | "settled">()
   readonly #compactions = new Set<string>()
-  /** Room that was made, perhaps for this prompt: whoever comes next says for whom. */
-  #roomMade: CompactionPart[] = []
-  #isBegun = false
+  /** Compactions that may have been made for this prompt: the next message decides. */
+  #unsentCompactions: CompactionPart[] = []
+  #isStarted = false
   #isEnded = false
 
-  /** `isTaken`: what it is given is after the prompt, also if it never sees that. */
+  /** `isTaken`: all events and items come after the prompt, even if the feed never receives the prompt itself. */
   constructor(promptID: string, { isTaken = false }: { isTaken?: boolean } = {}) {
     this.#promptID = promptID
-    if (isTaken) this.#asked.add(promptID)
+    if (isTaken) this.#promptIDs.add(promptID)
   }
 
-  /** True once a message has ended the answer. Parts of it may not have come yet. */
+  /** True once a message has ended the answer. Some of its parts may still arrive. */
   get isEnded(): boolean {
     return this.#isEnded
   }
 
-  /** True once the model has begun to answer. */
-  get isBegun(): boolean {
-    return this.#isBegun
+  /** True once the model has started to answer. */
+  get isStarted(): boolean {
+    return this.#isStarted
   }
 
-  /** Why the answer ended as it did, if anything is wrong with that; also where it was cut off, if nobody goes on. */
+  /** The error that the answer ended with, or the interruption if no process continues the answer. */
   get failure(): ChatEvent | undefined {
     const error = this.#last?.error
     return error && { type: "error", name: error.name, message: error.data.message ?? error.name }
   }
 
-  /** The message that was begun last. */
+  /** The id of the newest message of the answer. */
   get lastID(): string | undefined {
     return this.#last?.id
   }
@@ -82,48 +85,48 @@ export class ChatFeed {
   }
 
   get #last(): AssistantMessage | undefined {
-    return [...this.#said.values()].at(-1)
+    return [...this.#answerMessages.values()].at(-1)
   }
 
-  /** The prompt was taken, its answer has no end, and nothing says that it was cut off. */
-  get #isGoing(): boolean {
-    return this.#asked.size > 0 && !this.#isEnded && this.#last?.finish !== "interrupted"
+  /** True if the prompt was taken and its answer has neither ended nor been interrupted. */
+  get #isActive(): boolean {
+    return this.#promptIDs.size > 0 && !this.#isEnded && this.#last?.finish !== "interrupted"
   }
 
   #message(message: Message): ChatEvent[] {
-    if (message.role === "user") return this.#asks(message.id)
-    if (this.#said.has(message.id)) this.#says(message)
-    else if (!this.#isEnded && !message.summary) return this.#begins(message)
+    if (message.role === "user") return this.#addPrompt(message.id)
+    if (this.#answerMessages.has(message.id)) this.#updateMessage(message)
+    else if (!this.#isEnded && !message.summary) return this.#startMessage(message)
     return []
   }
 
-  #asks(id: string): ChatEvent[] {
+  #addPrompt(id: string): ChatEvent[] {
     const isPrompt = id === this.#promptID
-    if (this.#asked.has(id) || !(isPrompt || this.#isGoing)) return []
-    this.#asked.add(id)
-    return isPrompt ? this.#tellRoom() : []
+    if (this.#promptIDs.has(id) || !(isPrompt || this.#isActive)) return []
+    this.#promptIDs.add(id)
+    return isPrompt ? this.#sendCompactions() : []
   }
 
-  #begins(message: AssistantMessage): ChatEvent[] {
-    if (this.#asked.has(message.parentID)) {
-      const room = this.#tellRoom()
-      this.#says(message)
-      return room
+  #startMessage(message: AssistantMessage): ChatEvent[] {
+    if (this.#promptIDs.has(message.parentID)) {
+      const compactions = this.#sendCompactions()
+      this.#updateMessage(message)
+      return compactions
     }
-    this.#roomMade = []
-    // Somebody else's turn: nobody goes on with an answer that was cut off.
+    this.#unsentCompactions = []
+    // Another prompt's turn has started, so no process will continue the interrupted answer.
     if (this.#last?.finish === "interrupted") this.#isEnded = true
     return []
   }
 
-  #says(message: AssistantMessage): void {
-    this.#isBegun = true
-    // A call that was too long: its message became the summary that made room for the next.
+  #updateMessage(message: AssistantMessage): void {
+    this.#isStarted = true
+    // The context of this call was too long, so its message became the summary of a compaction.
     if (message.summary) {
-      this.#said.delete(message.id)
+      this.#answerMessages.delete(message.id)
       return
     }
-    this.#said.set(message.id, message)
+    this.#answerMessages.set(message.id, message)
     const { finish, time } = message
     if (time.completed !== undefined && finish !== "tool-calls" && finish !== "interrupted")
       this.#isEnded = true
@@ -131,7 +134,7 @@ export class ChatFeed {
 
   #part(part: Part): ChatEvent[] {
     if (part.type === "compaction") return this.#compaction(part)
-    if (!this.#said.has(part.messageID)) return []
+    if (!this.#answerMessages.has(part.messageID)) return []
     switch (part.type) {
       case "text":
         return part.ignored ? [] : this.#text(part.id, "text_delta", part.text)
@@ -144,18 +147,18 @@ export class ChatFeed {
     }
   }
 
-  #text(partID: string, kind: Told["kind"], text: string): ChatEvent[] {
+  #text(partID: string, kind: SentText["kind"], text: string): ChatEvent[] {
     if (!this.#texts.has(partID)) this.#texts.set(partID, { kind, length: 0 })
     return this.#grow(partID, 0, text)
   }
 
   #grow(partID: string, offset: number, delta: string): ChatEvent[] {
-    const told = this.#texts.get(partID)
-    if (!told || offset > told.length) return []
-    const text = delta.slice(told.length - offset)
+    const sent = this.#texts.get(partID)
+    if (!sent || offset > sent.length) return []
+    const text = delta.slice(sent.length - offset)
     if (text === "") return []
-    const event = { type: told.kind, text, partId: partID, offset: told.length }
-    told.length += text.length
+    const event = { type: sent.kind, text, partId: partID, offset: sent.length }
+    sent.length += text.length
     return [event]
   }
 
@@ -171,22 +174,24 @@ export class ChatFeed {
     return events
   }
 
-  /** A compaction is written when it is over: with a summary, or without one if it led to nothing. */
+  /** A compaction part is written when the compaction is over: with a summary, or without one if it failed. */
   #compaction(part: CompactionPart): ChatEvent[] {
     if (this.#isEnded || this.#compactions.has(part.id)) return []
     this.#compactions.add(part.id)
-    this.#roomMade.push(part)
-    return this.#isGoing ? this.#tellRoom() : []
+    this.#unsentCompactions.push(part)
+    return this.#isActive ? this.#sendCompactions() : []
   }
 
-  #tellRoom(): ChatEvent[] {
-    return this.#roomMade.splice(0).flatMap(({ summary, tokensBefore, tokensAfter }): ChatEvent[] => [
-      { type: "compaction_start" },
-      {
-        type: "compaction_end",
-        ...(tokensBefore !== undefined && { tokensBefore }),
-        ...(summary !== undefined && tokensAfter !== undefined && { tokensAfter }),
-      },
-    ])
+  #sendCompactions(): ChatEvent[] {
+    return this.#unsentCompactions
+      .splice(0)
+      .flatMap(({ summary, tokensBefore, tokensAfter }): ChatEvent[] => [
+        { type: "compaction_start" },
+        {
+          type: "compaction_end",
+          ...(tokensBefore !== undefined && { tokensBefore }),
+          ...(summary !== undefined && tokensAfter !== undefined && { tokensAfter }),
+        },
+      ])
   }
 }

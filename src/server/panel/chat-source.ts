@@ -6,15 +6,17 @@ import type { Source } from "../streams/streams.ts"
 import type { ChatEvent } from "./chat-event.ts"
 import { ChatFeed } from "./chat-feed.ts"
 
-/** While nothing is heard: no event says that a process died, or that nobody was ever at work. */
-const lookEveryMs = 1000
-/** A process that has just been started may go on with an answer that was cut off. */
-const goOnMs = 3000
-/** Many sessions that begin at once begin one after the other. */
+/**
+ * How often to check the store while no event arrives: no event reports that a process died or that a prompt was never
+ * taken.
+ */
+const checkEveryMs = 1000
+/** How long to wait for a newly started process to continue an interrupted answer. */
+const continueMs = 3000
+/** Long enough for many sessions that start at the same time, because they start one after the other. */
 const takeStandardMs = 30_000
 const pageItems = 100
 
-/** One event of a chat, as it is sent. */
 export interface ChatFrame {
   chat: ChatEvent
   cursor?: string
@@ -23,32 +25,32 @@ export interface ChatFrame {
 export interface ChatSourceOptions {
   stemma: Stemma
   sessionID: string
-  /** The prompt whose answer is told. */
+  /** The prompt whose answer is sent. */
   promptID: string
   subscription: Subscription
-  /** What was said already; absent if the prompt was not taken yet. */
+  /** The items of the turn so far. Absent if the prompt was not taken yet. */
   past?: readonly HistoryItem[]
   /** Settles with the answer, if this process waits for it. */
   reply?: PromiseLike<unknown>
-  /** How long a prompt may lie there until somebody takes it; 30 s if absent. */
+  /** How long a prompt may wait until a process takes it; 30 s if absent. */
   takeMs?: number
 }
 
-/** The answer to one prompt, from its beginning until it is done: also if nobody gives one. */
+/** The answer to one prompt, from its start to its end. Also ends if no process answers. */
 export class ChatSource implements Source<ChatFrame> {
   readonly ready: Promise<void>
   readonly #options: ChatSourceOptions
   readonly #feed: ChatFeed
-  /** This process sees to it that there is an answer. */
+  /** True while this process waits for the answer. */
   #isAwaited: boolean
-  /** The prompt was refused, or its session is gone. */
+  /** Set if the prompt was refused or its session was deleted. */
   #refusal: ChatEvent | undefined
   #isOver = false
-  /** Where the part of the history begins that may have changed since it was read. */
+  /** The position from which the history may have changed since it was last read. */
   #from: number
-  #unattendedSinceMs: number | undefined
-  #isRung = false
-  #ring = () => {}
+  #idleSinceMs: number | undefined
+  #isWoken = false
+  #wake = () => {}
 
   constructor(options: ChatSourceOptions) {
     const { past, reply, promptID, subscription } = options
@@ -58,8 +60,8 @@ export class ChatSource implements Source<ChatFrame> {
     this.#from = past?.at(-1)?.position ?? 0
     this.#isAwaited = reply !== undefined
     reply?.then(
-      () => this.#settled(undefined),
-      (error: unknown) => this.#settled(failureOf(error)),
+      () => this.#onReply(undefined),
+      (error: unknown) => this.#onReply(failureOf(error)),
     )
   }
 
@@ -77,22 +79,22 @@ export class ChatSource implements Source<ChatFrame> {
     let isDue = !this.#isAwaited
     try {
       for (;;) {
-        // A reply comes when the turn is over with all that belongs to it.
+        // `reply` settles when the turn and everything that belongs to it is stored.
         if (isDue || (this.#feed.isEnded && !this.#isAwaited)) {
-          const told = await this.#look()
-          if (told.length > 0) yield framesOf(told)
+          const events = await this.#checkStore()
+          if (events.length > 0) yield framesOf(events)
           if (this.#isOver) break
         }
         next ??= batches.next()
-        const heard = await this.#firstOf(next)
-        isDue = heard === undefined
-        if (!heard) continue
+        const result = await this.#nextOrCheck(next)
+        isDue = result === undefined
+        if (!result) continue
         next = undefined
-        if (heard.done) return
-        const told = heard.value.flatMap((frame) => this.#told(frame))
-        if (told.length > 0) yield framesOf(told)
-        if (heard.value.some((frame) => "lagged" in frame)) return
-        isDue = heard.value.some(isEndOfWork)
+        if (result.done) return
+        const events = result.value.flatMap((frame) => this.#chatEvents(frame))
+        if (events.length > 0) yield framesOf(events)
+        if (result.value.some((frame) => "lagged" in frame)) return
+        isDue = result.value.some(isEndOfWork)
       }
     } finally {
       subscription.close()
@@ -100,93 +102,95 @@ export class ChatSource implements Source<ChatFrame> {
     yield [{ chat: await this.#done() }]
   }
 
-  /** Undefined if it is time to look. */
-  async #firstOf<T>(next: Promise<T>): Promise<T | undefined> {
+  /** Undefined if it is time to check the store. */
+  async #nextOrCheck<T>(next: Promise<T>): Promise<T | undefined> {
     let timer: NodeJS.Timeout | undefined
     const alarm = new Promise<undefined>((resolve) => {
-      this.#ring = () => resolve(undefined)
-      if (this.#isRung) resolve(undefined)
-      else timer = setTimeout(resolve, lookEveryMs, undefined)
+      this.#wake = () => resolve(undefined)
+      if (this.#isWoken) resolve(undefined)
+      else timer = setTimeout(resolve, checkEveryMs, undefined)
     })
     try {
-      const heard = await Promise.race([alarm, next])
-      if (heard === undefined) this.#isRung = false
-      return heard
+      const result = await Promise.race([alarm, next])
+      if (result === undefined) this.#isWoken = false
+      return result
     } finally {
       clearTimeout(timer)
     }
   }
 
-  #settled(refusal: ChatEvent | undefined): void {
+  #onReply(refusal: ChatEvent | undefined): void {
     this.#isAwaited = false
     this.#refusal ??= refusal
-    this.#isRung = true
-    this.#ring()
+    this.#isWoken = true
+    this.#wake()
   }
 
-  #told(frame: Frame): ChatEvent[] {
+  #chatEvents(frame: Frame): ChatEvent[] {
     if ("lagged" in frame) {
-      const message = "This reader was too slow. Join the chat again with GET."
+      const message = "The client read the stream too slowly. Join the chat again with GET."
       return [{ type: "error", name: "TooSlow", message }]
     }
     if (!("event" in frame)) return []
-    if (frame.event.type === "session.deleted") this.#refusal ??= failureOf(deleted())
+    if (frame.event.type === "session.deleted") this.#refusal ??= failureOf(sessionDeleted())
     return this.#feed.event(frame.event)
   }
 
-  /** Tells what the history has beyond the events, and finds out whether the chat is over. */
-  async #look(): Promise<ChatEvent[]> {
+  /** Sends what the history has beyond the events, and finds out whether the chat is over. */
+  async #checkStore(): Promise<ChatEvent[]> {
     try {
-      if (this.#refusal && !this.#feed.isEnded) return this.#over([], this.#refusal)
-      if (this.#feed.isEnded) return this.#over(await this.#readLast(), this.#feed.failure)
-      return await this.#lookAround()
+      if (this.#refusal && !this.#feed.isEnded) return this.#finish([], this.#refusal)
+      if (this.#feed.isEnded) return this.#finish(await this.#readLast(), this.#feed.failure)
+      return await this.#checkActivity()
     } catch (error) {
-      // Of what was answered nothing is missing that anybody could still read.
-      if (this.#feed.isEnded) return this.#over([], this.#feed.failure)
-      if (StemmaError.is(error, "not_found")) return this.#over([], failureOf(deleted()))
+      // The answer has ended, so no readable event is missing.
+      if (this.#feed.isEnded) return this.#finish([], this.#feed.failure)
+      if (StemmaError.is(error, "not_found")) return this.#finish([], failureOf(sessionDeleted()))
       throw error
     }
   }
 
-  async #lookAround(): Promise<ChatEvent[]> {
+  async #checkActivity(): Promise<ChatEvent[]> {
     const { stemma, sessionID, promptID, takeMs = takeStandardMs } = this.#options
-    // In this order: what somebody has done in between is read afterwards.
-    const work = this.#isAwaited ? "running" : await stemma.sessions.promptState(sessionID, promptID)
-    if (work === "running") {
-      this.#unattendedSinceMs = undefined
+    // The activity is read first, so that a change in between is seen by the read of the history.
+    const isAwaited = this.#isAwaited
+    const activity = isAwaited ? "running" : await stemma.sessions.promptState(sessionID, promptID)
+    if (activity === "running") {
+      this.#idleSinceMs = undefined
       return []
     }
-    const { told, isTaken } = await this.#read()
-    if (this.#feed.isEnded) return this.#over(told, this.#feed.failure)
+    const { events, isTaken } = await this.#read()
+    if (this.#feed.isEnded) return this.#finish(events, this.#feed.failure)
     const nowMs = performance.now()
-    this.#unattendedSinceMs ??= nowMs
-    const patienceMs = work === "waiting" ? takeMs : this.#feed.isBegun ? goOnMs : 0
-    if (nowMs - this.#unattendedSinceMs < patienceMs) return told
-    return this.#over(told, this.#whyNot({ isWaiting: work === "waiting", isTaken }))
+    this.#idleSinceMs ??= nowMs
+    const waitMs = activity === "waiting" ? takeMs : this.#feed.isStarted ? continueMs : 0
+    if (nowMs - this.#idleSinceMs < waitMs) return events
+    return this.#finish(events, this.#failureReason({ isWaiting: activity === "waiting", isTaken }))
   }
 
-  /** Undefined if there is nothing wrong: what was only noted down is answered by nobody. */
-  #whyNot({ isWaiting, isTaken }: { isWaiting: boolean; isTaken: boolean }): ChatEvent | undefined {
+  /** Undefined if nothing is wrong: a message that was only appended gets no answer. */
+  #failureReason({ isWaiting, isTaken }: { isWaiting: boolean; isTaken: boolean }): ChatEvent | undefined {
     if (isWaiting && !isTaken) {
-      const text = "Nobody has taken the message yet. It is kept: send another one, or join again later."
+      const text =
+        "No process has taken the message yet. It is stored: send another one, or join again later."
       return failureOf(new StemmaError("unavailable", text))
     }
     if (!isTaken) {
       return failureOf(
-        new StemmaError("not_found", "The message is not in the session any more. Send it again."),
+        new StemmaError("not_found", "The message is no longer in the session. Send it again."),
       )
     }
-    if (!this.#feed.isBegun) return undefined
-    const text = "The answer was cut off, and nobody goes on with it. Send another message."
+    if (!this.#feed.isStarted) return undefined
+    const text = "The answer was interrupted, and no process continues it. Send another message."
     return this.#feed.failure ?? { type: "error", name: "InterruptedError", message: text }
   }
 
-  #over(told: ChatEvent[], failure: ChatEvent | undefined): ChatEvent[] {
+  #finish(events: ChatEvent[], failure: ChatEvent | undefined): ChatEvent[] {
     this.#isOver = true
-    return failure ? [...told, failure] : told
+    return failure ? [...events, failure] : events
   }
 
-  /** The parts of a message come after the event that ends it, and those of the messages before have come. */
+  /** The parts of the last message may arrive after the event that ends it. All earlier parts have arrived. */
   async #readLast(): Promise<ChatEvent[]> {
     const { stemma, sessionID } = this.#options
     const { lastID } = this.#feed
@@ -194,26 +198,26 @@ export class ChatSource implements Source<ChatFrame> {
     return last ? this.#feed.item(last) : []
   }
 
-  async #read(): Promise<{ told: ChatEvent[]; isTaken: boolean }> {
+  async #read(): Promise<{ events: ChatEvent[]; isTaken: boolean }> {
     const { stemma, sessionID, promptID } = this.#options
-    const told: ChatEvent[] = []
+    const events: ChatEvent[] = []
     const prompt = await findMessage(stemma.reader, sessionID, promptID)
-    if (!prompt) return { told, isTaken: false }
+    if (!prompt) return { events, isTaken: false }
     this.#from = Math.max(this.#from, prompt.position)
     for (;;) {
       const query = { from: this.#from, take: "start", limit: pageItems } as const
       const page = await stemma.reader.history(sessionID, query)
-      for (const item of page.items) told.push(...this.#feed.item(item))
-      // The last one may still grow.
+      for (const item of page.items) events.push(...this.#feed.item(item))
+      // The last message may still grow.
       this.#from = page.items.at(-1)?.position ?? this.#from
-      if (this.#feed.isEnded || !page.more) return { told, isTaken: true }
+      if (this.#feed.isEnded || !page.more) return { events, isTaken: true }
     }
   }
 
   async #done(): Promise<ChatEvent> {
     const { stemma, sessionID: sessionId } = this.#options
     const size = async () => (await stemma.sessions.get(sessionId)).contextSize()
-    // A session that is gone has no context. Whatever else is wrong with it, the answer is whole.
+    // A deleted session has no context. Other errors are ignored too, because the answer is complete.
     return { type: "done", sessionId, tokenEstimate: await size().catch(() => 0) }
   }
 }
@@ -227,8 +231,8 @@ function failureOf(error: unknown): ChatEvent {
   return { type: "error", name: code, message }
 }
 
-function deleted(): StemmaError {
-  return new StemmaError("not_found", "The session was deleted. Begin another one.")
+function sessionDeleted(): StemmaError {
+  return new StemmaError("not_found", "The session was deleted. Start another one.")
 }
 
 function isEndOfWork(frame: Frame): boolean {

@@ -12,7 +12,7 @@ import type { panelRoutes } from "./routes.ts"
 import { panelMessages } from "./transcript.ts"
 
 const historyLimit = 1000
-/** A turn of more messages than this is joined from its last ones. */
+/** Joining a turn with more messages than this starts at its last ones. */
 const turnMax = 200
 
 const format = new Format<ChatFrame>(({ chat }) => JSON.stringify(chat))
@@ -27,13 +27,15 @@ export function panelHandlers(context: ServerContext): Handlers<typeof panelRout
       await checkAgent(context, params.id)
       const { message, context: system, images = [] } = body
       const parts = imageParts(images)
-      if (message.trim() === "" && parts.length === 0) throw new StemmaError("invalid", "Send a message.")
+      if (message.trim() === "" && parts.length === 0)
+        throw new StemmaError("invalid", "The message is empty. Send text or an image.")
       const session = await sessionFor(context, params.id, body)
       const subscription = stemma.subscribe({ scope: { sessionID: session.id } })
       await subscription.ready
       try {
         const text = message.trim() === "" ? [] : [{ type: "text" as const, text: message }]
-        // Whoever writes through a channel is not at this machine: nothing in the text is looked up or run.
+        // The sender writes through a channel and is not at this machine, so references in the text are not resolved
+        // and nothing is executed.
         const options = {
           agent: params.id,
           references: "none" as const,
@@ -56,7 +58,7 @@ export function panelHandlers(context: ServerContext): Handlers<typeof panelRout
       }
     },
     async join({ params, query }, call) {
-      const session = await findOwn(context, params.id, query)
+      const session = await findOwnSession(context, params.id, query)
       const subscription = stemma.subscribe({ scope: { sessionID: session.id } })
       try {
         await subscription.ready
@@ -75,14 +77,14 @@ export function panelHandlers(context: ServerContext): Handlers<typeof panelRout
       return { sessions: metas, ...(found.next !== undefined && { next: found.next }) }
     },
     async history({ params, query: { limit = historyLimit, before } }) {
-      const session = await own(context, params)
+      const session = await ownSession(context, params)
       const page = await reader.history(session.id, {
         take: "end",
         limit,
         ...(before !== undefined && { to: before }),
       })
       const first = page.items[0]
-      const items = await shown(reader, session, page.items)
+      const items = await withoutReverted(reader, session, page.items)
       return {
         session: await metaOf(session, estimates),
         messages: items.flatMap(panelMessages),
@@ -90,20 +92,20 @@ export function panelHandlers(context: ServerContext): Handlers<typeof panelRout
       }
     },
     async update({ params, body: { title, archived } }) {
-      const { id } = await own(context, params)
+      const { id } = await ownSession(context, params)
       if (title !== undefined) await sessions.update(id, { title })
       if (archived !== undefined) await sessions.archive(id, { archived })
       return metaOf(await reader.session(id), estimates)
     },
     async remove({ params }) {
-      const { id } = await own(context, params)
+      const { id } = await ownSession(context, params)
       await sessions.remove(id)
       return undefined
     },
   }
 }
 
-/** The newest prompt and what was answered so far. */
+/** The newest prompt and its answer so far. */
 async function lastTurn(
   reader: StoreReader,
   session: Session,
@@ -120,14 +122,14 @@ async function lastTurn(
   const items = visibleItems(page.items, revert)
   const promptID = promptBefore(items)?.promptID ?? parentOf(items.at(-1))
   if (promptID === undefined) {
-    throw new StemmaError("not_found", `Nothing was said in session ${sessionID} yet.`)
+    throw new StemmaError("not_found", `Session ${sessionID} has no messages yet.`)
   }
   const first = items.findIndex(({ message }) => message.id === promptID)
   return { promptID, past: items.slice(Math.max(0, first)) }
 }
 
-/** What a revert does not hide. */
-async function shown(
+/** The items without those that a revert hides. */
+async function withoutReverted(
   reader: StoreReader,
   { id, revert }: Session,
   items: readonly HistoryItem[],
@@ -149,22 +151,25 @@ function serveChat(context: ServerContext, call: Call, options: ChatSourceOption
   })
 }
 
-/** The agent that a session must belong to: another one's is not there. */
-async function own({ stemma }: ServerContext, { id, sid }: { id: string; sid: string }): Promise<Session> {
+/** The session, if it belongs to the agent. Sessions of other agents count as not found. */
+async function ownSession(
+  { stemma }: ServerContext,
+  { id, sid }: { id: string; sid: string },
+): Promise<Session> {
   const session = await stemma.reader.session(sid)
   if (session.agent === id && session.parentID === undefined) return session
   throw new StemmaError("not_found", `The agent ${id} has no session ${sid}.`)
 }
 
-async function findOwn(
+async function findOwnSession(
   context: ServerContext,
   agent: string,
   { sessionId, sessionKey }: { sessionId?: string | undefined; sessionKey?: string | undefined },
 ): Promise<Session> {
-  if (sessionId !== undefined) return own(context, { id: agent, sid: sessionId })
-  if (sessionKey === undefined) throw new StemmaError("invalid", "Name a sessionId or a sessionKey.")
+  if (sessionId !== undefined) return ownSession(context, { id: agent, sid: sessionId })
+  if (sessionKey === undefined) throw new StemmaError("invalid", "Send a sessionId or a sessionKey.")
   checkKey(sessionKey)
-  const found = await byKey(context, agent, sessionKey)
+  const found = await sessionByKey(context, agent, sessionKey)
   if (found) return found
   throw new StemmaError("not_found", `The agent ${agent} has no session with that key.`)
 }
@@ -176,7 +181,7 @@ async function sessionFor(
 ): Promise<SessionHandle> {
   const { sessions } = context.stemma
   if (sessionId !== undefined) {
-    const session = await own(context, { id: agent, sid: sessionId })
+    const session = await ownSession(context, { id: agent, sid: sessionId })
     if (sessionKey !== undefined && session.key !== sessionKey) {
       throw new StemmaError("invalid", "sessionId and sessionKey name different sessions. Send one of them.")
     }
@@ -185,29 +190,33 @@ async function sessionFor(
   if (sessionKey === undefined) return sessions.create({ agent })
   checkKey(sessionKey)
   for (let attempt = 0; ; attempt++) {
-    const found = await byKey(context, agent, sessionKey)
+    const found = await sessionByKey(context, agent, sessionKey)
     if (found) {
-      // Somebody put it away; whoever writes to it again wants it back.
+      // A new message brings an archived session back.
       if (found.time.archived !== undefined) await sessions.archive(found.id, { archived: false })
       return sessions.get(found.id)
     }
     try {
       return await sessions.create({ agent, key: sessionKey })
     } catch (error) {
-      // Somebody else was faster.
+      // Another request created the session at the same time.
       if (!StemmaError.is(error, "conflict") || attempt > 2) throw error
     }
   }
 }
 
-/** Keys of Stemma's own are for those who hold the token alone, not for whoever names a channel. */
+/** Keys that start with `current:` are Stemma's own. A caller that only names a channel must not reach them. */
 function checkKey(key: string): void {
   if (key.startsWith("current:")) {
-    throw new StemmaError("invalid", "A sessionKey cannot begin with `current:`. Name the channel otherwise.")
+    throw new StemmaError("invalid", "A sessionKey cannot start with `current:`. Choose another name.")
   }
 }
 
-async function byKey({ stemma }: ServerContext, agent: string, key: string): Promise<Session | undefined> {
+async function sessionByKey(
+  { stemma }: ServerContext,
+  agent: string,
+  key: string,
+): Promise<Session | undefined> {
   return (await stemma.sessions.list({ key, agent, limit: 1 })).items[0]
 }
 
@@ -216,5 +225,5 @@ async function checkAgent({ stemma }: ServerContext, name: string): Promise<void
   const agent = loaded.agents.get(name)
   if (agent && !agent.hidden) return
   const names = [...loaded.agents.values()].filter(({ hidden }) => !hidden).map((one) => one.name)
-  throw new StemmaError("not_found", `There is no agent ${name}. There are: ${names.join(", ")}.`)
+  throw new StemmaError("not_found", `There is no agent ${name}. The agents are: ${names.join(", ")}.`)
 }

@@ -10,12 +10,12 @@ const kinds = [
   { mime: "application/pdf", ending: "pdf", magic: [0x25, 0x50, 0x44, 0x46, 0x2d] },
 ]
 
-/** Images of a message as parts of a prompt. What they are is told by their bytes, not by their sender. */
+/** The images of a message as prompt parts. Their type is detected from their bytes, not taken from the sender. */
 export function imageParts(images: readonly string[]): PromptPart[] {
   return images.map((image, index) => {
     const bytes = bytesOf(image, index)
     const kind = kindOf(bytes)
-    if (!kind) throw refused(index, "is no png, jpeg, gif, webp or pdf")
+    if (!kind) throw imageError(index, "is not a png, jpeg, gif, webp or pdf")
     const filename = `image-${index + 1}.${kind.ending}`
     return {
       type: "file",
@@ -29,14 +29,14 @@ export function imageParts(images: readonly string[]): PromptPart[] {
 function bytesOf(image: string, index: number): Buffer {
   const comma = image.startsWith("data:") ? image.indexOf(",") : -1
   if (image.startsWith("data:") && !/;base64$/i.test(image.slice(0, Math.max(0, comma)))) {
-    throw refused(index, "is a data: url without base64")
+    throw imageError(index, "is a data: url without base64")
   }
   const data = image.slice(comma + 1)
-  // Four characters are three bytes; the rest of the check needs the bytes themselves.
-  if (data.length * 0.75 > imageBytesMax + 3) throw refused(index, "is larger than 10 MB")
-  if (!/^[A-Za-z0-9+/_-]*={0,2}\s*$/.test(data)) throw refused(index, "is no base64")
+  // A quick check before decoding: four characters are three bytes.
+  if (data.length * 0.75 > imageBytesMax + 3) throw imageError(index, "is larger than 10 MB")
+  if (!/^[A-Za-z0-9+/_-]*={0,2}\s*$/.test(data)) throw imageError(index, "is not base64")
   const bytes = Buffer.from(data, "base64")
-  if (bytes.length > imageBytesMax) throw refused(index, "is larger than 10 MB")
+  if (bytes.length > imageBytesMax) throw imageError(index, "is larger than 10 MB")
   return bytes
 }
 
@@ -47,7 +47,7 @@ function kindOf(bytes: Buffer): { mime: string; ending: string } | undefined {
   return kinds.find(({ magic }) => magic.every((byte, at) => bytes[at] === byte))
 }
 
-function refused(index: number, why: string): StemmaError {
+function imageError(index: number, why: string): StemmaError {
   return new StemmaError(
     "invalid",
     `Image ${index + 1} ${why}. Send png, jpeg, gif, webp or pdf up to 10 MB.`,

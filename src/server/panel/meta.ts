@@ -4,7 +4,7 @@ import type { SessionMeta } from "./routes.ts"
 
 const rememberedMax = 2000
 
-/** How long sessions are, remembered as long as they do not change: counting takes some milliseconds each. */
+/** A cache of context sizes, valid until the session changes: counting takes some milliseconds per session. */
 export class TokenEstimates {
   readonly #stemma: Stemma
   readonly #known = new Map<string, { seq: number; tokens: number }>()

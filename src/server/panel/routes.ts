@@ -14,14 +14,16 @@ const sessionKey = z
 
 export const ChatBody = z.strictObject({
   message: z.string().max(1_000_000),
-  sessionId: SessionID.optional().describe("Goes on with a session; a new one if absent"),
-  sessionKey: sessionKey.optional().describe("The name of an outside channel: its session is found or made"),
-  context: z.string().max(200_000).optional().describe("Joins the system text for this message only"),
+  sessionId: SessionID.optional().describe("Continues this session; a new one if absent"),
+  sessionKey: sessionKey
+    .optional()
+    .describe("The name of an outside channel, whose session is found or created"),
+  context: z.string().max(200_000).optional().describe("Added to the system prompt for this message only"),
   images: z
     .array(z.string().min(1))
     .max(20)
     .optional()
-    .describe("data: urls, or base64: png, jpeg, gif, webp or pdf, up to 10 MB each"),
+    .describe("data: URLs or base64 of png, jpeg, gif, webp or pdf, up to 10 MB each"),
 })
 
 const SessionMeta = z.object({
@@ -33,7 +35,7 @@ const SessionMeta = z.object({
   createdAt: z.number(),
   lastAt: z.number(),
   archivedAt: z.number().optional(),
-  tokenEstimate: z.number().int().describe("About how many tokens of history the next call would send"),
+  tokenEstimate: z.number().int().describe("Estimated number of tokens of history that the next call sends"),
 })
 export type SessionMeta = z.infer<typeof SessionMeta>
 
@@ -81,12 +83,13 @@ export type PanelMessage = z.infer<typeof PanelMessage>
 
 const limit = z.coerce.number().int().min(1).max(1000)
 
-/** The small API of a panel or a chat channel: it sends a message and the id of a session, and nothing else. */
+/** The small API of a panel or a chat channel, which sends only a message and the id of a session. */
 export const panelRoutes = {
   chat: route({
     method: "POST",
     path: "/api/agents/:id/chat",
-    summary: "Sends a message and answers with the events of the reply. Closing the request stops nothing.",
+    summary:
+      "Sends a message and answers with the events of the reply. Closing the request does not stop the reply.",
     params,
     body: ChatBody,
     kind: "events",
@@ -96,7 +99,7 @@ export const panelRoutes = {
     method: "GET",
     path: "/api/agents/:id/chat",
     summary:
-      "Joins the chat of a session again: the last turn from its beginning, then what follows until it is done.",
+      "Joins the chat of a session again: sends the last turn from its start, then live events until it is done.",
     params,
     query: z.strictObject({
       sessionId: SessionID.optional(),
@@ -108,7 +111,7 @@ export const panelRoutes = {
   list: route({
     method: "GET",
     path: "/api/agents/:id/sessions",
-    summary: "The sessions of an agent, the most recently used first.",
+    summary: "Lists the sessions of an agent, the most recently used first.",
     params,
     query: z.strictObject({
       limit: limit.optional(),
@@ -121,23 +124,27 @@ export const panelRoutes = {
   history: route({
     method: "GET",
     path: "/api/agents/:id/sessions/:sid",
-    summary: "A session with its history, oldest message first.",
+    summary: "Returns a session with its history, oldest message first.",
     params: sessionParams,
     query: z.strictObject({
-      limit: limit.optional().describe("How many messages from the end; 1,000 if absent"),
+      limit: limit.optional().describe("Maximum number of messages, counted from the end; 1,000 if absent"),
       before: z.coerce.number().int().nonnegative().optional().describe("Only messages before this position"),
     }),
     answer: z.object({
       session: SessionMeta,
       messages: z.array(PanelMessage),
-      before: z.number().int().optional().describe("Where older messages end; absent if these are all"),
+      before: z
+        .number()
+        .int()
+        .optional()
+        .describe("Value of `before` for the next older page; absent if there are no older messages"),
     }),
     errors: ["not_found"],
   }),
   update: route({
     method: "PATCH",
     path: "/api/agents/:id/sessions/:sid",
-    summary: "Changes the title, or puts the session away.",
+    summary: "Changes the title, or archives or restores the session.",
     params: sessionParams,
     body: z.strictObject({ title: z.string().min(1).max(1000).optional(), archived: z.boolean().optional() }),
     answer: SessionMeta,

@@ -1,7 +1,7 @@
 import type { HistoryItem, Part } from "../../protocol/index.ts"
 import type { Block, PanelMessage } from "./routes.ts"
 
-/** One message of a history as a panel shows it: the results of its calls follow as messages of their own. */
+/** One message of a history in the shape of a panel. The results of its tool calls follow as separate messages. */
 export function panelMessages({ message, parts }: HistoryItem): PanelMessage[] {
   const { id } = message
   const timestamp = message.time.created

@@ -3,7 +3,7 @@ import type { Call, ServerContext } from "../http/call.ts"
 import { errorAnswer } from "../http/errors.ts"
 import type { Handlers } from "../http/mount.ts"
 import { Format } from "../streams/format.ts"
-import type { SharedStretch } from "./feed/read-shared.ts"
+import type { SharedRange } from "./feed/read-shared.ts"
 import { cursorOf, type SharedFrame } from "./feed/shared-feed.ts"
 import { assets } from "./page/assets.ts"
 import { errorPage, sharedPage } from "./page/page.ts"
@@ -12,7 +12,7 @@ import type { SharedDocument } from "./shapes.ts"
 import type { Shares } from "./shares.ts"
 
 const format = new Format<SharedFrame>(({ body }) => body)
-/** How long a reader may take for what it was sent before sharing ended. */
+/** How long a reader may take to receive the last bytes after the share ended. */
 const lastBytesMs = 1000
 
 export function shareHandlers(context: ServerContext, shares: Shares): Handlers<typeof shareRoutes> {
@@ -38,7 +38,7 @@ export function shareHandlers(context: ServerContext, shares: Shares): Handlers<
     event: ({ params, query }, call) => follow(context, call, { ...query, shares, secret: params.secret }),
     asset({ params }, call) {
       const asset = assets.get(params.file)
-      if (!asset) throw new StemmaError("not_found", "There is no such file.")
+      if (!asset) throw new StemmaError("not_found", `There is no file ${params.file}.`)
       return new Response(asset.text, {
         headers: { ...call.headers, "content-type": asset.type, "cache-control": "no-cache" },
       })
@@ -51,10 +51,10 @@ async function follow(
   call: Call,
   { shares, secret, since }: { shares: Shares; secret: string; since?: string | undefined },
 ): Promise<Response> {
-  // A browser comes back to the address that it has, with the cursor that it has by then beside it.
+  // A browser reconnects with the same URL, and sends its newest cursor in this header.
   const cursor = call.request.headers.get("last-event-id") ?? since
   const { source, leave } = await shares.follow(secret, cursor)
-  source.onOver = () => endSoon(call)
+  source.onEnd = () => closeSoon(call)
   return context.streams.serve({ ...call, headers: publicHeaders(call) }, source, {
     format,
     isLast: ({ isLast }) => isLast === true,
@@ -62,14 +62,14 @@ async function follow(
   })
 }
 
-/** Whoever does not take the last bytes is not waited for. */
-function endSoon({ outgoing }: Call): void {
+/** Closes the connection of a reader that does not take the last bytes. */
+function closeSoon({ outgoing }: Call): void {
   if (!outgoing || outgoing.destroyed) return
   const timer = setTimeout(() => outgoing.destroy(), lastBytesMs).unref()
   outgoing.once("close", () => clearTimeout(timer))
 }
 
-function documentOf({ header, messages, from, key, next }: SharedStretch): SharedDocument {
+function documentOf({ header, messages, from, key, next }: SharedRange): SharedDocument {
   return {
     session: header,
     messages,
@@ -78,7 +78,7 @@ function documentOf({ header, messages, from, key, next }: SharedStretch): Share
   }
 }
 
-/** A browser asks for HTML; whoever says nothing is given it too, unless JSON is what it asks for. */
+/** HTML is the default. JSON only if the client asks for it and not for HTML. */
 function wantsPage({ request }: Call): boolean {
   const accept = request.headers.get("accept") ?? ""
   return accept.includes("text/html") || !/\bjson\b/i.test(accept)

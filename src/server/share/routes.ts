@@ -2,7 +2,7 @@ import { z } from "zod"
 import { route } from "../../protocol/routes/index.ts"
 import { SharedDocument } from "./shapes.ts"
 
-/** Of any form: a wrong one is answered like one that was ended. */
+/** Any text: a wrong secret gets the same answer as a share that was ended. */
 const params = z.object({ secret: z.string().max(1024) })
 const before = z.coerce
   .number()
@@ -12,13 +12,13 @@ const before = z.coerce
   .optional()
   .describe("Only messages before this position")
 
-/** What everybody may read who knows the address. */
+/** The routes for readers of a shared session. */
 export const shareRoutes = {
   page: route({
     method: "GET",
     path: "/share/:secret",
     summary:
-      "The public page of a shared session: HTML, or with `Accept: application/json` what `/share/:secret/data` gives.",
+      "Returns the public page of a shared session as HTML, or with `Accept: application/json` the answer of `/share/:secret/data`.",
     params,
     query: z.object({ before }),
     kind: "bytes",
@@ -29,7 +29,8 @@ export const shareRoutes = {
   data: route({
     method: "GET",
     path: "/share/:secret/data",
-    summary: "A shared session as JSON: its newest messages, or those before a position.",
+    summary:
+      "Returns a shared session as JSON, with its newest messages or with the messages before a position.",
     params,
     query: z.object({ before }),
     answer: SharedDocument,
@@ -40,7 +41,7 @@ export const shareRoutes = {
     method: "GET",
     path: "/share/:secret/event",
     summary:
-      "Follows a shared session, whole messages only: `reset`, `session`, `message`, `synced`, and as the last `ended` or `changed`.",
+      "Streams a shared session, whole messages only. Events: `reset`, `session`, `message`, `synced`, and at the end `ended` or `changed`.",
     params,
     query: z.object({ since: z.string().max(1024).optional() }),
     kind: "events",
@@ -50,7 +51,7 @@ export const shareRoutes = {
   asset: route({
     method: "GET",
     path: "/share/assets/:file",
-    summary: "The script and the style of the page.",
+    summary: "Returns the script or the style sheet of the page.",
     params: z.object({ file: z.string().max(100) }),
     kind: "bytes",
     media: ["text/css", "text/javascript"],

@@ -2,12 +2,12 @@ import { z } from "zod"
 
 const file = z.object({
   type: z.literal("file"),
-  name: z.string().describe("Without the folder that it was in"),
+  name: z.string().describe("Without its folder"),
   mime: z.string(),
   bytes: z.number().int().nonnegative().optional(),
 })
 
-/** A part of a message, as everybody may see it. */
+/** A part of a message in its public form. */
 export const SharedPart = z.discriminatedUnion("type", [
   z.object({ type: z.literal("text"), text: z.string() }),
   z.object({ type: z.literal("reasoning"), text: z.string() }),
@@ -21,14 +21,14 @@ export const SharedPart = z.discriminatedUnion("type", [
     error: z.string().optional(),
   }),
   file,
-  z.object({ type: z.literal("task").describe("A subagent was asked") }),
+  z.object({ type: z.literal("task").describe("A subagent worked on a task") }),
   z.object({ type: z.literal("compaction").describe("The history was summarised for the model") }),
 ])
 export type SharedPart = z.infer<typeof SharedPart>
 
 export const SharedMessage = z.object({
   id: z.string(),
-  position: z.number().int().nonnegative().describe("Orders messages; there may be gaps"),
+  position: z.number().int().nonnegative().describe("The order of messages; there may be gaps"),
   role: z.enum(["user", "assistant"]),
   agent: z.string().optional(),
   model: z.string().optional(),
@@ -49,8 +49,8 @@ export type SharedHeader = z.infer<typeof SharedHeader>
 
 export const SharedDocument = z.object({
   session: SharedHeader,
-  messages: z.array(SharedMessage).describe("The newest that fit, in order"),
-  earlier: z.number().int().optional().describe("Give it as `before` for what came earlier"),
-  cursor: z.string().describe("From where the stream goes on"),
+  messages: z.array(SharedMessage).describe("The newest messages that fit, in order"),
+  earlier: z.number().int().optional().describe("The value of `before` for earlier messages"),
+  cursor: z.string().describe("Where the stream continues"),
 })
 export type SharedDocument = z.infer<typeof SharedDocument>

@@ -1,34 +1,34 @@
 import { randomBytes } from "node:crypto"
 import { type Session, StemmaError } from "../../protocol/index.ts"
 import type { Stemma } from "../../run/index.ts"
-import { keyOf, SharedReader, type SharedStretch } from "./feed/read-shared.ts"
-import { placeOf, SharedFeed } from "./feed/shared-feed.ts"
+import { type SharedRange, SharedReader, visibilityKey } from "./feed/read-shared.ts"
+import { positionOf, SharedFeed } from "./feed/shared-feed.ts"
 import { SharedSource } from "./feed/shared-source.ts"
 import { ShareMasks } from "./mask/share-mask.ts"
 
-/** More than an address can be guessed by. */
+/** Enough that a link cannot be guessed. */
 const secretBytes = 24
-/** Everybody may read, but not everybody at once. */
+/** Limits how many readers follow, and how many requests read, at the same time. */
 const readersMax = 1000
 const readsMax = 100
 
 export interface SharesOptions {
   stemma: Stemma
-  /** The server's own; never shown. */
+  /** The server's own token, which is always masked. */
   token: string | undefined
   publicUrl: () => string
-  /** Whether anybody could come to that address. */
+  /** Whether clients can reach that address. */
   isReachable: () => boolean
   onWarning: (error: unknown) => void
 }
 
-/** Sessions that everybody may read who knows the address. */
+/** Sessions that anyone with the link can read. */
 export class Shares {
   readonly #options: SharesOptions
   readonly #reader: SharedReader
   readonly #feeds = new Map<string, { feed: SharedFeed; readers: number }>()
   readonly #sharing = new Map<string, Promise<unknown>>()
-  readonly #stopListening: () => void
+  readonly #unsubscribe: () => void
   #readers = 0
   #reads = 0
 
@@ -36,12 +36,12 @@ export class Shares {
     const { stemma, token } = options
     this.#options = options
     this.#reader = new SharedReader(stemma.reader, new ShareMasks(stemma, token))
-    this.#stopListening = stemma.sessions.onCreated((session) => this.#shareNew(session))
+    this.#unsubscribe = stemma.sessions.onCreated((session) => this.#shareNew(session))
   }
 
-  /** Makes a public page of a session. One that is there keeps its address and shows what is asked for now. */
+  /** Creates the public page of a session. An existing page keeps its link and gets the new options. */
   async share(sessionID: string, include: { reasoning?: boolean; tools?: boolean }): Promise<Session> {
-    // One after the other: each of two callers at once would make an address of its own.
+    // One call after the other, because two calls at once would create two links.
     const before = this.#sharing.get(sessionID)
     const sharing = (before ?? Promise.resolve()).catch(() => {}).then(() => this.#share(sessionID, include))
     this.#sharing.set(sessionID, sharing)
@@ -52,20 +52,20 @@ export class Shares {
     }
   }
 
-  /** What is shown now: the newest, or what came before a position. */
-  async read(secret: string, options: { before?: number } = {}): Promise<SharedStretch> {
+  /** The newest messages, or the messages before a position. */
+  async read(secret: string, options: { before?: number } = {}): Promise<SharedRange> {
     if (this.#reads >= readsMax) throw tooMany("read")
     this.#reads++
     try {
-      const stretch = await this.#reader.last(secret, options)
-      if (stretch) return stretch
+      const range = await this.#reader.last(secret, options)
+      if (range) return range
       throw nothingShared()
     } finally {
       this.#reads--
     }
   }
 
-  /** Follows a shared session from a cursor on. Leave it with `leave`. */
+  /** Follows a shared session from a cursor. Call `leave` to stop. */
   async follow(
     secret: string,
     since: string | undefined,
@@ -76,7 +76,10 @@ export class Shares {
     const entry = this.#feeds.get(secret) ?? this.#open(secret, found.session.id)
     entry.readers++
     this.#readers++
-    const source = new SharedSource(entry.feed, { location: placeOf(since), key: keyOf(secret, found) })
+    const source = new SharedSource(entry.feed, {
+      position: positionOf(since),
+      key: visibilityKey(secret, found),
+    })
     let isOver = false
     const leave = () => {
       if (isOver) return
@@ -89,7 +92,7 @@ export class Shares {
   }
 
   close(): void {
-    this.#stopListening()
+    this.#unsubscribe()
     for (const { feed } of this.#feeds.values()) feed.close()
   }
 
@@ -118,7 +121,10 @@ export class Shares {
     })
   }
 
-  /** With `share: "auto"`. Whoever makes a session is not kept from it by a page that could not be made. */
+  /**
+   * Shares a new session if the config says `share: "auto"`. A failure is only a warning and does not stop the
+   * creation.
+   */
   async #shareNew(session: Session): Promise<void> {
     const { stemma, isReachable, onWarning } = this.#options
     if (!isReachable()) return
@@ -132,10 +138,16 @@ export class Shares {
 }
 
 function tooMany(what: "read" | "follow"): StemmaError {
-  return new StemmaError("unavailable", `Too many ${what} shared sessions just now. Try again soon.`)
+  return new StemmaError(
+    "unavailable",
+    `Too many clients ${what} shared sessions at the moment. Try again soon.`,
+  )
 }
 
-/** The same for an address that never was and for one that was ended. */
+/** The same error for a wrong link and for a share that was ended. */
 export function nothingShared(): StemmaError {
-  return new StemmaError("not_found", "Nothing is shared here: the address is wrong, or sharing was ended.")
+  return new StemmaError(
+    "not_found",
+    "No session is shared at this address: the link is wrong, or the share was ended.",
+  )
 }

@@ -20,7 +20,7 @@ const metricName = "[a-zA-Z_:][a-zA-Z0-9_:]*"
 const sampleLine = new RegExp(`^(${metricName})(?:\\{(.*)\\})? (\\S+)$`)
 const labelPair = /([a-zA-Z_][a-zA-Z0-9_]*)="((?:[^"\\\n]|\\["\\n])*)"(,|$)/y
 
-/** Reads the text format 0.0.4 and refuses whatever a strict reader would. */
+/** Parses the text format 0.0.4 strictly. */
 function parse(text: string): Map<string, Family> {
   if (!text.endsWith("\n")) throw new Error("The last line does not end.")
   const families = new Map<string, Family>()
@@ -115,7 +115,7 @@ function valuesOf(families: Map<string, Family>, name: string): [Record<string, 
   return families.get(name)!.samples.map(({ labels, value }) => [labels, value])
 }
 
-test("a Stemma that has done nothing has figures that can be read", () => {
+test("a Stemma without any work has readable metrics", () => {
   const families = parse(textOf(new Metrics()))
   expect(valuesOf(families, "stemma_runs_started_total")).toEqual([[{}, 0]])
   expect(valuesOf(families, "stemma_runs_waiting")).toEqual([
@@ -126,7 +126,7 @@ test("a Stemma that has done nothing has figures that can be read", () => {
   expect(valuesOf(families, "process_resident_memory_bytes")).toEqual([[{}, 50_000_000]])
 })
 
-test("every figure is there, with its labels, in seconds, bytes and dollars", () => {
+test("every metric is there, with its labels, in seconds, bytes and dollars", () => {
   const metrics = new Metrics()
   const ref = { providerID: "openai", modelID: "gpt" }
   metrics.runStarted()
@@ -172,7 +172,7 @@ test("every figure is there, with its labels, in seconds, bytes and dollars", ()
   expect(value("stemma_permission_questions_open")).toBe(1)
 })
 
-test("a model with a name made to break lines and labels does not", () => {
+test("a hostile model name breaks neither lines nor labels", () => {
   const metrics = new Metrics()
   const modelID = 'a"b\\c\nstemma_runs_active 99\n\\n"} 1'
   metrics.spent({ providerID: "p", modelID }, { tokens: noTokens(), cost: 0.5 })
@@ -183,7 +183,7 @@ test("a model with a name made to break lines and labels does not", () => {
   expect(valuesOf(families, "stemma_runs_active")).toEqual([[{}, 0]])
 })
 
-test("the process is read as it is, and its event loop watched from the first reading on", async () => {
+test("reads the process, and measures the event loop lag from the first reading on", async () => {
   const meter = new ProcessMeter()
   try {
     const first = meter.read()

@@ -1,9 +1,9 @@
 import type { HistogramSnapshot, MetricsSnapshot } from "../../run/index.ts"
 import type { ProcessFigures } from "./process-figures.ts"
 
-/** What a server knows beside what runs have done. */
+/** The metrics of the server, besides the metrics of runs. */
 export interface ServerFigures {
-  /** Event streams that are open. */
+  /** Open event streams. */
   subscribers: number
   process: ProcessFigures
 }
@@ -22,7 +22,7 @@ interface Family {
   samples: Sample[]
 }
 
-/** All figures in the text format of Prometheus, version 0.0.4. */
+/** All metrics in the text format of Prometheus, version 0.0.4. */
 export function prometheusText(snapshot: MetricsSnapshot, figures: ServerFigures): string {
   const families = [
     ...runFamilies(snapshot),
@@ -42,32 +42,37 @@ function runFamilies({ runs, steps, stepDuration }: MetricsSnapshot): Family[] {
   return [
     {
       name: "stemma_runs_started_total",
-      help: "Runs that were begun: each answers a prompt.",
+      help: "Runs that were started. Each run answers a prompt.",
       type: "counter",
       samples: one(runs.started),
     },
     {
       name: "stemma_runs_ended_total",
-      help: "Runs that have ended, by outcome.",
+      help: "Runs that ended, by outcome.",
       type: "counter",
       samples: by("outcome", runs.ended),
     },
-    { name: "stemma_runs_active", help: "Runs that are going on.", type: "gauge", samples: one(runs.active) },
+    {
+      name: "stemma_runs_active",
+      help: "Runs that are active now.",
+      type: "gauge",
+      samples: one(runs.active),
+    },
     {
       name: "stemma_runs_waiting",
-      help: "Sessions with something to do that has not begun, by what they wait for.",
+      help: "Sessions with work that has not started, by what they wait for.",
       type: "gauge",
       samples: by("reason", runs.waiting),
     },
     {
       name: "stemma_steps_total",
-      help: "Steps that have ended, by outcome.",
+      help: "Steps that ended, by outcome.",
       type: "counter",
       samples: by("outcome", steps),
     },
     {
       name: "stemma_step_duration_seconds",
-      help: "How long steps took, with their tools and questions.",
+      help: "Duration of steps, including their tool calls and questions.",
       type: "histogram",
       samples: one(stepDuration),
     },
@@ -79,13 +84,13 @@ function modelFamilies({ models, retries }: MetricsSnapshot): Family[] {
   return [
     {
       name: "stemma_model_retries_total",
-      help: "Model calls that were tried again, by what had failed.",
+      help: "Retried model calls, by the reason of the failure.",
       type: "counter",
       samples: by("reason", retries),
     },
     {
       name: "stemma_model_tokens_total",
-      help: "Tokens by model and kind; no token is of two kinds.",
+      help: "Tokens by model and kind. Each token has one kind.",
       type: "counter",
       samples: labelled.flatMap(({ use: { tokens }, labels }) => [
         { labels: { ...labels, kind: "input" }, value: tokens.input },
@@ -97,13 +102,13 @@ function modelFamilies({ models, retries }: MetricsSnapshot): Family[] {
     },
     {
       name: "stemma_model_cost_dollars_total",
-      help: "What models have cost, where the price is known.",
+      help: "Cost of models whose price is known.",
       type: "counter",
       samples: labelled.map(({ use, labels }) => ({ labels, value: use.cost })),
     },
     {
       name: "stemma_model_first_token_seconds",
-      help: "How long models took to begin their answer.",
+      help: "Time until the first token of an answer.",
       type: "histogram",
       samples: labelled.map(({ use, labels }) => ({ labels, value: use.firstToken })),
     },
@@ -114,7 +119,7 @@ function toolFamilies({ tools }: MetricsSnapshot): Family[] {
   return [
     {
       name: "stemma_tool_calls_total",
-      help: "Tool calls that have their result, by outcome.",
+      help: "Finished tool calls, by outcome.",
       type: "counter",
       samples: tools.flatMap(({ tool, completed, error }) => [
         { labels: { tool, outcome: "completed" }, value: completed },
@@ -123,7 +128,7 @@ function toolFamilies({ tools }: MetricsSnapshot): Family[] {
     },
     {
       name: "stemma_tool_duration_seconds",
-      help: "How long tools worked, without the questions before.",
+      help: "Duration of tool calls, without the questions before them.",
       type: "histogram",
       samples: tools.map(({ tool, duration }) => ({ labels: { tool }, value: duration })),
     },
@@ -140,19 +145,19 @@ function storeFamilies({ commits, sessionsCreated, questionsOpen }: MetricsSnaps
     },
     {
       name: "stemma_commit_duration_seconds",
-      help: "How long runs waited for a commit.",
+      help: "Time that runs waited for a commit.",
       type: "histogram",
       samples: one(commits.duration),
     },
     {
       name: "stemma_sessions_created_total",
-      help: "Sessions that were made, by origin.",
+      help: "Created sessions, by origin.",
       type: "counter",
       samples: by("origin", sessionsCreated),
     },
     {
       name: "stemma_permission_questions_open",
-      help: "Questions that wait for a person.",
+      help: "Permission questions that wait for a person.",
       type: "gauge",
       samples: one(questionsOpen),
     },
@@ -160,20 +165,24 @@ function storeFamilies({ commits, sessionsCreated, questionsOpen }: MetricsSnaps
 }
 
 function serverFamilies({ subscribers }: ServerFigures): Family[] {
-  const help = "Event streams that are open."
+  const help = "Open event streams."
   return [{ name: "stemma_event_subscribers", help, type: "gauge", samples: one(subscribers) }]
 }
 
-/** These have the names that dashboards know from other Node programs. */
+/** Names that dashboards for Node programs already know. */
 function processFamilies(figures: ProcessFigures): Family[] {
   const gauges: [name: string, help: string, value: number | undefined][] = [
-    ["process_resident_memory_bytes", "Memory of the process.", figures.residentBytes],
-    ["process_start_time_seconds", "When the process began, in Unix time.", figures.startedAtSeconds],
+    ["process_resident_memory_bytes", "Resident memory of the process.", figures.residentBytes],
+    ["process_start_time_seconds", "Start time of the process, in Unix time.", figures.startedAtSeconds],
     ["nodejs_heap_size_used_bytes", "Heap in use.", figures.heapUsedBytes],
-    ["nodejs_heap_size_total_bytes", "Heap that is taken.", figures.heapTotalBytes],
+    ["nodejs_heap_size_total_bytes", "Total size of the heap.", figures.heapTotalBytes],
     ["nodejs_eventloop_lag_mean_seconds", "Mean lag since the last reading.", figures.lag?.meanSeconds],
     ["nodejs_eventloop_lag_p50_seconds", "Median lag since the last reading.", figures.lag?.p50Seconds],
-    ["nodejs_eventloop_lag_p99_seconds", "Lag that a hundredth exceeded.", figures.lag?.p99Seconds],
+    [
+      "nodejs_eventloop_lag_p99_seconds",
+      "99th percentile of the lag since the last reading.",
+      figures.lag?.p99Seconds,
+    ],
     ["nodejs_eventloop_lag_max_seconds", "Longest lag since the last reading.", figures.lag?.maxSeconds],
   ]
   return [
@@ -218,7 +227,7 @@ function sampleLines(name: string, { labels, value }: Sample): string[] {
   ]
 }
 
-/** Models and tools may be called anything. */
+/** Escapes label values, because names of models and tools are arbitrary text. */
 function labelText(labels: Record<string, string>): string {
   const pairs = Object.entries(labels).map(([name, text]) => `${name}="${escaped(text)}"`)
   return pairs.length > 0 ? `{${pairs.join(",")}}` : ""

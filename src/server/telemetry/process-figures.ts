@@ -1,19 +1,21 @@
 import { monitorEventLoopDelay } from "node:perf_hooks"
 
-/** What the process uses. */
+/** Memory, processor time and event loop lag of the process. */
 export interface ProcessFigures {
   startedAtSeconds: number
   cpuSeconds: number
   residentBytes: number
   heapUsedBytes: number
   heapTotalBytes: number
-  /** By how much timers were late since the figures were read before; absent the first time. */
+  /** How late timers fired since the last reading. Absent in the first reading. */
   lag?: { meanSeconds: number; p50Seconds: number; p99Seconds: number; maxSeconds: number }
 }
 
 const resolutionMs = 20
 
-/** Reads what the process uses. The event loop is watched from the first reading on: nobody pays for it before. */
+/**
+ * Reads the metrics of the process. Measures the event loop only after the first reading, to cost nothing without it.
+ */
 export class ProcessMeter {
   #delay: ReturnType<typeof monitorEventLoopDelay> | undefined
 
@@ -44,7 +46,7 @@ export class ProcessMeter {
     }
     const delay = this.#delay
     if (delay.count === 0) return undefined
-    // It measures from one tick of its timer to the next, so what is in time takes as long as the timer.
+    // The histogram contains the time between two ticks of its timer, so the timer's own interval is subtracted.
     const late = (ns: number) => Math.max(0, ns / 1e9 - resolutionMs / 1000)
     const lag = {
       meanSeconds: late(delay.mean),

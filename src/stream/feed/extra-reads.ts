@@ -1,48 +1,48 @@
 import { type HistoryItem, type Row, StemmaError } from "../../protocol/index.ts"
 import type { RowOf } from "../../session/replica/view.ts"
 import type { Store } from "../../stores/store.ts"
-import type { Extras, Moved, SessionFeed } from "./feed.ts"
-import { usefulRows } from "./message-rows.ts"
+import type { ExtraReads, HistoryMove, SessionFeed } from "./feed.ts"
+import { withoutReplacedRows } from "./message-rows.ts"
 
 const pageLimit = 200
 
-/** Reads what the rows do not tell; undefined if they tell everything, which is nearly always. */
-export async function readExtras<Listener>(
+/** Reads what the rows lack. Undefined if the rows are enough, which is nearly always the case. */
+export async function readExtras<Subscriber>(
   store: Store,
-  feed: SessionFeed<Listener>,
+  feed: SessionFeed<Subscriber>,
   rows: readonly Row[],
-): Promise<Extras | undefined> {
+): Promise<ExtraReads | undefined> {
   const { sessionID } = feed
-  const moves = movesOf(rows)
-  const moved = moves.length === 0 ? undefined : await readMoved({ store, sessionID, moves })
-  const wanted = feed.wantedMessages(usefulRows(rows, moved))
+  const moves = historyMoves(rows)
+  const moved = moves.length === 0 ? undefined : await readMove({ store, sessionID, moves })
+  const wanted = feed.wantedMessages(withoutReplacedRows(rows, moved))
   if (wanted.size === 0 && moved === undefined) return undefined
   const messages = new Map<string, HistoryItem>()
   for (const messageID of wanted) {
-    const page = await present(store.history(sessionID, { messageID }))
+    const page = await ifFound(store.history(sessionID, { messageID }))
     if (page?.items[0]) messages.set(messageID, page.items[0])
   }
   return { messages, moved }
 }
 
 /**
- * The moves of the history. A fork begins with one that is none to listeners: they do not know the session yet, and who
- * shows it pages in what it shares.
+ * The moves of the history. The first history row of a fork is not a move for subscribers: they do not know the session
+ * yet, and a client that shows the fork pages in the shared messages.
  */
-function movesOf(rows: readonly Row[]): RowOf<"history">[] {
+function historyMoves(rows: readonly Row[]): RowOf<"history">[] {
   const moves = rows.filter((row) => row.type === "history")
   const row = rows.find((candidate) => candidate.type === "session")
   const hasBegun = row?.session.forkedFrom !== undefined && moves.length >= row.session.history.epoch
   return hasBegun ? moves.slice(1) : moves
 }
 
-async function readMoved(where: {
+async function readMove(where: {
   store: Store
   sessionID: string
   moves: RowOf<"history">[]
-}): Promise<Moved | undefined> {
+}): Promise<HistoryMove | undefined> {
   const { store, sessionID, moves } = where
-  const session = await present(store.session(sessionID))
+  const session = await ifFound(store.session(sessionID))
   if (!session) return undefined
   const removed: string[] = []
   // Each move leaves at most one tail.
@@ -61,7 +61,7 @@ async function readPages(
 ): Promise<HistoryItem[]> {
   const items: HistoryItem[] = []
   for (let from = query.from; ; ) {
-    const page = await present(store.history(sessionID, { ...query, from, take: "start", limit: pageLimit }))
+    const page = await ifFound(store.history(sessionID, { ...query, from, take: "start", limit: pageLimit }))
     if (!page) return items
     items.push(...page.items)
     const last = page.items.at(-1)
@@ -70,8 +70,8 @@ async function readPages(
   }
 }
 
-/** What was removed meanwhile is not there: a later row says so. */
-async function present<T>(reading: Promise<T>): Promise<T | undefined> {
+/** Undefined for a row that was removed in the meantime: a later row reports the removal. */
+async function ifFound<T>(reading: Promise<T>): Promise<T | undefined> {
   try {
     return await reading
   } catch (error) {

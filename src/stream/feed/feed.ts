@@ -2,169 +2,174 @@ import type { HistoryItem, Row } from "../../protocol/index.ts"
 import { eventsOf } from "../../session/replica/events.ts"
 import { reduceRow } from "../../session/replica/reduce.ts"
 import { emptyView, type RowOf, viewItem } from "../../session/replica/view.ts"
-import { EventBatch, type Told } from "./event-batch.ts"
+import { type BatchResult, EventBatch } from "./event-batch.ts"
 import type { Growth } from "./growth.ts"
 import {
-  asBegun,
-  begunEvent,
+  asStarted,
+  hasAllParts,
   isAppendedWhole,
-  isTold,
-  isWhole,
-  ownRow,
-  removalOf,
+  isCoveredBy,
+  messageRow,
+  removedEvent,
   rowsOf,
-  usefulRows,
+  startedEvent,
+  withoutReplacedRows,
 } from "./message-rows.ts"
-import { inTellingOrder, isFinish, messageOf } from "./row-order.ts"
+import { inEventOrder, isFinish, messageIDOf } from "./row-order.ts"
 
-/** What was read beside the rows because they do not tell everything. */
-export interface Extras {
-  /** Messages that the rows are about, by id, as they are now. */
+/** Reads that complete a batch of rows. */
+export interface ExtraReads {
+  /** Messages that the rows name, by id, in their current state. */
   messages: Map<string, HistoryItem>
-  moved: Moved | undefined
+  moved: HistoryMove | undefined
 }
 
-/** A move of the history, or a redaction. Older rows from a position on are of no use any more. */
-export interface Moved {
+/**
+ * A move of the history, or a redaction. Rows that are older than `version` and at or after position `from` are
+ * obsolete.
+ */
+export interface HistoryMove {
   from: number
   version: number
-  /** Messages that the history no longer has. */
+  /** Ids of messages that the history no longer has. */
   removed: string[]
-  /** All that the history has from there on. */
+  /** All messages that the history has from position `from` on. */
   items: HistoryItem[]
 }
 
 /**
- * One session's rows in, events out, for listeners that do no more than put and concatenate: `message.part.updated` has
- * all text so far, each `message.part.delta` goes on exactly where the text ends, text that was given live is not given
- * again. It knows no more of the session than what changed since it was made and is not sealed.
+ * Turns one session's rows into events, for subscribers that only replace parts and append deltas.
+ * `message.part.updated` has all text so far. Each `message.part.delta` begins exactly where the text ends. Text that
+ * was sent live is not sent again. A feed knows only what changed since it was created, and forgets sealed messages.
  */
-export class SessionFeed<Listener> {
+export class SessionFeed<Subscriber> {
   readonly sessionID: string
-  readonly growing = new Map<string, Growth<Listener>>()
+  readonly growing = new Map<string, Growth<Subscriber>>()
   /**
-   * Messages that may have been open when listeners last heard of them. Parts of one may be gone whose ids nothing tells
-   * any more: with its next row it is removed and given again as a whole.
+   * Messages that may have been open when subscribers last received them. Such a message may have lost parts since
+   * then, and no row names the lost parts. With its next message row it is removed and sent again as a whole.
    */
-  readonly #doubtful = new Set<string>()
-  /** Doubtful ones whose parts were given. */
-  readonly #introduced = new Set<string>()
-  readonly #met = new Set<string>()
-  readonly #isPast: boolean
-  #hasBegun = false
+  readonly #maybeStale = new Set<string>()
+  /** Messages of `#maybeStale` whose parts were sent. */
+  readonly #resent = new Set<string>()
+  readonly #seen = new Set<string>()
+  readonly #isCatchUp: boolean
+  #hasSeenMessage = false
   #isNew = false
   #open: string | undefined
   readonly #sealed = new Set<string>()
   #session: RowOf<"session"> | undefined
   #view = emptyView()
 
-  /** `isPast`: the listener may have heard of any of this before it dropped. */
-  constructor(sessionID: string, options: { isPast: boolean }) {
+  /** `isCatchUp`: the subscriber may have received any of these events before it disconnected. */
+  constructor(sessionID: string, options: { isCatchUp: boolean }) {
     this.sessionID = sessionID
-    this.#isPast = options.isPast
+    this.#isCatchUp = options.isCatchUp
   }
 
-  /** Listeners cannot know anything of the session: it was just created. */
-  setNew(): void {
+  /** To be called for a session that was just created: subscribers cannot know anything of it. */
+  markNew(): void {
     this.#isNew = true
-    this.#hasBegun = true
+    this.#hasSeenMessage = true
   }
 
   get isQuiet(): boolean {
     return this.#open === undefined && this.growing.size === 0
   }
 
-  /** The messages that must be read for these rows to be told. To be called before `tell`. */
+  /** The messages that must be read before these rows can become events. To be called before `eventsFor`. */
   wantedMessages(rows: readonly Row[]): Set<string> {
-    this.#doubt(rows)
+    this.#markStale(rows)
     const wanted = new Set<string>()
     for (const row of rows) {
-      const messageID = messageOf(row)
+      const messageID = messageIDOf(row)
       if (messageID === undefined || wanted.has(messageID)) continue
-      if (!this.#isTellable(row, ownRow(rows, messageID), rows)) wanted.add(messageID)
+      if (!this.#hasEnoughRows(row, messageRow(rows, messageID), rows)) wanted.add(messageID)
     }
     return wanted
   }
 
-  #isTellable(row: Row, own: RowOf<"message"> | undefined, rows: readonly Row[]): boolean {
-    const messageID = messageOf(row)!
-    if (!this.#doubtful.has(messageID)) return own !== undefined || this.#knows(row)
-    return own ? isWhole(own, rows) : this.#introduced.has(messageID)
+  #hasEnoughRows(row: Row, own: RowOf<"message"> | undefined, rows: readonly Row[]): boolean {
+    const messageID = messageIDOf(row)!
+    if (!this.#maybeStale.has(messageID)) return own !== undefined || this.#isInView(row)
+    return own ? hasAllParts(own, rows) : this.#resent.has(messageID)
   }
 
-  #knows(row: Row): boolean {
-    return "position" in row && viewItem(this.#view, row.position)?.message.id === messageOf(row)
+  #isInView(row: Row): boolean {
+    return "position" in row && viewItem(this.#view, row.position)?.message.id === messageIDOf(row)
   }
 
   /**
-   * A message changes only while it is the last, so only the first that rows tell of can be older than the feed. Of the
-   * past, any may have been told before.
+   * A message changes only while it is the last one. So only the first message that the rows name can be older than the
+   * feed. During catch-up, the subscriber may have received any message before.
    */
-  #doubt(rows: readonly Row[]): void {
+  #markStale(rows: readonly Row[]): void {
     for (const row of rows) {
-      const messageID = row.type === "note" ? undefined : messageOf(row)
-      if (messageID === undefined || this.#met.has(messageID)) continue
-      this.#met.add(messageID)
-      if ((this.#isPast || !this.#hasBegun) && !isAppendedWhole(rows, messageID))
-        this.#doubtful.add(messageID)
-      this.#hasBegun = true
+      const messageID = row.type === "note" ? undefined : messageIDOf(row)
+      if (messageID === undefined || this.#seen.has(messageID)) continue
+      this.#seen.add(messageID)
+      if ((this.#isCatchUp || !this.#hasSeenMessage) && !isAppendedWhole(rows, messageID))
+        this.#maybeStale.add(messageID)
+      this.#hasSeenMessage = true
     }
   }
 
-  /** Tells what the rows mean. They are all that `changes` gave, and none is older than those told before. */
-  tell(rows: readonly Row[], extras?: Extras): Told<Listener> {
+  /**
+   * Turns rows into events. `rows` must be all that `changes` returned, and none may be older than the rows of an
+   * earlier call.
+   */
+  eventsFor(rows: readonly Row[], extras?: ExtraReads): BatchResult<Subscriber> {
     const batch = new EventBatch(this.growing)
-    const useful = usefulRows(rows, extras?.moved)
-    const met = new Set<string>()
-    for (const row of inTellingOrder(useful)) {
-      const messageID = messageOf(row)
-      if (messageID !== undefined && !met.has(messageID)) {
-        met.add(messageID)
+    const useful = withoutReplacedRows(rows, extras?.moved)
+    const seen = new Set<string>()
+    for (const row of inEventOrder(useful)) {
+      const messageID = messageIDOf(row)
+      if (messageID !== undefined && !seen.has(messageID)) {
+        seen.add(messageID)
         const item = extras?.messages.get(messageID)
-        if (row.type === "note") this.#meetNoted(row, item)
+        if (row.type === "note") this.#loadNotedMessage(row, item)
         else {
           const newest = newestVersion(useful, messageID)
-          this.#meet(row, { messageID, item, own: ownRow(useful, messageID), newest, batch })
+          this.#introduceMessage(row, { messageID, item, own: messageRow(useful, messageID), newest, batch })
         }
       }
-      this.#row(row, batch)
+      this.#applyRow(row, batch)
       if (row.type === "history" && row.version === extras?.moved?.version) {
-        this.#replace(extras.moved, { rows: useful, batch })
+        this.#applyMove(extras.moved, { rows: useful, batch })
       }
     }
-    return batch.end()
+    return batch.finish()
   }
 
-  /** Forgets what is sealed. */
+  /** Forgets sealed messages. */
   trim(): void {
     if (!this.isQuiet) return
     this.#sealed.clear()
-    this.#met.clear()
-    this.#introduced.clear()
+    this.#seen.clear()
+    this.#resent.clear()
     this.#view = emptyView()
     if (this.#session) reduceRow(this.#view, this.#session)
   }
 
-  #row(row: Row, batch: EventBatch<Listener>): void {
+  #applyRow(row: Row, batch: EventBatch<Subscriber>): void {
     const events = eventsOf(row, this.#view)
     if (!reduceRow(this.#view, row)) return
     if (row.type === "piece") {
-      batch.piece(row)
+      batch.addPiece(row)
       return
     }
-    this.#follow(row)
+    this.#trackOpenMessage(row)
     if (isFinish(row)) batch.seal(row.message.id, row.version)
-    if (row.type === "part") batch.put(row.part, row.version)
+    if (row.type === "part") batch.addPart(row.part, row.version)
     for (const event of events) {
-      // A row does not say whether the session is new.
-      if (event.type !== "session.created" || this.#isNew) batch.event(event, row.version)
+      // A session row does not say whether the session is new.
+      if (event.type !== "session.created" || this.#isNew) batch.addEvent(event, row.version)
     }
     if (row.type === "removed") this.#isNew = true
     if (row.type === "message" && row.sealed) batch.seal(row.message.id, row.version)
   }
 
-  /** Keeps track of which message is open. */
-  #follow(row: Row): void {
+  #trackOpenMessage(row: Row): void {
     if (row.type === "session") this.#session = row
     if (row.type === "history" || row.type === "removed") this.#open = undefined
     if (row.type === "part" && !this.#sealed.has(row.part.messageID)) this.#open ??= row.part.messageID
@@ -173,69 +178,73 @@ export class SessionFeed<Listener> {
     if (row.sealed) this.#sealed.add(row.message.id)
   }
 
-  /** A note alone is about a message that was sealed before. */
-  #meetNoted(row: RowOf<"note">, item: HistoryItem | undefined): void {
-    if (item && !this.#knows(row)) reduceRow(this.#view, rowsOf(item, this.sessionID, row.version)[0])
+  /** A note row without its message row belongs to a message that was sealed before. */
+  #loadNotedMessage(row: RowOf<"note">, item: HistoryItem | undefined): void {
+    if (item && !this.#isInView(row)) reduceRow(this.#view, rowsOf(item, this.sessionID, row.version)[0])
   }
 
-  /** Before the first row of a message: listeners are to know the message, and of a doubtful one every part. */
-  #meet(first: Row, meeting: Meeting<Listener>): void {
-    const { messageID, own, item, newest, batch } = meeting
-    const isDoubtful = this.#doubtful.has(messageID)
-    const isGivenAgain = isDoubtful && own !== undefined
-    if (isGivenAgain) {
-      this.#doubtful.delete(messageID)
-      batch.event(removalOf(this.sessionID, messageID), own.version)
+  /**
+   * Runs before the first row of a message. Subscribers must know the message, and every part of a message that may be
+   * stale.
+   */
+  #introduceMessage(first: Row, introduction: MessageIntroduction<Subscriber>): void {
+    const { messageID, own, item, newest, batch } = introduction
+    const isMaybeStale = this.#maybeStale.has(messageID)
+    const isSentAgain = isMaybeStale && own !== undefined
+    if (isSentAgain) {
+      this.#maybeStale.delete(messageID)
+      batch.addEvent(removedEvent(this.sessionID, messageID), own.version)
     }
     const { version } = own ?? first
-    if (own && !isFinish(own)) this.#row(own, batch)
-    else if (own && (isGivenAgain || !this.#knows(own))) batch.event(begunEvent(own.message), version)
-    else if (!own && item && !this.#knows(first)) {
+    if (own && !isFinish(own)) this.#applyRow(own, batch)
+    else if (own && (isSentAgain || !this.#isInView(own))) batch.addEvent(startedEvent(own.message), version)
+    else if (!own && item && !this.#isInView(first)) {
       const [row] = rowsOf(item, this.sessionID, version)
-      this.#row({ ...row, sealed: false, message: asBegun(row.message) }, batch)
+      this.#applyRow({ ...row, sealed: false, message: asStarted(row.message) }, batch)
     }
-    if (!item || !isDoubtful) return
-    this.#introduced.add(messageID)
+    if (!item || !isMaybeStale) return
+    this.#resent.add(messageID)
     if (!item.sealed) this.#open ??= messageID
-    // They have what all the rows tell: whoever knows only some of that needs them too.
+    // These parts contain the changes of all the rows. They carry the newest version, because a subscriber that has
+    // only some of the rows needs them too.
     for (const row of rowsOf(item, this.sessionID, version)) {
       if (row.type !== "part") continue
       reduceRow(this.#view, row)
-      batch.put(row.part, newest)
-      batch.event({ type: "message.part.updated", properties: { part: row.part } }, newest)
+      batch.addPart(row.part, newest)
+      batch.addEvent({ type: "message.part.updated", properties: { part: row.part } }, newest)
     }
   }
 
-  /** What the history dropped, and what it has now unless the rows that follow tell it. */
-  #replace(
-    { removed, items, version }: Moved,
-    { rows, batch }: { rows: readonly Row[]; batch: EventBatch<Listener> },
+  /** Sends what the history dropped, then what the history has now, except messages that the following rows contain. */
+  #applyMove(
+    { removed, items, version }: HistoryMove,
+    { rows, batch }: { rows: readonly Row[]; batch: EventBatch<Subscriber> },
   ): void {
-    for (const messageID of removed) batch.event(removalOf(this.sessionID, messageID), version)
+    for (const messageID of removed) batch.addEvent(removedEvent(this.sessionID, messageID), version)
     for (const item of items) {
       const { id } = item.message
-      if (isTold(rows, id, version)) continue
-      this.#met.add(id)
-      this.#doubtful.delete(id)
-      batch.event(removalOf(this.sessionID, id), version)
-      for (const row of rowsOf(item, this.sessionID, version)) this.#row(row, batch)
+      if (isCoveredBy(rows, id, version)) continue
+      this.#seen.add(id)
+      this.#maybeStale.delete(id)
+      batch.addEvent(removedEvent(this.sessionID, id), version)
+      for (const row of rowsOf(item, this.sessionID, version)) this.#applyRow(row, batch)
     }
   }
 }
 
-interface Meeting<Listener> {
+interface MessageIntroduction<Subscriber> {
   messageID: string
-  /** The message's own row, if it is among the rows. */
+  /** The message row, if it is among the rows. */
   own: RowOf<"message"> | undefined
   item: HistoryItem | undefined
-  /** The version of the newest row that is about it. */
+  /** The version of the newest row that belongs to the message. */
   newest: number
-  batch: EventBatch<Listener>
+  batch: EventBatch<Subscriber>
 }
 
 function newestVersion(rows: readonly Row[], messageID: string): number {
   return rows.reduce(
-    (newest, row) => (messageOf(row) === messageID ? Math.max(newest, row.version) : newest),
+    (newest, row) => (messageIDOf(row) === messageID ? Math.max(newest, row.version) : newest),
     0,
   )
 }

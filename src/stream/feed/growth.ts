@@ -1,21 +1,24 @@
 import type { GrowingField, Part } from "../../protocol/index.ts"
 import { growingField, grownText, withGrownText } from "../../session/replica/grow.ts"
 
-/** A part whose text grows, as far as it was given to listeners: what rows have told, then what was live alone. */
-export interface Growth<Listener> {
+/**
+ * A part whose text grows, with the text that subscribers have: first the stored text, then the text that was only sent
+ * live.
+ */
+export interface Growth<Subscriber> {
   /** The newest row of the part. */
   part: Part
   field: GrowingField
   stored: string
   live: string
-  /** Listeners that were never given the part: a delta means nothing to them. */
-  strangers: Set<Listener> | undefined
+  /** Subscribers that have not received the part. A delta means nothing to them. */
+  unaware: Set<Subscriber> | undefined
 }
 
-/** The growth of a part whose row has come; undefined if the part cannot grow now. */
-export function growthOf<Listener>(part: Part, strangers?: Set<Listener>): Growth<Listener> | undefined {
+/** The growth of a part after its row arrived. Undefined if the part cannot grow now. */
+export function growthOf<Subscriber>(part: Part, unaware?: Set<Subscriber>): Growth<Subscriber> | undefined {
   const field = growingField(part)
-  return field && { part, field, stored: grownText(part), live: "", strangers }
+  return field && { part, field, stored: grownText(part), live: "", unaware }
 }
 
 export function grownLength(growth: Growth<unknown>): number {
@@ -28,8 +31,8 @@ export function grownPart(growth: Growth<unknown>): Part {
 }
 
 /**
- * Takes a piece. Gives what of it is new to listeners; `replaced` if live text before it was wrong, so that the part must
- * be given again. A piece that leaves a gap is ignored: the part's own row is yet to come.
+ * Takes a stored piece. Returns the text that subscribers do not have yet. Returns `replaced` if earlier live text was
+ * wrong, so that the part must be sent again. Ignores a piece that leaves a gap: the part's own row follows.
  */
 export function addPiece(
   growth: Growth<unknown>,
@@ -50,8 +53,8 @@ export function addPiece(
 }
 
 /**
- * Takes live text. Gives what of it is new to listeners, "" if nothing is; `early` if it does not fit yet; `replaced` if
- * live text before it was another one, so that the part must be given again.
+ * Takes live text. Returns the text that subscribers do not have yet, "" if they have all of it. Returns `early` if the
+ * text leaves a gap, and `replaced` if earlier live text differs, so that the part must be sent again.
  */
 export function addLive(
   growth: Growth<unknown>,
@@ -60,7 +63,7 @@ export function addLive(
   const known = grownLength(growth) - delta.offset
   if (known < 0) return "early"
   const begin = delta.offset - growth.stored.length
-  // What rows have told is not compared: they decide.
+  // Stored text is not compared with live text: stored text is always right.
   const text = begin < 0 ? delta.delta.slice(-begin) : delta.delta
   const overlap = growth.live.slice(Math.max(begin, 0))
   if (overlap.startsWith(text)) return { delta: "" }
@@ -73,8 +76,8 @@ export function addLive(
 }
 
 /**
- * The live text that stays when a row of the part comes: a row that only changed other fields says less than listeners
- * have seen. A text that has ended, or that became shorter than rows had told before, was replaced.
+ * Keeps live text when a row of the part arrives: a row that only changed other fields has less text than subscribers
+ * have received. A text that has ended, or that is shorter than the stored text before, was replaced.
  */
 export function keepLive(growth: Growth<unknown>, before: Growth<unknown>): void {
   if (before.live === "" || before.field !== growth.field || hasEnded(growth.part)) return

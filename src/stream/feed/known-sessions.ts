@@ -4,8 +4,9 @@ import type { Store } from "../../stores/store.ts"
 const knownMax = 100_000
 
 /**
- * Tells sessions that were made since the hub began from older ones: rows do not say. A session counts as new the first
- * time it is touched if it was created after the beginning. One that was imported with an older time does not.
+ * Decides which sessions were created after the hub started, because rows do not say so. A session counts as new the
+ * first time a row names it, if its creation time is not before the start. An imported session with an older creation
+ * time does not count as new.
  */
 export class KnownSessions {
   readonly #clock: Clock
@@ -17,7 +18,10 @@ export class KnownSessions {
     this.#beginMs = clock.now()
   }
 
-  /** Learns of sessions of this very moment, and of those whose clock is ahead. */
+  /**
+   * Adds the existing sessions whose creation time is not before the start: sessions of the same millisecond, and
+   * sessions of a process whose clock is ahead.
+   */
   async learn(store: Store): Promise<void> {
     for (let cursor: string | undefined; ; ) {
       const page = await store.sessions({ order: "created", cursor })

@@ -20,19 +20,19 @@ export function isFinish(row: Row): row is RowOf<"message"> {
 }
 
 /**
- * The rows of one session in the order in which things happen: the session, then message by message, each before its
- * parts, which are in their order too, and an answer's end after them. In the order of their last change a part comes
- * before the message that goes on. What was before a move of the history stays before it.
+ * Sorts the rows of one session in the order in which their events happened: the session, then each message before its
+ * parts, the parts in order of index, and the end of an answer after its parts. In version order, a part can come
+ * before its message, because the message row changed later. Rows from before a history move stay before it.
  */
-export function inTellingOrder(rows: readonly Row[]): Row[] {
+export function inEventOrder(rows: readonly Row[]): Row[] {
   const moves = rows.filter(({ type }) => type === "history").map(({ version }) => version)
   const era = (row: Row) =>
     rank(row) < typeOrder.history ? 0 : moves.filter((move) => move <= row.version).length
   return [...rows].sort((a, b) => {
     if (moves.length > 0 && era(a) !== era(b)) return era(a) - era(b)
-    const isPlaced = "position" in a && "position" in b
-    if (isPlaced && a.position !== b.position) return a.position - b.position
-    // Events do not say where a part is: whoever hears of parts for the first time has them in this order.
+    const havePositions = "position" in a && "position" in b
+    if (havePositions && a.position !== b.position) return a.position - b.position
+    // Events do not contain the index of a part, so a new subscriber keeps parts in the order of their events.
     return a.type === "part" && b.type === "part" ? a.index - b.index : rank(a) - rank(b)
   })
 }
@@ -41,8 +41,7 @@ function rank(row: Row): number {
   return isFinish(row) ? typeOrder.piece + 0.5 : typeOrder[row.type]
 }
 
-/** The message that a row is about. */
-export function messageOf(row: Row): string | undefined {
+export function messageIDOf(row: Row): string | undefined {
   if (row.type === "message") return row.message.id
   if (row.type === "part") return row.part.messageID
   return row.type === "piece" || row.type === "note" ? row.messageID : undefined

@@ -1,49 +1,51 @@
 import type { Row, StemmaEvent } from "../../protocol/index.ts"
-import type { Told } from "../feed/event-batch.ts"
-import { type Extras, SessionFeed } from "../feed/feed.ts"
+import type { BatchResult } from "../feed/event-batch.ts"
+import { type ExtraReads, SessionFeed } from "../feed/feed.ts"
 import { addLive, type Growth, grownLength, grownPart } from "../feed/growth.ts"
 import type { Delta, Frame } from "../frame.ts"
 import type { Subscriber } from "../subscriber/subscriber.ts"
 import type { Waker } from "../subscriber/waker.ts"
 import { LiveText } from "./live-text.ts"
 
-/** Live text that waits for the row of its part, or for a gap to close. What is dropped comes as pieces. */
+/**
+ * Limits for live text that waits for the row of its part, or for a gap to close. Dropped text arrives later as pieces.
+ */
 const heldMax = 10_000
 const heldUnitsMax = 1 << 20
 
-/** What was read of a session. */
-export interface Batch {
+/** The changes of one session that a round has read. */
+export interface SessionChanges {
   rows: readonly Row[]
-  extras: Extras | undefined
+  extras: ExtraReads | undefined
 }
 
-/** A session that somebody listens to: its feed, its listeners, and live text that came too early. */
+/** A session that has subscribers: its feed, its subscribers, and live text that arrived too early. */
 export class LiveSession {
   readonly feed: SessionFeed<Subscriber>
   readonly subscribers = new Set<Subscriber>()
-  /** True if those who listen by its place are among the subscribers. */
-  isPlaced = false
-  /** When rows of it were last read, or the first text came. */
+  /** True once the subscribers that match by location are among `subscribers`. */
+  isLocated = false
+  /** When rows of the session were last read, or when its first text arrived. */
   touchedMs = performance.now()
   readonly #text: LiveText
   #held: Delta[] = []
   #heldUnits = 0
 
   constructor(sessionID: string, waker: Waker) {
-    this.feed = new SessionFeed(sessionID, { isPast: false })
+    this.feed = new SessionFeed(sessionID, { isCatchUp: false })
     this.#text = new LiveText(waker, (frame) => this.#pushAll(frame))
   }
 
-  /** A new listener knows nothing of what is growing. */
+  /** Adds a subscriber, which has not received the parts that are growing now. */
   add(subscriber: Subscriber): void {
     if (this.subscribers.has(subscriber)) return
     this.flush()
     this.subscribers.add(subscriber)
-    // Rows tell it by themselves, and live text that does not fit is left to them.
+    // A subscriber that takes rows receives the text as rows, and ignores live text that does not fit.
     if (subscriber.takesRows) return
     for (const growth of this.feed.growing.values()) {
-      growth.strangers ??= new Set()
-      growth.strangers.add(subscriber)
+      growth.unaware ??= new Set()
+      growth.unaware.add(subscriber)
     }
   }
 
@@ -53,94 +55,99 @@ export class LiveSession {
       this.#hold(delta)
       return
     }
-    if (growth.strangers === undefined && delta.offset === grownLength(growth)) {
+    if (growth.unaware === undefined && delta.offset === grownLength(growth)) {
       growth.live += delta.delta
       this.#text.add(delta)
       return
     }
     this.flush()
-    if (!this.#add(growth, delta)) this.#hold(delta)
+    if (!this.#addLive(growth, delta)) this.#hold(delta)
   }
 
-  /** Gives live text that waits for the end of the turn. */
+  /** Sends live text that waits for the end of the tick. */
   flush(): void {
     this.#text.flush()
   }
 
-  /** Tells the listeners what the rows mean. The frame of the last event has the cursor `after`. */
-  tell({ rows, extras }: Batch, cursors: { before: string; after: string }): void {
+  /** Sends the events of the rows to the subscribers. The frame of the last event has the cursor `after`. */
+  send({ rows, extras }: SessionChanges, cursors: { before: string; after: string }): void {
     this.flush()
-    const told = this.feed.tell(rows, extras)
-    const introduced = this.#introduce(told, cursors.before)
-    for (const [index, { event, version }] of told.events.entries()) {
-      const cursor = index === told.events.length - 1 ? cursors.after : cursors.before
+    const result = this.feed.eventsFor(rows, extras)
+    const introduced = this.#sendPartsToUnaware(result, cursors.before)
+    for (const [index, { event, version }] of result.events.entries()) {
+      const cursor = index === result.events.length - 1 ? cursors.after : cursors.before
       const frame = { event, cursor }
       const without =
         event.type === "message.part.delta" ? introduced?.get(event.properties.partID) : undefined
       for (const subscriber of this.subscribers) {
-        if (subscriber.takesRows || subscriber.from >= version || without?.has(subscriber)) continue
+        if (subscriber.takesRows || subscriber.fromVersion >= version || without?.has(subscriber)) continue
         subscriber.push(frame)
       }
     }
-    this.#tellRows(rows, cursors)
+    this.#sendRows(rows, cursors)
     this.feed.trim()
     this.touchedMs = performance.now()
-    this.#retry(told.ended)
+    this.#retry(result.ended)
   }
 
-  #tellRows(rows: readonly Row[], cursors: { before: string; after: string }): void {
+  #sendRows(rows: readonly Row[], cursors: { before: string; after: string }): void {
     const takers = [...this.subscribers].filter(({ takesRows }) => takesRows)
     if (takers.length === 0) return
     const last = rows.at(-1)
     for (const row of rows) {
       const frame: Frame =
         row === last ? { row, cursor: cursors.after } : { row, cursor: cursors.before, more: true }
-      for (const subscriber of takers) if (subscriber.from < row.version) subscriber.push(frame)
+      for (const subscriber of takers) if (subscriber.fromVersion < row.version) subscriber.push(frame)
     }
   }
 
-  /** Gives the parts that were touched to those who do not know them yet. They need none of the deltas. */
-  #introduce(told: Told<Subscriber>, cursor: string): Map<string, Set<Subscriber>> | undefined {
+  /** Sends the changed parts to subscribers that do not have them yet. These subscribers need none of the deltas. */
+  #sendPartsToUnaware(
+    result: BatchResult<Subscriber>,
+    cursor: string,
+  ): Map<string, Set<Subscriber>> | undefined {
     let introduced: Map<string, Set<Subscriber>> | undefined
-    for (const [partID, { growth, part, version }] of told.touched) {
-      const isGiven = told.events.some(
+    for (const [partID, { growth, part, version }] of result.touched) {
+      const isSentWhole = result.events.some(
         ({ event }) => event.type === "message.part.updated" && event.properties.part.id === partID,
       )
-      if (isGiven) {
-        growth.strangers = this.#subscribersAhead(version)
+      if (isSentWhole) {
+        growth.unaware = this.#subscribersAhead(version)
         continue
       }
-      if (growth.strangers === undefined) continue
+      if (growth.unaware === undefined) continue
       const frame = partFrame(part, cursor)
-      const met = new Set([...growth.strangers].filter(({ from }) => from < version))
-      for (const subscriber of met) subscriber.push(frame)
-      growth.strangers = growth.strangers.difference(met)
-      if (growth.strangers.size === 0) growth.strangers = undefined
+      const reached = new Set([...growth.unaware].filter(({ fromVersion }) => fromVersion < version))
+      for (const subscriber of reached) subscriber.push(frame)
+      growth.unaware = growth.unaware.difference(reached)
+      if (growth.unaware.size === 0) growth.unaware = undefined
       introduced ??= new Map()
-      introduced.set(partID, met)
+      introduced.set(partID, reached)
     }
     return introduced
   }
 
-  /** Listeners that are not given rows of that version, since they began later. */
+  /** Subscribers that do not receive rows of that version, because they joined later. */
   #subscribersAhead(version: number): Set<Subscriber> | undefined {
-    const ahead = [...this.subscribers].filter(({ takesRows, from }) => !takesRows && from >= version)
+    const ahead = [...this.subscribers].filter(
+      ({ takesRows, fromVersion }) => !takesRows && fromVersion >= version,
+    )
     return ahead.length === 0 ? undefined : new Set(ahead)
   }
 
-  /** Takes live text that fits, and gives what of it is new. False if it does not fit yet. */
-  #add(growth: Growth<Subscriber>, delta: Delta): boolean {
+  /** Takes live text and sends the new text of it. False if the text leaves a gap. */
+  #addLive(growth: Growth<Subscriber>, delta: Delta): boolean {
     const offset = grownLength(growth)
     const added = addLive(growth, delta)
     if (added === "early") return false
     if (added !== "replaced" && added.delta === "") return true
-    const { strangers } = growth
-    growth.strangers = undefined
-    const whole = strangers || added === "replaced" ? partFrame(grownPart(growth)) : undefined
+    const { unaware } = growth
+    growth.unaware = undefined
+    const whole = unaware || added === "replaced" ? partFrame(grownPart(growth)) : undefined
     const frame = added === "replaced" ? whole! : { event: deltaEvent(delta, offset, added.delta) }
     for (const subscriber of this.subscribers) {
       if (subscriber.takesRows && added === "replaced") continue
-      subscriber.push(strangers?.has(subscriber) ? whole! : frame)
+      subscriber.push(unaware?.has(subscriber) ? whole! : frame)
     }
     return true
   }
@@ -149,7 +156,7 @@ export class LiveSession {
     for (const subscriber of this.subscribers) subscriber.push(frame)
   }
 
-  /** Only one message of a session is open at a time. */
+  /** Only one message of a session is open at a time, so held text of another message is obsolete. */
   #hold(delta: Delta): void {
     if (this.#held[0] && this.#held[0].messageID !== delta.messageID) this.#dropHeld()
     if (this.#held.length >= heldMax || this.#heldUnits + delta.delta.length > heldUnitsMax) return
@@ -157,7 +164,7 @@ export class LiveSession {
     this.#heldUnits += delta.delta.length
   }
 
-  /** Gives live text that fits by now. */
+  /** Sends held text that fits by now. */
   #retry(ended: Set<string>): void {
     if (this.#held.length === 0) return
     const held = this.#held

@@ -4,20 +4,20 @@ import type { Waker } from "../subscriber/waker.ts"
 import { LiveSession } from "./live-session.ts"
 import { isInScope, SessionLocations } from "./session-locations.ts"
 
-/** A session without an open message is forgotten after this long. */
+/** A session without an open message is forgotten after this time without changes. */
 const quietMs = 10_000
 const sweepMs = 1000
 const ignoredMax = 10_000
 
-/** Who listens to which session. */
+/** Which subscribers receive which session. */
 export class LiveSessions {
   readonly #locations: SessionLocations
   readonly #waker: Waker
   readonly #subscribers = new Set<Subscriber>()
-  /** How many of them can only be matched by the place of a session. */
-  #placed = 0
+  /** How many subscribers can be matched only by a session's location (its directory or its ancestors). */
+  #matchedByLocation = 0
   readonly #sessions = new Map<string, LiveSession>()
-  /** Sessions that nobody listens to, so that their text costs nothing. */
+  /** Sessions without subscribers, so that their live text costs nothing. */
   readonly #ignored = new Set<string>()
   #sweptMs = 0
 
@@ -30,7 +30,7 @@ export class LiveSessions {
     return this.#subscribers.size === 0
   }
 
-  /** Gives the live text of a session, or of all, that waits for the end of the turn. */
+  /** Sends the live text of one session, or of all sessions, that waits for the end of the tick. */
   flush(sessionID?: string): void {
     if (sessionID !== undefined) this.#sessions.get(sessionID)?.flush()
     else for (const session of this.#sessions.values()) session.flush()
@@ -43,7 +43,7 @@ export class LiveSessions {
 
   add(subscriber: Subscriber): void {
     this.#subscribers.add(subscriber)
-    if (needsPlace(subscriber.scope)) this.#placed++
+    if (needsLocation(subscriber.scope)) this.#matchedByLocation++
     this.#ignored.clear()
     for (const session of this.#inReach(subscriber.scope)) {
       if (this.#matches(subscriber, session.feed.sessionID)) session.add(subscriber)
@@ -52,44 +52,44 @@ export class LiveSessions {
 
   remove(subscriber: Subscriber): void {
     if (!this.#subscribers.delete(subscriber)) return
-    if (needsPlace(subscriber.scope)) this.#placed--
+    if (needsLocation(subscriber.scope)) this.#matchedByLocation--
     for (const session of this.#inReach(subscriber.scope)) {
       session.subscribers.delete(subscriber)
       if (session.subscribers.size === 0) this.#sessions.delete(session.feed.sessionID)
     }
   }
 
-  /** The session if somebody listens to it, or may be found to when its place is known. */
-  of(sessionID: string): LiveSession | undefined {
+  /** The session, if it has subscribers or may have some once its location is known. */
+  get(sessionID: string): LiveSession | undefined {
     const known = this.#sessions.get(sessionID)
     if (known) return known
     if (this.#subscribers.size === 0 || this.#ignored.has(sessionID)) return undefined
-    const listeners = this.listeners(sessionID)
-    const isUndecided = this.#placed > 0 && this.#locations.get(sessionID) === undefined
-    if (listeners.length === 0 && !isUndecided) {
+    const subscribers = this.subscribersOf(sessionID)
+    const isUndecided = this.#matchedByLocation > 0 && this.#locations.get(sessionID) === undefined
+    if (subscribers.length === 0 && !isUndecided) {
       if (this.#ignored.size >= ignoredMax) this.#ignored.clear()
       this.#ignored.add(sessionID)
       return undefined
     }
     const session = new LiveSession(sessionID, this.#waker)
-    session.isPlaced = this.#locations.get(sessionID) !== undefined
-    for (const subscriber of listeners) session.add(subscriber)
+    session.isLocated = this.#locations.get(sessionID) !== undefined
+    for (const subscriber of subscribers) session.add(subscriber)
     this.#sessions.set(sessionID, session)
     return session
   }
 
-  listeners(sessionID: string): Subscriber[] {
+  subscribersOf(sessionID: string): Subscriber[] {
     return [...this.#subscribers].filter((subscriber) => this.#matches(subscriber, sessionID))
   }
 
-  /** Learns where a session belongs, if that matters to anybody, and so who listens to it. */
-  async place(sessionID: string): Promise<void> {
-    if (this.#placed === 0) return
+  /** Loads the location of a session if a subscriber needs it, and adds the subscribers that match the location. */
+  async locate(sessionID: string): Promise<void> {
+    if (this.#matchedByLocation === 0) return
     if (!this.#locations.get(sessionID)) await this.#locations.load(sessionID)
     const session = this.#sessions.get(sessionID)
-    if (!session || session.isPlaced) return
-    session.isPlaced = true
-    for (const subscriber of this.listeners(sessionID)) session.add(subscriber)
+    if (!session || session.isLocated) return
+    session.isLocated = true
+    for (const subscriber of this.subscribersOf(sessionID)) session.add(subscriber)
     if (session.subscribers.size === 0) this.#sessions.delete(sessionID)
   }
 
@@ -113,6 +113,6 @@ export class LiveSessions {
   }
 }
 
-function needsPlace(scope: Scope | undefined): boolean {
+function needsLocation(scope: Scope | undefined): boolean {
   return scope !== undefined && !("sessionID" in scope)
 }

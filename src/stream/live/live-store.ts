@@ -4,15 +4,15 @@ import { readExtras } from "../feed/extra-reads.ts"
 import { KnownSessions } from "../feed/known-sessions.ts"
 import type { Delta, Frame } from "../frame.ts"
 import { toStemmaError } from "../stream-error.ts"
-import { versionOf } from "../subscriber/position.ts"
+import { cursorVersion } from "../subscriber/cursor-version.ts"
 import type { Subscriber } from "../subscriber/subscriber.ts"
 import type { Waker } from "../subscriber/waker.ts"
-import type { Batch, LiveSession } from "./live-session.ts"
+import type { LiveSession, SessionChanges } from "./live-session.ts"
 import { LiveSessions } from "./live-sessions.ts"
 
-/** A round lets others run after this long. */
+/** A round yields to the event loop after this long. */
 const sliceMs = 5
-/** Commits are announced within 100 ms; a status waits no longer than this. */
+/** The store announces commits within 100 ms. A status waits no longer than this. */
 const statusWaitMs = 200
 
 interface Range {
@@ -20,38 +20,41 @@ interface Range {
   until: number
 }
 
-interface Read {
+interface SessionRead {
   session: LiveSession
-  batch: Batch
+  batch: SessionChanges
 }
 
-interface Later {
+interface DelayedEvents {
   sessionID: string
   events: StemmaEvent[]
-  /** Told when this version is; unknown until the store has said. */
+  /**
+   * The events are sent once the changes up to this version were sent. Undefined until the store has returned its
+   * cursor.
+   */
   version: number | undefined
 }
 
 /**
- * Follows the whole store, in rounds: when commits are announced, the changes of the sessions that they touched and that
- * somebody listens to are read once, and told to all listeners in one breath.
+ * Follows the whole store in rounds. When commits are announced, one round reads the changes of the changed sessions
+ * that have subscribers, once for each session, and then sends them to all subscribers in one event loop tick.
  */
 export class LiveStore {
-  /** Resolves when everything committed from then on will be told. */
+  /** Resolves when everything committed from then on will be sent. */
   readonly ready: Promise<void>
   readonly #store: Store
   readonly #onError: (error: unknown) => void
   readonly #known: KnownSessions
   readonly #sessions: LiveSessions
   #unwatch: (() => void) | undefined
-  /** Everything up to here was told. */
+  /** Everything up to this cursor was sent. */
   #cursor = ""
   #version = 0
-  #touched = new Set<string>()
+  #changedSessions = new Set<string>()
   #announced = ""
   #isReading = true
-  #atRest: (() => void)[] = []
-  #later: Later[] = []
+  #roundEndCallbacks: (() => void)[] = []
+  #delayed: DelayedEvents[] = []
   #closed = false
 
   constructor(options: { store: Store; clock: Clock; waker: Waker; onError: (error: unknown) => void }) {
@@ -62,7 +65,7 @@ export class LiveStore {
     this.ready = this.#start()
   }
 
-  /** Gives the live text that waits for the end of the turn. */
+  /** Sends the live text that waits for the end of the tick. */
   flush(): void {
     this.#sessions.flush()
   }
@@ -71,25 +74,25 @@ export class LiveStore {
     this.#closed = true
     this.#unwatch?.()
     this.#sessions.clear()
-    this.#later = []
-    for (const resume of this.#atRest) resume()
+    this.#delayed = []
+    for (const resume of this.#roundEndCallbacks) resume()
   }
 
-  /** A listener for what is committed from now on. */
+  /** Adds a subscriber for everything that is committed from now on. */
   async add(subscriber: Subscriber): Promise<void> {
     const now = await this.#store.cursor()
-    await this.#rest(() => {
-      const cursor = versionOf(now) > this.#version ? now : this.#cursor
+    await this.#betweenRounds(() => {
+      const cursor = cursorVersion(now) > this.#version ? now : this.#cursor
       subscriber.begin(cursor)
       subscriber.push({ synced: true, cursor })
       this.#attach(subscriber, cursor)
     })
   }
 
-  /** The same for one that was given everything up to a cursor, unless more than that was told by now. */
+  /** Adds a subscriber that has received everything up to a cursor. Does nothing if newer changes were already sent. */
   async join(subscriber: Subscriber, options: { cursor: string; onJoined: () => void }): Promise<void> {
-    await this.#rest(() => {
-      if (versionOf(options.cursor) < this.#version) return
+    await this.#betweenRounds(() => {
+      if (cursorVersion(options.cursor) < this.#version) return
       options.onJoined()
       this.#attach(subscriber, options.cursor)
     })
@@ -100,37 +103,37 @@ export class LiveStore {
   }
 
   delta(delta: Delta): void {
-    this.#sessions.of(delta.sessionID)?.delta(delta)
+    this.#sessions.get(delta.sessionID)?.delta(delta)
   }
 
-  /** Tells the events when all that is committed by now was told. */
-  tellAfter(sessionID: string, events: StemmaEvent[]): void {
+  /** Sends the events after everything that is committed by now. */
+  sendAfterCommits(sessionID: string, events: StemmaEvent[]): void {
     if (this.#sessions.isEmpty) return
-    const later: Later = { sessionID, events, version: undefined }
-    this.#later.push(later)
-    this.#date(later).catch((error) => this.#fail(error))
+    const delayed: DelayedEvents = { sessionID, events, version: undefined }
+    this.#delayed.push(delayed)
+    this.#setVersion(delayed).catch((error) => this.#fail(error))
   }
 
-  async #date(later: Later): Promise<void> {
-    await this.#sessions.place(later.sessionID)
-    later.version = versionOf(await this.#store.cursor())
-    this.#tellLater()
-    if (!this.#later.includes(later)) return
-    // A commit that touched no visible session is not announced.
+  async #setVersion(delayed: DelayedEvents): Promise<void> {
+    await this.#sessions.locate(delayed.sessionID)
+    delayed.version = cursorVersion(await this.#store.cursor())
+    this.#sendDelayed()
+    if (!this.#delayed.includes(delayed)) return
+    // A commit that changed no visible session is never announced, so the wait has a timeout.
     setTimeout(() => {
-      later.version = 0
-      this.#tellLater()
+      delayed.version = 0
+      this.#sendDelayed()
     }, statusWaitMs).unref()
   }
 
-  #tellLater(): void {
-    for (let first = this.#later[0]; first; first = this.#later[0]) {
+  #sendDelayed(): void {
+    for (let first = this.#delayed[0]; first; first = this.#delayed[0]) {
       if (first.version === undefined || first.version > this.#version) return
-      this.#later.shift()
-      // The same frames for all, so that they are written once.
+      this.#delayed.shift()
+      // All subscribers share the frames, so that each frame is serialised once.
       const frames = first.events.map((event): Frame => ({ event }))
       this.#sessions.flush(first.sessionID)
-      for (const subscriber of this.#sessions.listeners(first.sessionID)) {
+      for (const subscriber of this.#sessions.subscribersOf(first.sessionID)) {
         for (const frame of frames) subscriber.push(frame)
       }
     }
@@ -138,58 +141,58 @@ export class LiveStore {
 
   #attach(subscriber: Subscriber, cursor: string): void {
     if (this.#closed || !subscriber.isOpen) return
-    subscriber.from = versionOf(cursor)
+    subscriber.fromVersion = cursorVersion(cursor)
     this.#sessions.add(subscriber)
   }
 
-  /** Listeners come between rounds: one that came within would miss what was read before. */
-  #rest(body: () => void): Promise<void> {
+  /** Adds subscribers between rounds: a subscriber that joined within a round would miss the sessions read before. */
+  #betweenRounds(body: () => void): Promise<void> {
     return new Promise((resolve) => {
       const run = () => {
         body()
         resolve()
       }
-      if (this.#isReading && !this.#closed) this.#atRest.push(run)
+      if (this.#isReading && !this.#closed) this.#roundEndCallbacks.push(run)
       else run()
     })
   }
 
   async #start(): Promise<void> {
-    this.#unwatch = this.#store.watch((change) => this.#hear(change))
+    this.#unwatch = this.#store.watch((change) => this.#onCommit(change))
     if (this.#closed) this.#unwatch()
     this.#cursor = await this.#store.cursor()
-    this.#version = versionOf(this.#cursor)
+    this.#version = cursorVersion(this.#cursor)
     await this.#known.learn(this.#store)
     this.#isReading = false
     this.#read()
   }
 
-  #hear(change: Watched): void {
-    for (const id of change.sessions) this.#touched.add(id)
+  #onCommit(change: Watched): void {
+    for (const id of change.sessions) this.#changedSessions.add(id)
     this.#announced = change.cursor
     this.#read()
   }
 
   #read(): void {
-    if (this.#isReading || this.#closed || this.#touched.size === 0) return
+    if (this.#isReading || this.#closed || this.#changedSessions.size === 0) return
     this.#isReading = true
     this.#readRounds().catch((error) => this.#fail(error))
   }
 
   async #readRounds(): Promise<void> {
-    while (this.#touched.size > 0 && !this.#closed) {
-      const touched = this.#touched
+    while (this.#changedSessions.size > 0 && !this.#closed) {
+      const touched = this.#changedSessions
       const cursor = this.#announced
-      this.#touched = new Set()
-      if (versionOf(cursor) > this.#version) await this.#readRound(touched, cursor)
-      for (const resume of this.#atRest.splice(0)) resume()
+      this.#changedSessions = new Set()
+      if (cursorVersion(cursor) > this.#version) await this.#readRound(touched, cursor)
+      for (const resume of this.#roundEndCallbacks.splice(0)) resume()
     }
     this.#isReading = false
   }
 
   async #readRound(touched: Set<string>, cursor: string): Promise<void> {
-    const range = { since: this.#cursor, until: versionOf(cursor) }
-    const read: Read[] = []
+    const range = { since: this.#cursor, until: cursorVersion(cursor) }
+    const read: SessionRead[] = []
     let sliceEnd = performance.now() + sliceMs
     for (const sessionID of touched) {
       if (performance.now() > sliceEnd) {
@@ -200,28 +203,28 @@ export class LiveStore {
       if (found) read.push(found)
     }
     if (this.#closed) return
-    this.#tell(read, cursor)
+    this.#send(read, cursor)
     for (const id of touched) this.#known.add(id)
     this.#cursor = cursor
     this.#version = range.until
-    this.#tellLater()
+    this.#sendDelayed()
     this.#sessions.forgetQuiet()
   }
 
-  /** What changed of a session, if somebody listens to it. If that cannot be read, they are told, and nobody else. */
-  async #readSession(sessionID: string, range: Range): Promise<Read | undefined> {
+  /** Reads the changes of a session that has subscribers. A failed read ends only the subscriptions of that session. */
+  async #readSession(sessionID: string, range: Range): Promise<SessionRead | undefined> {
     let session: LiveSession | undefined
     try {
-      await this.#sessions.place(sessionID)
-      session = this.#sessions.of(sessionID)
+      await this.#sessions.locate(sessionID)
+      session = this.#sessions.get(sessionID)
       if (!session) return undefined
       const rows = await readRows(this.#store, sessionID, range)
       if (rows.length === 0) return undefined
-      if (this.#isNew(sessionID, rows)) session.feed.setNew()
+      if (this.#isNew(sessionID, rows)) session.feed.markNew()
       return { session, batch: { rows, extras: await readExtras(this.#store, session.feed, rows) } }
     } catch (error) {
-      const listeners = session?.subscribers ?? this.#sessions.listeners(sessionID)
-      for (const subscriber of [...listeners]) subscriber.end(toStemmaError(error))
+      const subscribers = session?.subscribers ?? this.#sessions.subscribersOf(sessionID)
+      for (const subscriber of [...subscribers]) subscriber.end(toStemmaError(error))
       return undefined
     }
   }
@@ -232,12 +235,15 @@ export class LiveStore {
     return row !== undefined && this.#known.isRecent(row.session)
   }
 
-  /** Whoever drops within a round hears all of it again; the last frame leads on to the next. */
-  #tell(read: Read[], cursor: string): void {
+  /**
+   * Every frame of a round but the last has the cursor from before the round, so a subscriber that disconnects within a
+   * round receives the whole round again.
+   */
+  #send(read: SessionRead[], cursor: string): void {
     const before = this.#cursor
     for (const [index, { session, batch }] of read.entries()) {
       const after = index === read.length - 1 ? cursor : before
-      session.tell(batch, { before, after })
+      session.send(batch, { before, after })
     }
   }
 
@@ -246,20 +252,20 @@ export class LiveStore {
   }
 }
 
-/** The changes of a session up to a version; what is newer is left for the next round. */
+/** The changes of a session up to a version. Newer changes are left for the next round. */
 async function readRows(store: Store, sessionID: string, range: Range): Promise<Row[]> {
   const rows: Row[] = []
   for (let { since } = range; ; ) {
-    const page = await present(store.changes({ sessionID }, since))
+    const page = await ifFound(store.changes({ sessionID }, since))
     if (!page) return rows
     for (const row of page.rows) if (row.version <= range.until) rows.push(row)
-    if (!page.more || versionOf(page.cursor) >= range.until) return rows
+    if (!page.more || cursorVersion(page.cursor) >= range.until) return rows
     since = page.cursor
   }
 }
 
-/** What the store no longer knows anything of has no changes. */
-async function present<T>(reading: Promise<T>): Promise<T | undefined> {
+/** A session that the store no longer knows has no changes. */
+async function ifFound<T>(reading: Promise<T>): Promise<T | undefined> {
   try {
     return await reading
   } catch (error) {

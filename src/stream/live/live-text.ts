@@ -1,10 +1,10 @@
 import type { Delta, Frame } from "../frame.ts"
-import { hurryUnits, type Waker } from "../subscriber/waker.ts"
+import { type Waker, wakeNowUnits } from "../subscriber/waker.ts"
 
-/** A delta longer than this is no better than two. */
+/** A longer delta is not joined with the next one. */
 const unitsMax = 64 * 1024
 
-/** True if the second is the next of the same text, and the two may become one. */
+/** True if `delta` continues the text of `before` and the two may be joined. */
 export function goesOn(before: Delta, delta: Delta): boolean {
   return (
     before.partID === delta.partID &&
@@ -15,19 +15,19 @@ export function goesOn(before: Delta, delta: Delta): boolean {
 }
 
 /**
- * Live text of one session on its way to the listeners. Nobody is woken before the turn of the event loop ends, so what comes
- * within one is put together: a fast model costs each listener a frame a turn and not one for each word.
+ * Live text of one session on its way to the subscribers. Subscribers wake up at the end of an event loop tick, so the
+ * text of one tick is joined: a fast model costs each subscriber one frame per tick instead of one frame per word.
  */
 export class LiveText {
   readonly #waker: Waker
-  readonly #give: (frame: Frame) => void
+  readonly #send: (frame: Frame) => void
   #waiting: Delta | undefined
-  /** True if what waits is put together here, and may be changed. */
+  /** True if `#waiting` is a joined copy, which may be changed. */
   #isOwn = false
 
   constructor(waker: Waker, give: (frame: Frame) => void) {
     this.#waker = waker
-    this.#give = give
+    this.#send = give
   }
 
   add(delta: Delta): void {
@@ -36,20 +36,20 @@ export class LiveText {
       this.flush()
       this.#waiting = delta
       this.#isOwn = false
-      this.#waker.before(this.flush)
+      this.#waker.beforeWake(this.flush)
     } else if (this.#isOwn) waiting.delta += delta.delta
     else {
       this.#waiting = { ...waiting, delta: waiting.delta + delta.delta }
       this.#isOwn = true
     }
-    if (this.#waiting!.delta.length >= hurryUnits) this.#waker.hurry()
+    if (this.#waiting!.delta.length >= wakeNowUnits) this.#waker.wakeNow()
   }
 
-  /** Gives what waits. To be called before anything else of the session is given. */
+  /** Sends the waiting text. To be called before anything else of the session is sent. */
   readonly flush = (): void => {
     const delta = this.#waiting
     if (delta === undefined) return
     this.#waiting = undefined
-    this.#give({ event: { type: "message.part.delta", properties: delta } })
+    this.#send({ event: { type: "message.part.delta", properties: delta } })
   }
 }

@@ -1,14 +1,14 @@
 import { StemmaError } from "../../protocol/index.ts"
 import type { Scope, Store } from "../../stores/store.ts"
 
-/** Where a session belongs. That never changes. */
+/** Where a session belongs. The location of a session never changes. */
 export interface SessionLocation {
   directory: string
-  /** The session itself and those above it. */
+  /** The ids of the session and of its ancestors. */
   path: readonly string[]
 }
 
-const placesMax = 10_000
+const locationsMax = 10_000
 
 export function isInScope(
   scope: Scope | undefined,
@@ -21,7 +21,7 @@ export function isInScope(
   return "directory" in scope ? scope.directory === location.directory : location.path.includes(scope.treeID)
 }
 
-/** Where sessions belong, read once for each. */
+/** A cache of session locations. */
 export class SessionLocations {
   readonly #store: Store
   readonly #known = new Map<string, SessionLocation>()
@@ -34,20 +34,20 @@ export class SessionLocations {
     return this.#known.get(sessionID)
   }
 
-  /** Undefined if nothing is known of such a session any more. */
+  /** Undefined if the store knows nothing of the session any more. */
   async load(sessionID: string): Promise<SessionLocation | undefined> {
     const known = this.#known.get(sessionID)
     if (known) return known
     const found = await this.#read(sessionID)
     if (!found) return undefined
     const above = found.parentID === undefined ? undefined : await this.load(found.parentID)
-    const place = { directory: found.directory, path: [sessionID, ...(above?.path ?? [])] }
-    if (this.#known.size >= placesMax) this.#known.delete(this.#known.keys().next().value!)
-    this.#known.set(sessionID, place)
-    return place
+    const location = { directory: found.directory, path: [sessionID, ...(above?.path ?? [])] }
+    if (this.#known.size >= locationsMax) this.#known.delete(this.#known.keys().next().value!)
+    this.#known.set(sessionID, location)
+    return location
   }
 
-  /** A session that is gone is remembered by its last row. */
+  /** A deleted session is still known by its `removed` row. */
   async #read(sessionID: string): Promise<{ directory: string; parentID?: string } | undefined> {
     try {
       return await this.#store.session(sessionID)

@@ -8,12 +8,15 @@ import type { Subscriber } from "./subscriber.ts"
 const pageLimit = 500
 
 /**
- * Lets a subscriber that was given everything up to the cursor go live, and calls `onJoined` in the same breath. Does
- * nothing if others were told more by then.
+ * Makes a subscriber live that has received everything up to the cursor, and calls `onJoined` in the same tick. Does
+ * nothing if live subscribers have already received more.
  */
 export type Join = (cursor: string, onJoined: () => void) => Promise<void>
 
-/** What a subscriber missed, page by page as it is taken. When nothing is left, it goes live. */
+/**
+ * Reads what a subscriber missed, page by page as the subscriber takes it. After the last page the subscriber becomes
+ * live.
+ */
 export class CatchUp {
   readonly #store: Store
   readonly #subscriber: Subscriber
@@ -49,11 +52,11 @@ export class CatchUp {
       : await this.#eventFrames(page.rows, since)
     const last = frames.at(-1)
     if (last) last.cursor = page.cursor
-    for (const frame of frames) this.#subscriber.keep(frame)
+    for (const frame of frames) this.#subscriber.pushPast(frame)
     this.#since = page.cursor
     if (page.more) return
     await this.#join(page.cursor, () => {
-      this.#subscriber.keep({ synced: true, cursor: page.cursor })
+      this.#subscriber.pushPast({ synced: true, cursor: page.cursor })
       this.#subscriber.endPast()
       this.#isOver = true
     })
@@ -64,7 +67,7 @@ export class CatchUp {
     for (const [sessionID, own] of Map.groupBy(rows, (row) => row.sessionID)) {
       const feed = this.#feedOf(sessionID)
       const extras = await readExtras(this.#store, feed, own)
-      for (const { event } of feed.tell(own, extras).events) frames.push({ event, cursor })
+      for (const { event } of feed.eventsFor(own, extras).events) frames.push({ event, cursor })
       feed.trim()
     }
     return frames
@@ -73,7 +76,7 @@ export class CatchUp {
   #feedOf(sessionID: string): SessionFeed<never> {
     const known = this.#feeds.get(sessionID)
     if (known) return known
-    const feed = new SessionFeed<never>(sessionID, { isPast: true })
+    const feed = new SessionFeed<never>(sessionID, { isCatchUp: true })
     this.#feeds.set(sessionID, feed)
     return feed
   }

@@ -4,8 +4,8 @@ import type { Frame, Subscription } from "../frame.ts"
 const end: IteratorReturnResult<undefined> = { done: true, value: undefined }
 
 /**
- * The events of a subscription, which begins with the first call. Written by hand: a long answer is many events, and an
- * async generator costs several times as much for each.
+ * The events of a subscription, which starts with the first call of `next`. Not an async generator, because a long
+ * answer has many events and an async generator costs several times as much for each.
  */
 export class EventIterator implements AsyncIterableIterator<StemmaEvent, undefined> {
   readonly #subscribe: () => Subscription

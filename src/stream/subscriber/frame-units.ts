@@ -2,10 +2,10 @@ import type { Part } from "../../protocol/index.ts"
 import { grownText } from "../../session/replica/grow.ts"
 import type { Frame } from "../frame.ts"
 
-/** What a frame holds beside its text. */
+/** The estimated size of a frame without its text. */
 const bareUnits = 300
 
-/** About how much text a frame holds, in UTF-16 units. Cheap: it is asked for each frame and listener. */
+/** Estimates how much text a frame holds, in UTF-16 units. Must be cheap: it runs for each frame and subscriber. */
 export function frameUnits(frame: Frame): number {
   if ("event" in frame) {
     const { event } = frame

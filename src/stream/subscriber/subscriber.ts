@@ -1,12 +1,12 @@
 import type { Scope } from "../../stores/store.ts"
 import { bufferUnitsMax, type Frame, type Subscription } from "../frame.ts"
 import { frameUnits } from "./frame-units.ts"
-import { hurryUnits, type Waker } from "./waker.ts"
+import { type Waker, wakeNowUnits } from "./waker.ts"
 
-/** Hands the next frames of the past to `keep`. */
-export type Past = () => Promise<void>
+/** Reads the next frames of the past and passes them to `pushPast`. */
+export type ReadPast = () => Promise<void>
 
-export interface SubscriberParts {
+export interface SubscriberOptions {
   scope: Scope | undefined
   takesRows: boolean
   bufferMax: number
@@ -14,35 +14,35 @@ export interface SubscriberParts {
   onClose(subscriber: Subscriber): void
 }
 
-/** One listener: the frames that wait for it, and how it takes them. */
+/** One subscriber: the frames that wait for it, and how it takes them. */
 export class Subscriber implements Subscription {
   readonly scope: Scope | undefined
   readonly takesRows: boolean
   readonly ready: Promise<void>
-  /** Rows up to this version were given, or are not wanted. */
-  from = 0
-  readonly #parts: SubscriberParts
+  /** The subscriber does not receive rows up to this version: it has them, or joined after them. */
+  fromVersion = 0
+  readonly #options: SubscriberOptions
   readonly #ready = Promise.withResolvers<void>()
   #frames: Frame[] = []
   #framesMax: number
   #units = 0
-  /** How much waited when the reader was last hurried. */
-  #hurried = 0
-  /** The cursor of the newest frame that was taken, and of the newest that waits. */
+  /** How much text waited at the last call of `wakeNow`. */
+  #unitsAtWake = 0
+  /** The cursors of the newest frame that was taken, and of the newest frame that waits. */
   #taken = ""
   #waiting = ""
-  #past: Past | undefined
+  #past: ReadPast | undefined
   #resume: (() => void) | undefined
   #state: "open" | "ended" | "closed" = "open"
   #error: unknown
 
-  constructor(parts: SubscriberParts) {
-    this.#parts = parts
-    this.scope = parts.scope
-    this.takesRows = parts.takesRows
-    this.#framesMax = parts.bufferMax
+  constructor(options: SubscriberOptions) {
+    this.#options = options
+    this.scope = options.scope
+    this.takesRows = options.takesRows
+    this.#framesMax = options.bufferMax
     this.ready = this.#ready.promise
-    // Whoever does not ask for `ready` hears of the error while iterating.
+    // A caller may ignore `ready` and receive the error while iterating, so a rejection must not be unhandled.
     this.ready.catch(() => {})
   }
 
@@ -50,26 +50,31 @@ export class Subscriber implements Subscription {
     return this.#state === "open"
   }
 
-  /** Where the frames begin. */
+  /** Sets the cursor that the frames start from. */
   begin(cursor: string): void {
     this.#taken = cursor
     this.#waiting = cursor
   }
 
-  /** From now on everything is seen; the rest of the past, if there is any, is read as it is taken. */
-  start(past?: Past): void {
+  /**
+   * The subscriber receives everything from now on. `past` reads the rest of the past as the subscriber takes frames.
+   */
+  start(past?: ReadPast): void {
     this.#past = past
     this.#ready.resolve()
     this.#wake()
   }
 
-  /** The past is over: from now on frames are pushed. */
+  /** Ends the catch-up: from now on frames are pushed. */
   endPast(): void {
     this.#past = undefined
   }
 
-  /** Adds a frame of the past, which no bound holds back: it is read as it is taken. */
-  keep(frame: Frame): void {
+  /**
+   * Adds a frame of the past. It does not count for `bufferMax`, because the past is read only as the subscriber takes
+   * it.
+   */
+  pushPast(frame: Frame): void {
     if (this.#state !== "open") return
     this.#framesMax++
     if (frame.cursor !== undefined) this.#waiting = frame.cursor
@@ -86,13 +91,13 @@ export class Subscriber implements Subscription {
     if (frame.cursor !== undefined) this.#waiting = frame.cursor
     this.#frames.push(frame)
     if (this.#resume !== undefined) this.#wake()
-    else if (this.#units - this.#hurried >= hurryUnits) {
-      this.#hurried = this.#units
-      this.#parts.waker.hurry()
+    else if (this.#units - this.#unitsAtWake >= wakeNowUnits) {
+      this.#unitsAtWake = this.#units
+      this.#options.waker.wakeNow()
     }
   }
 
-  /** What waits can still be taken; then the iteration ends, with the error if there is one. */
+  /** Frames that wait can still be taken. Then the iteration ends, with the error if there is one. */
   end(error?: unknown): void {
     if (this.#state !== "open") return
     this.#state = "ended"
@@ -149,8 +154,8 @@ export class Subscriber implements Subscription {
     const frames = this.#frames
     this.#frames = []
     this.#units = 0
-    this.#hurried = 0
-    this.#framesMax = this.#parts.bufferMax
+    this.#unitsAtWake = 0
+    this.#framesMax = this.#options.bufferMax
     this.#taken = this.#waiting
     return frames
   }
@@ -162,7 +167,7 @@ export class Subscriber implements Subscription {
     return undefined
   }
 
-  async #readPast(past: Past): Promise<void> {
+  async #readPast(past: ReadPast): Promise<void> {
     try {
       await past()
     } catch (error) {
@@ -177,7 +182,7 @@ export class Subscriber implements Subscription {
   }
 
   #leave(): void {
-    this.#parts.onClose(this)
+    this.#options.onClose(this)
     this.#wake()
   }
 
@@ -185,6 +190,6 @@ export class Subscriber implements Subscription {
     const resume = this.#resume
     if (resume === undefined) return
     this.#resume = undefined
-    this.#parts.waker.wake(resume)
+    this.#options.waker.wake(resume)
   }
 }

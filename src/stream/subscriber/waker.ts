@@ -1,15 +1,15 @@
-/** So much text, in UTF-16 units, is worth a wake of its own. */
-export const hurryUnits = 16 * 1024
+/** When this much text waits, in UTF-16 units, subscribers are woken before the tick ends. */
+export const wakeNowUnits = 16 * 1024
 
-/** Wakes those who wait, all at once and mostly once in a turn of the event loop. */
+/** Wakes all waiting subscribers together, normally once per event loop tick. */
 export class Waker {
   #waiting: (() => void)[] = []
-  #first: (() => void)[] = []
+  #beforeWake: (() => void)[] = []
   #isPlanned = false
 
   readonly #wake = (): void => {
-    const first = this.#first
-    this.#first = []
+    const first = this.#beforeWake
+    this.#beforeWake = []
     for (const act of first) act()
     const waiting = this.#waiting
     this.#waiting = []
@@ -21,15 +21,15 @@ export class Waker {
     this.#plan()
   }
 
-  /** Something to be done once, right before the next wake: it may find more for those who wait. */
-  before(act: () => void): void {
-    this.#first.push(act)
+  /** Registers a callback that runs once, right before the next wake. It may add frames for waiting subscribers. */
+  beforeWake(act: () => void): void {
+    this.#beforeWake.push(act)
     this.#plan()
   }
 
-  /** Wakes those who wait without waiting for the turn to end: a turn in which a fast model is read may be long. */
-  hurry(): void {
-    if (this.#waiting.length > 0 || this.#first.length > 0) this.#wake()
+  /** Wakes waiting subscribers before the tick ends: a tick in which a fast model is read may be long. */
+  wakeNow(): void {
+    if (this.#waiting.length > 0 || this.#beforeWake.length > 0) this.#wake()
   }
 
   #plan(): void {

@@ -1,7 +1,7 @@
 import type { HistoryItem } from "../../../protocol/index.ts"
 import type { StoreReader } from "../../../run/index.ts"
 
-/** A file up to so many bytes comes with its part, and so many bytes in one answer. */
+/** The maximum size of a file that is sent inside its part, and of all such files in one answer. */
 const inlineBytesMax = 1024 * 1024
 const answerBytesMax = 16 * 1024 * 1024
 
@@ -10,12 +10,12 @@ interface WireableFile {
   mime: string
 }
 
-/** Where the bytes of a blob can be asked for. Urls of other kinds stay as they are. */
+/** The URL of a blob. Other URLs stay as they are. */
 export function blobAddress(publicUrl: string): (file: WireableFile) => string {
   return ({ url }) => (url.startsWith("blob:") ? `${publicUrl}/blobs/${url.slice("blob:".length)}` : url)
 }
 
-/** The same, with the bytes of small files in the url. */
+/** Like `blobAddress`, but small files become data URLs. */
 export async function inlineUrls(
   items: readonly HistoryItem[],
   { reader, publicUrl }: { reader: StoreReader; publicUrl: string },

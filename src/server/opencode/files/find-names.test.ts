@@ -1,9 +1,9 @@
 import { expect, test } from "vitest"
-import { ranked } from "./find-names.ts"
+import { rankNames } from "./find-names.ts"
 
-test("names come best first: the name, its beginning, a piece of it, of the path, then letters in order", () => {
+test("best matches come first: the whole name, its beginning, a part of it, a part of the path, then letters in order", () => {
   const names = ["m-a-i-n.txt", "main/other.ts", "domain.ts", "mainly.ts", "src/main", "unrelated.ts"]
-  expect(ranked(names, "Main")).toEqual([
+  expect(rankNames(names, "Main")).toEqual([
     "src/main",
     "mainly.ts",
     "domain.ts",
@@ -12,8 +12,8 @@ test("names come best first: the name, its beginning, a piece of it, of the path
   ])
 })
 
-test("among equals the order stays, and an empty query takes all", () => {
-  expect(ranked(["b.ts", "a.ts"], "ts")).toEqual(["b.ts", "a.ts"])
-  expect(ranked(["b", "a"], " ")).toEqual(["b", "a"])
-  expect(ranked(["b", "a"], "xyz")).toEqual([])
+test("equal matches keep their order, and an empty query matches all names", () => {
+  expect(rankNames(["b.ts", "a.ts"], "ts")).toEqual(["b.ts", "a.ts"])
+  expect(rankNames(["b", "a"], " ")).toEqual(["b", "a"])
+  expect(rankNames(["b", "a"], "xyz")).toEqual([])
 })

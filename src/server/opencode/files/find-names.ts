@@ -1,6 +1,6 @@
 import { findFiles, isShowable, type SearchContext } from "../../../tools/search/found-files.ts"
-import { unavailable } from "../wire/errors.ts"
-import { searchedRoot } from "./read-rules.ts"
+import { throwUnavailable } from "../wire/errors.ts"
+import { searchRoot } from "./read-rules.ts"
 
 export interface NameSearch {
   context: SearchContext
@@ -8,10 +8,12 @@ export interface NameSearch {
   limit: number
 }
 
-/** Names below the directory, the best matches first and among equals the last changed. A directory ends in `/`. */
+/**
+ * Paths below the directory, the best matches first; equal matches are sorted by change time. A directory ends in `/`.
+ */
 export async function findNames(query: string, { context, kinds, limit }: NameSearch): Promise<string[]> {
-  const location = await searchedRoot(context)
-  const { files } = await findFiles(location, { context, matches: () => true }).catch(unavailable)
+  const location = await searchRoot(context)
+  const { files } = await findFiles(location, { context, matches: () => true }).catch(throwUnavailable)
   const names = new Map<string, string>()
   for (const file of files) {
     if (kinds.includes("file")) names.set(file.relative, file.path)
@@ -22,15 +24,15 @@ export async function findNames(query: string, { context, kinds, limit }: NameSe
     }
   }
   const found: string[] = []
-  for (const name of ranked([...names.keys()], query)) {
+  for (const name of rankNames([...names.keys()], query)) {
     if (found.length === limit) break
     if (await isShowable(names.get(name)!, context)) found.push(name)
   }
   return found
 }
 
-/** Those that have all letters of the query in its order, in any case. */
-export function ranked(names: readonly string[], query: string): string[] {
+/** The names that contain all letters of the query in order, ignoring case, the best matches first. */
+export function rankNames(names: readonly string[], query: string): string[] {
   const wanted = query.trim().toLowerCase()
   if (wanted === "") return [...names]
   const scored = names.flatMap((name) => {
@@ -40,7 +42,9 @@ export function ranked(names: readonly string[], query: string): string[] {
   return scored.sort((a, b) => a.score - b.score).map(({ name }) => name)
 }
 
-/** The smaller the better: the name itself, its beginning, a piece of it, a piece of the path, letters of it. */
+/**
+ * A smaller score is better: the name itself, its beginning, a part of it, a part of the path, its letters in order.
+ */
 function scoreOf(name: string, wanted: string): number | undefined {
   const bare = name.replace(/\/$/, "")
   const last = bare.slice(bare.lastIndexOf("/") + 1)
@@ -53,7 +57,7 @@ function scoreOf(name: string, wanted: string): number | undefined {
   return gaps === undefined ? undefined : 4 + gaps + length
 }
 
-/** How many letters lie between those of the query; undefined if one is missing. */
+/** How many letters lie between the letters of the query. Undefined if a letter is missing. */
 function gapsOf(name: string, wanted: string): number | undefined {
   let gaps = 0
   let at = -1

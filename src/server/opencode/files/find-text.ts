@@ -7,20 +7,20 @@ import {
   skippedDirectories,
 } from "../../../tools/search/found-files.ts"
 import { ripgrep } from "../../../tools/search/ripgrep.ts"
-import { unavailable } from "../wire/errors.ts"
+import { throwUnavailable } from "../wire/errors.ts"
 import type { WireMatch } from "../wire/wire-directory.ts"
-import { searchedRoot } from "./read-rules.ts"
+import { searchRoot } from "./read-rules.ts"
 
 const matchesMax = 100
 const lineUnitsMax = 2000
 const outputBytesMax = 8 * 1024 * 1024
 
-/** Lines that match, in files that may be read without asking. Paths are relative to the directory. */
+/** Lines that match the pattern, in files that may be read without asking. Paths are relative to the directory. */
 export async function findText(
   pattern: string,
   { context, mask }: { context: SearchContext; mask: (text: string) => string },
 ): Promise<WireMatch[]> {
-  const location = await searchedRoot(context)
+  const location = await searchRoot(context)
   const skipped = skippedDirectories.map((name) => `--glob=!${name}`)
   const { stdout } = await ripgrep({
     args: [
@@ -39,7 +39,7 @@ export async function findText(
     directory: location.path,
     outputBytesMax,
     context,
-  }).catch(explained)
+  }).catch(throwSearchError)
   const found: WireMatch[] = []
   const shown = new Map<string, boolean>()
   for (const line of stdout.toString().split("\n")) {
@@ -58,14 +58,14 @@ async function mayShow(path: string, context: SearchContext): Promise<boolean> {
   return mayRead(nameOf(path, context), context) && (await isShowable(path, context))
 }
 
-/** What ripgrep says of a match; undefined for everything else it prints, and for what is no text. */
+/** A match of ripgrep. Undefined for its other output, and for a match that is not text. */
 function matchOf(line: string): WireMatch | undefined {
   if (!line.startsWith('{"type":"match"')) return undefined
   let data: WireMatch
   try {
     data = (JSON.parse(line) as { data: WireMatch }).data
   } catch {
-    // The last line may have been cut.
+    // The last line may be incomplete.
     return undefined
   }
   const { path, lines, line_number, absolute_offset, submatches } = data
@@ -74,7 +74,7 @@ function matchOf(line: string): WireMatch | undefined {
   return { path, lines, line_number, absolute_offset, submatches }
 }
 
-/** A line without secrets. Where one was taken out the places of the matches are not right any more and left out. */
+/** The line without secrets. If a secret was masked, the offsets of the matches are wrong and are left out. */
 function masked(match: WireMatch, mask: (text: string) => string): WireMatch {
   const text = mask(match.lines.text)
   if (text !== match.lines.text)
@@ -84,10 +84,10 @@ function masked(match: WireMatch, mask: (text: string) => string): WireMatch {
   return { ...match, lines: { text: text.slice(0, lineUnitsMax) }, submatches }
 }
 
-/** With `--no-messages` ripgrep complains about nothing but the pattern. */
-function explained(error: unknown): never {
+/** With `--no-messages`, the only error that ripgrep reports is a wrong pattern. */
+function throwSearchError(error: unknown): never {
   if (error instanceof Error && error.message.startsWith("rg: ")) {
-    throw new StemmaError("invalid", `The pattern cannot be searched for: ${error.message.slice(4)}`)
+    throw new StemmaError("invalid", `The pattern is not valid: ${error.message.slice(4)}`)
   }
-  return unavailable(error)
+  return throwUnavailable(error)
 }

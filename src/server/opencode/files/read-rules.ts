@@ -5,7 +5,10 @@ import { mayRead, type SearchContext } from "../../../tools/search/found-files.t
 import type { Wanted } from "../../../tools/tool.ts"
 import type { ResolvedPath } from "../../../workspace/workspace.ts"
 
-/** What the project's own agent may do without asking: whoever asks over a network is shown no more than it. */
+/**
+ * The permissions of the project's default agent: a client on the network sees only what that agent may read without
+ * asking.
+ */
 export async function readRules(project: Project): Promise<(wanted: Wanted) => "allow" | "ask" | "deny"> {
   const { loaded } = await project.setup()
   const own = loaded.agents.get(loaded.config.default_agent)?.permission ?? []
@@ -16,24 +19,24 @@ export async function readRules(project: Project): Promise<(wanted: Wanted) => "
   }
 }
 
-/** Where a path leads, if that may be shown: inside the workspace, and nothing that an agent would have to ask for. */
-export async function shownPlace(project: Project, path: string): Promise<ResolvedPath> {
+/** Resolves a path that a client may read: inside the workspace, and readable for the agent without asking. */
+export async function readableLocation(project: Project, path: string): Promise<ResolvedPath> {
   const decide = await readRules(project)
   const location = await project.workspace.resolve(path).catch(() => {
-    // Why is not said: it would tell what there is outside.
-    throw new StemmaError("invalid", "That path leads nowhere. Name one inside the project.")
+    // The reason is left out, because it would reveal which files exist outside the project.
+    throw new StemmaError("invalid", "That path cannot be resolved. Name a path inside the project.")
   })
   if (
     location.external ||
     location.forbidden ||
     (location.name !== "." && !mayRead(location.name, { decide }))
   ) {
-    throw new StemmaError("denied", "That path is outside the project, or its rules do not let it be read.")
+    throw new StemmaError("denied", "That path is outside the project, or its rules do not allow reading it.")
   }
   return location
 }
 
-/** The directory of a project, to be searched. */
-export async function searchedRoot({ workspace }: Pick<SearchContext, "workspace">): Promise<ResolvedPath> {
+/** The directory of a project as the root of a search. */
+export async function searchRoot({ workspace }: Pick<SearchContext, "workspace">): Promise<ResolvedPath> {
   return workspace.resolve(workspace.directory)
 }

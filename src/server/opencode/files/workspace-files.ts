@@ -7,15 +7,15 @@ import { isShowable, mayRead, nameOf, type SearchContext } from "../../../tools/
 import type { ResolvedPath } from "../../../workspace/workspace.ts"
 import type { WireFileContent, WireFileNode } from "../wire/wire-directory.ts"
 import { ignoredIn } from "./ignore-rules.ts"
-import { shownPlace } from "./read-rules.ts"
+import { readableLocation } from "./read-rules.ts"
 
 const fileBytesMax = 5 * 1024 * 1024
 const entriesMax = 5000
 const headBytes = 8 * 1024
 
-/** A file as an agent would be shown it, whole. */
-export async function readShown(project: Project, path: string): Promise<WireFileContent> {
-  const location = await shownPlace(project, path)
+/** The content of a whole file that an agent may read, with secrets masked. */
+export async function readFileContent(project: Project, path: string): Promise<WireFileContent> {
+  const location = await readableLocation(project, path)
   const { mask } = await project.setup()
   const opened = await openFile(location).catch((error: unknown) => {
     throw new StemmaError("invalid", (error as Error).message)
@@ -23,7 +23,7 @@ export async function readShown(project: Project, path: string): Promise<WireFil
   if (!opened) throw new StemmaError("not_found", `There is no file ${location.name}.`)
   await using handle = opened.handle
   if (opened.stats.size > fileBytesMax) {
-    throw new StemmaError("invalid", `${location.name} is larger than 5 MiB, which is too much to be sent.`)
+    throw new StemmaError("invalid", `${location.name} is larger than 5 MiB, the maximum size of a file.`)
   }
   const bytes = await readUpTo(handle, opened.stats.size)
   const type = mediaType(bytes)
@@ -38,31 +38,31 @@ export async function readShown(project: Project, path: string): Promise<WireFil
   }
 }
 
-/** One read may give less than there is. */
+/** Reads until the buffer is full or the file ends, because one read may return less. */
 async function readUpTo(handle: FileHandle, size: number): Promise<Buffer> {
-  const room = Buffer.alloc(size)
+  const buffer = Buffer.alloc(size)
   let length = 0
   while (length < size) {
-    const { bytesRead } = await handle.read(room, length, size - length, length)
+    const { bytesRead } = await handle.read(buffer, length, size - length, length)
     if (bytesRead === 0) break
     length += bytesRead
   }
-  return room.subarray(0, length)
+  return buffer.subarray(0, length)
 }
 
-/** What is in a directory and may be shown; directories first. */
+/** The entries of a directory that a client may see; directories first. */
 export async function listDirectory(
   project: Project,
   { path, context }: { path: string; context: SearchContext },
 ): Promise<WireFileNode[]> {
-  const location = await shownPlace(project, path === "" ? "." : path)
+  const location = await readableLocation(project, path === "" ? "." : path)
   const found = await statOf(location.path)
   if (!found) throw new StemmaError("not_found", `There is no directory ${location.name}.`)
-  if (!found.isDirectory()) throw new StemmaError("invalid", `${location.name} is no directory.`)
+  if (!found.isDirectory()) throw new StemmaError("invalid", `${location.name} is not a directory.`)
   return entriesOf(location, context)
 }
 
-/** A link is left out: where it leads is asked for by its own name. */
+/** Symlinks are left out: a client asks for the target by its own path. */
 async function entriesOf(location: ResolvedPath, context: SearchContext): Promise<WireFileNode[]> {
   const entries: WireFileNode[] = []
   const { environment, workspace } = context

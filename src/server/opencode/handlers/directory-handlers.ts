@@ -4,12 +4,12 @@ import { join } from "node:path"
 import { parseModelName } from "../../../models/registry.ts"
 import type { ServerContext } from "../../http/call.ts"
 import type { Handlers } from "../../http/mount.ts"
-import type { placeRoutes } from "../routes/directory-routes.ts"
+import type { directoryRoutes } from "../routes/directory-routes.ts"
 import { projectOf } from "../routes/request-project.ts"
 import { toWireAgent, toWireConfig, toWireProvider } from "../wire/to-wire-directory.ts"
 
-/** What a directory offers. */
-export function placeHandlers(server: ServerContext): Handlers<typeof placeRoutes> {
+/** The routes for the agents, config and models of a directory. */
+export function directoryHandlers(server: ServerContext): Handlers<typeof directoryRoutes> {
   return {
     async agents({ query }, call) {
       const setup = await (await projectOf(server, call, query)).setup()

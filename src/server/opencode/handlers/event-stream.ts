@@ -13,7 +13,7 @@ const ownFormat = new Format(ownText)
 const lastChangedMax = 100
 
 export function eventHandlers(server: ServerContext): Handlers<typeof eventRoutes> {
-  /** Readers of one directory are given the same bytes. */
+  /** All subscribers of one directory share one Format, so that each frame is serialised once. */
   const formats = new WeakMap<Project, Format>()
   const formatOf = async (project: Project): Promise<Format> => {
     const known = formats.get(project)
@@ -55,17 +55,17 @@ async function serveDirectory(
   return streams.serve(call, subscription, {
     format: bytes,
     ...(format === undefined && { first: `data: ${connectedText()}\n\n` }),
-    async statuses(told) {
+    async statuses(sent) {
       const running = (await runningIn(server, directory)).map(([id]) => id)
       const recent = since === undefined ? [] : await lastChanged(stemma.reader, directory)
-      const ids = new Set([...told, ...recent, ...running])
+      const ids = new Set([...sent, ...recent, ...running])
       return [...ids].map((id): [string, SessionStatus] => [id, stemma.status(id)])
     },
     onClose: () => person[Symbol.dispose](),
   })
 }
 
-/** Their last row may have been told before the reader left, and that they became idle after it. */
+/** Their last row may have been sent before the client disconnected, and their `idle` status only afterwards. */
 async function lastChanged(reader: StoreReader, directory: string): Promise<string[]> {
   return (await reader.sessions({ directory, limit: lastChangedMax })).items.map(({ id }) => id)
 }

@@ -5,15 +5,15 @@ import type { Handlers } from "../../http/mount.ts"
 import { findNames } from "../files/find-names.ts"
 import { findText } from "../files/find-text.ts"
 import { readRules } from "../files/read-rules.ts"
-import { listDirectory, readShown } from "../files/workspace-files.ts"
+import { listDirectory, readFileContent } from "../files/workspace-files.ts"
 import type { fileRoutes } from "../routes/directory-routes.ts"
 import { projectOf } from "../routes/request-project.ts"
 
 const namesStandard = 100
-/** Somebody types meanwhile, and asks again with the next letter. */
+/** Short, because a person who types sends the next search with the next letter. */
 const searchMs = 4000
 
-/** The files of a project, as far as its agents may see them. */
+/** The routes for the files of a project, as far as its agents may read them. */
 export function fileHandlers(server: ServerContext): Handlers<typeof fileRoutes> {
   return {
     async text({ query }, call) {
@@ -31,7 +31,7 @@ export function fileHandlers(server: ServerContext): Handlers<typeof fileRoutes>
       const project = await projectOf(server, call, query)
       return listDirectory(project, { path: query.path, context: await searchContext(project, call) })
     },
-    read: async ({ query }, call) => readShown(await projectOf(server, call, query), query.path),
+    read: async ({ query }, call) => readFileContent(await projectOf(server, call, query), query.path),
   }
 }
 

@@ -8,7 +8,7 @@ import type { WireItem } from "../wire/wire-message.ts"
 
 const pageMax = 1000
 
-/** Messages as that client shows them: with files that it can open, and with what was hidden from the model marked. */
+/** Messages in the shape of the OpenCode client: with files that it can open, and with hidden tool output marked. */
 export async function wireItems(
   { stemma, publicUrl }: ServerContext,
   sessionID: string,
@@ -22,7 +22,10 @@ export async function wireItems(
   return items.map((item) => toWireItem(item, { url, prunedAt: (partID) => pruned.get(partID) }))
 }
 
-/** When calls of these messages were hidden: the marks come after them, and are found by index. */
+/**
+ * When the output of these messages' tool calls was hidden. The prune marks come later in the history and are found by
+ * an index.
+ */
 async function prunedAfter(
   reader: StoreReader,
   sessionID: string,
@@ -61,14 +64,17 @@ export async function lastMessages(
   }
 }
 
-/** A session that is not there is one thing, a cursor that is none another. */
+/** A missing session is `not_found`; an unknown cursor is `invalid`. */
 async function positionOf(reader: StoreReader, sessionID: string, messageID: string): Promise<number> {
   await reader.session(sessionID)
   try {
     return (await findMessage(reader, sessionID, messageID)).position
   } catch (error) {
     if (!StemmaError.is(error, "not_found")) throw error
-    throw new StemmaError("invalid", `Session ${sessionID} has no message ${messageID} to go on before.`)
+    throw new StemmaError(
+      "invalid",
+      `Session ${sessionID} has no message ${messageID}. Set \`before\` to the id of one of its messages.`,
+    )
   }
 }
 

@@ -3,7 +3,7 @@ import type { ServerContext } from "../../http/call.ts"
 import type { Handlers } from "../../http/mount.ts"
 import type { permissionRoutes } from "../routes/directory-routes.ts"
 import { namedDirectory, projectOf } from "../routes/request-project.ts"
-import { renamed } from "../wire/errors.ts"
+import { withWireName } from "../wire/errors.ts"
 import { toWirePermission } from "../wire/to-wire-session.ts"
 
 export function permissionHandlers(server: ServerContext): Handlers<typeof permissionRoutes> {
@@ -17,12 +17,12 @@ export function permissionHandlers(server: ServerContext): Handlers<typeof permi
       await permissions.reply(asker, requestID, given)
       return true
     } catch (error) {
-      throw renamed(error, { code: "not_found", name: "PermissionNotFoundError", fields: { requestID } })
+      throw withWireName(error, { code: "not_found", name: "PermissionNotFoundError", fields: { requestID } })
     }
   }
   return {
     async list({ query }, call) {
-      server.presence.show()
+      server.presence.touch()
       const named = namedDirectory(call, query)
       const directory = named === undefined ? undefined : (await projectOf(server, call, query)).directory
       const open = await permissions.open(undefined, directory === undefined ? {} : { directory })

@@ -3,17 +3,17 @@ import { AgentPart, FilePart, MessageID, ModelRef, SubtaskPart, TextPart } from 
 import { modelName, name, tools } from "../../../protocol/routes/shapes.ts"
 import type { PromptOptions } from "../../../run/index.ts"
 
-/** As that client names the model of a session. */
+/** The model of a session, in the shape of the OpenCode client. */
 export const WireModelName = z.object({
   id: z.string().min(1),
   providerID: z.string().min(1),
-  variant: z.never("a session has no variant here: send it with each prompt").optional(),
+  variant: z.never("a session cannot have a variant: send it with each prompt").optional(),
 })
 
 const noID = { id: true } as const
 const sourceText = z.object({ value: z.string(), start: z.number().int(), end: z.number().int() })
 
-/** A symbol is taken for the file that it is in. */
+/** A symbol counts as the file that contains it. */
 const FileSource = z
   .discriminatedUnion(
     "type",
@@ -21,7 +21,7 @@ const FileSource = z
       z.object({ type: z.literal("file"), path: z.string(), text: sourceText }),
       z.object({ type: z.literal("symbol"), path: z.string(), text: sourceText }),
     ],
-    "expected a source of the type file or symbol: resources are not there",
+    "expected a source of the type file or symbol: resources are not supported",
   )
   .transform(({ path, text }) => ({ type: "file" as const, path, text }))
 
@@ -39,14 +39,14 @@ const Parts = z
 const Format = z.discriminatedUnion(
   "type",
   [z.object({ type: z.literal("text") })],
-  "answers by a schema are not there: leave format out and ask for JSON in the prompt",
+  "answers by a schema are not supported: leave out format and ask for JSON in the prompt",
 )
 
 export const PromptBody = z.object({
   messageID: MessageID.optional(),
   model: ModelRef.optional(),
   agent: name.optional(),
-  noReply: z.boolean().optional().describe("Only adds the message; nobody answers"),
+  noReply: z.boolean().optional().describe("Only adds the message, without an answer"),
   tools: tools.optional(),
   format: Format.optional(),
   system: z.string().optional(),
@@ -64,7 +64,7 @@ export const CommandBody = z.object({
   variant: z.string().optional(),
   parts: z
     .array(z.unknown())
-    .max(0, "a command takes no files here: name them in its arguments with @path")
+    .max(0, "a command takes no files: name them in its arguments with @path")
     .optional(),
 })
 export type CommandBody = z.infer<typeof CommandBody>
@@ -77,7 +77,9 @@ export const ShellBody = z.object({
 })
 export type ShellBody = z.infer<typeof ShellBody>
 
-/** That client finds the files and agents that a text names by itself, and sends them as parts. */
+/**
+ * No references are resolved: the OpenCode client finds the files and agents in a text itself, and sends them as parts.
+ */
 export function promptOptions({
   noReply: _,
   format: _f,

@@ -2,29 +2,29 @@ import { createID, type HistoryItem, type PartBody, StemmaError } from "../../..
 import { offeredAgent, type PromptRun } from "../../../run/index.ts"
 import type { ServerContext } from "../../http/call.ts"
 import type { Handlers } from "../../http/mount.ts"
-import { begun } from "../../http/slow-answer.ts"
+import { waitForEarlyRefusal } from "../../http/slow-answer.ts"
 import { readRules } from "../files/read-rules.ts"
 import type { sessionRoutes } from "../routes/session-routes.ts"
-import { orBusy } from "../wire/errors.ts"
+import { withBusyError } from "../wire/errors.ts"
 import type { WireItem, WireReply } from "../wire/wire-message.ts"
 import { wireItems } from "./history.ts"
 import { modelText, type PromptBody, promptOptions } from "./prompt-bodies.ts"
 
-export type Talking = "prompt" | "promptAsync" | "command" | "shell" | "abort" | "summarize"
+export type PromptRoute = "prompt" | "promptAsync" | "command" | "shell" | "abort" | "summarize"
 
-export function talkHandlers(server: ServerContext): Pick<Handlers<typeof sessionRoutes>, Talking> {
+export function promptHandlers(server: ServerContext): Pick<Handlers<typeof sessionRoutes>, PromptRoute> {
   const { sessions } = server.stemma
   return {
     async prompt({ params: { sessionID }, body }) {
       server.checkOpen()
-      if (body.noReply) return { answer: Promise.resolve(await add(server, sessionID, body)) }
-      const { run } = await send(server, sessionID, body)
+      if (body.noReply) return { answer: Promise.resolve(await appendPrompt(server, sessionID, body)) }
+      const { run } = await admitPrompt(server, sessionID, body)
       return { answer: reply(server, run) }
     },
     async promptAsync({ params: { sessionID }, body }) {
       server.checkOpen()
-      if (body.noReply) await add(server, sessionID, body)
-      else await send(server, sessionID, body)
+      if (body.noReply) await appendPrompt(server, sessionID, body)
+      else await admitPrompt(server, sessionID, body)
       return undefined
     },
     async command({ params: { sessionID }, body }) {
@@ -38,7 +38,7 @@ export function talkHandlers(server: ServerContext): Pick<Handlers<typeof sessio
       server.checkOpen()
       const session = await sessions.get(sessionID)
       const done = session.shell(command, { ...options, ...(model && { model: modelText(model) }) })
-      return begun(orBusy(sessionID, done).then((item) => wireItem(server, item)))
+      return waitForEarlyRefusal(withBusyError(sessionID, done).then((item) => wireItem(server, item)))
     },
     async abort({ params }) {
       await (await sessions.get(params.sessionID)).abort()
@@ -46,13 +46,15 @@ export function talkHandlers(server: ServerContext): Pick<Handlers<typeof sessio
     },
     async summarize({ params: { sessionID } }) {
       server.checkOpen()
-      return begun((await sessions.get(sessionID)).compact().then(() => true))
+      return waitForEarlyRefusal((await sessions.get(sessionID)).compact().then(() => true))
     },
   }
 }
 
-/** Admits a prompt. A run is a promise of its reply, which nobody waits for here. */
-async function send(
+/**
+ * Admits a prompt. The run is wrapped in an object, because it is a promise of the reply and must not be awaited here.
+ */
+async function admitPrompt(
   { stemma }: ServerContext,
   sessionID: string,
   body: PromptBody,
@@ -69,11 +71,11 @@ function reply(server: ServerContext, run: PromptRun): Promise<WireReply> {
   })
 }
 
-/** Adds a message that nobody answers. */
-async function add(server: ServerContext, sessionID: string, body: PromptBody): Promise<WireItem> {
+/** Adds a message that gets no answer. */
+async function appendPrompt(server: ServerContext, sessionID: string, body: PromptBody): Promise<WireItem> {
   const { stemma } = server
   if (body.parts.some(({ type }) => type === "subtask")) {
-    throw new StemmaError("invalid", "Nobody does a subtask without a reply. Leave out noReply.")
+    throw new StemmaError("invalid", "A subtask needs a reply. Leave out noReply.")
   }
   const session = await stemma.sessions.get(sessionID)
   const project = await stemma.project((await session.info()).directory)
@@ -83,7 +85,7 @@ async function add(server: ServerContext, sessionID: string, body: PromptBody): 
   const parts = await stemma.sessions.storeFiles(given, access)
   const { messageID: id } = body
   const added = session.append({ role: "user", parts, ...(id !== undefined && { id }) })
-  return wireItem(server, await orBusy(sessionID, added))
+  return wireItem(server, await withBusyError(sessionID, added))
 }
 
 async function wireItem(server: ServerContext, item: HistoryItem): Promise<WireItem> {

@@ -6,11 +6,11 @@ import type { Handlers } from "../../http/mount.ts"
 import { sessionDiff } from "../../session-diff.ts"
 import { namedDirectory, projectOf } from "../routes/request-project.ts"
 import type { sessionRoutes } from "../routes/session-routes.ts"
-import { orBusy } from "../wire/errors.ts"
+import { withBusyError } from "../wire/errors.ts"
 import { toWireDiff, toWireSession, toWireTodo } from "../wire/to-wire-session.ts"
 import type { WireFileDiff, WireSession } from "../wire/wire-session.ts"
 import { findMessage, lastMessages, wireItems } from "./history.ts"
-import { type Talking, talkHandlers } from "./prompt-handlers.ts"
+import { type PromptRoute, promptHandlers } from "./prompt-handlers.ts"
 
 type SessionHandlers = Handlers<typeof sessionRoutes>
 
@@ -19,12 +19,17 @@ const messagesMax = 10_000
 const pageMax = 1000
 
 export function sessionHandlers(server: ServerContext): SessionHandlers {
-  return { ...finding(server), ...reading(server), ...talkHandlers(server), ...changing(server) }
+  return {
+    ...findingHandlers(server),
+    ...readingHandlers(server),
+    ...promptHandlers(server),
+    ...changingHandlers(server),
+  }
 }
 
 type Finding = "list" | "create" | "status"
 
-function finding(server: ServerContext): Pick<SessionHandlers, Finding> {
+function findingHandlers(server: ServerContext): Pick<SessionHandlers, Finding> {
   const { stemma } = server
   return {
     list: ({ query }, call) => listSessions(server, call, query),
@@ -49,7 +54,7 @@ function finding(server: ServerContext): Pick<SessionHandlers, Finding> {
   }
 }
 
-/** The sessions that this process runs, in a directory if one is named. */
+/** The sessions that this process runs, filtered by directory if one is named. */
 export async function runningIn({ stemma }: ServerContext, directory: string | undefined) {
   const all = [...stemma.statuses()]
   if (directory === undefined) return all
@@ -94,7 +99,7 @@ async function listSessions(server: ServerContext, call: Call, query: ListQuery)
   }
 }
 
-/** Whether a session works in a directory of the project, or below it. */
+/** Whether a session's directory is the given directory of the project, or below it. */
 function isBelow(root: string, path: string): (session: Session) => boolean {
   const wanted = path.replace(/^(?:\.?\/)+|\/+$/g, "")
   return ({ directory }) => {
@@ -105,7 +110,7 @@ function isBelow(root: string, path: string): (session: Session) => boolean {
 
 type Reading = "get" | "children" | "todo" | "diff" | "messages" | "message"
 
-function reading(server: ServerContext): Pick<SessionHandlers, Reading> {
+function readingHandlers(server: ServerContext): Pick<SessionHandlers, Reading> {
   const { sessions, reader } = server.stemma
   return {
     get: async ({ params }) => toWireSession(await reader.session(params.sessionID)),
@@ -141,7 +146,7 @@ function reading(server: ServerContext): Pick<SessionHandlers, Reading> {
   }
 }
 
-/** Where older messages are, as that client expects it. */
+/** The headers that tell the OpenCode client where older messages are. */
 function nextHeaders(call: Call, { next, limit }: { next: string; limit: number }): Record<string, string> {
   const url = new URL(call.request.url)
   url.searchParams.set("limit", String(limit))
@@ -153,9 +158,9 @@ function nextHeaders(call: Call, { next, limit }: { next: string; limit: number 
   }
 }
 
-type Changing = Exclude<keyof SessionHandlers, Finding | Reading | Talking>
+type Changing = Exclude<keyof SessionHandlers, Finding | Reading | PromptRoute>
 
-function changing(server: ServerContext): Pick<SessionHandlers, Changing> {
+function changingHandlers(server: ServerContext): Pick<SessionHandlers, Changing> {
   const { sessions, reader } = server.stemma
   return {
     async update({ params: { sessionID }, body = {} }) {
@@ -174,9 +179,9 @@ function changing(server: ServerContext): Pick<SessionHandlers, Changing> {
       return toWireSession(await (await sessions.fork(params.sessionID, body)).info())
     },
     revert: async ({ params: { sessionID }, body }) =>
-      toWireSession((await orBusy(sessionID, sessions.revert(sessionID, body))).session),
+      toWireSession((await withBusyError(sessionID, sessions.revert(sessionID, body))).session),
     unrevert: async ({ params: { sessionID } }) =>
-      toWireSession((await orBusy(sessionID, sessions.unrevert(sessionID))).session),
+      toWireSession((await withBusyError(sessionID, sessions.unrevert(sessionID))).session),
     share: async ({ params }) => toWireSession(await server.share(params.sessionID, {})),
     unshare: async ({ params }) => toWireSession(await sessions.unshare(params.sessionID)),
   }

@@ -13,22 +13,22 @@ import {
   WireProviders,
 } from "../wire/wire-directory.ts"
 import { WirePermission } from "../wire/wire-session.ts"
-import { place } from "./session-routes.ts"
+import { directoryQuery } from "./session-routes.ts"
 
 export const permissionRoutes = {
   list: route({
     method: "GET",
     path: "/permission",
-    summary: "Every question that waits for a person, of a directory if one is named.",
-    query: place,
+    summary: "Lists the permission questions that wait for a person, of one directory if it is named.",
+    query: directoryQuery,
     answer: z.array(WirePermission),
   }),
   reply: route({
     method: "POST",
     path: "/permission/:requestID/reply",
-    summary: "Answers a question.",
+    summary: "Answers a permission question.",
     params: z.object({ requestID: PermissionID }),
-    query: place,
+    query: directoryQuery,
     body: z.object({ reply: PermissionReply, message: z.string().max(100_000).optional() }),
     answer: z.boolean(),
     errors: ["not_found", "conflict"],
@@ -36,9 +36,9 @@ export const permissionRoutes = {
   respond: route({
     method: "POST",
     path: "/session/:sessionID/permissions/:permissionID",
-    summary: "Answers a question of a session, or of one below it.",
+    summary: "Answers a permission question of a session or of one of its descendants.",
     params: z.object({ sessionID: SessionID, permissionID: PermissionID }),
-    query: place,
+    query: directoryQuery,
     body: z.object({ response: PermissionReply }),
     answer: z.boolean(),
     errors: ["not_found", "conflict"],
@@ -49,52 +49,53 @@ export const eventRoutes = {
   subscribe: route({
     method: "GET",
     path: "/event",
-    summary: "What happens in all sessions of a directory, live: what was missed since a cursor first.",
-    query: place.extend({
-      since: cursor.optional().describe("Or the header Last-Event-ID"),
+    summary:
+      "Streams the events of all sessions of a directory, starting with the events missed since a cursor.",
+    query: directoryQuery.extend({
+      since: cursor.optional().describe("The header Last-Event-ID has the same meaning"),
       format: z
         .enum(["events", "rows"])
         .optional()
-        .describe("Stemma's own frames, as at /sessions/:id/event, instead of that client's"),
+        .describe("Sends Stemma's own frames, as at /sessions/:id/event, instead of OpenCode's"),
     }),
     kind: "events",
   }),
 }
 
-export const placeRoutes = {
+export const directoryRoutes = {
   agents: route({
     method: "GET",
     path: "/agent",
-    summary: "Who can answer.",
-    query: place,
+    summary: "Lists the agents.",
+    query: directoryQuery,
     answer: z.array(WireAgent),
   }),
   config: route({
     method: "GET",
     path: "/config",
-    summary: "The config of a directory. Never a key: options of providers and agents are left out.",
-    query: place,
+    summary: "Returns the config of a directory, without keys: options of providers and agents are left out.",
+    query: directoryQuery,
     answer: WireConfig,
   }),
   providers: route({
     method: "GET",
     path: "/config/providers",
-    summary: "The providers that can be asked now, and the model that each is asked with. Never a key.",
-    query: place,
+    summary: "Lists the providers that can be used now, and the default model of each, without keys.",
+    query: directoryQuery,
     answer: WireProviders,
   }),
   path: route({
     method: "GET",
     path: "/path",
-    summary: "The directory, and the work tree that holds it.",
-    query: place,
+    summary: "Returns the directory and the work tree that contains it.",
+    query: directoryQuery,
     answer: WirePath,
   }),
   project: route({
     method: "GET",
     path: "/project/current",
-    summary: "The project of a directory.",
-    query: place,
+    summary: "Returns the project of a directory.",
+    query: directoryQuery,
     answer: WireProject,
   }),
 }
@@ -105,8 +106,9 @@ export const fileRoutes = {
   text: route({
     method: "GET",
     path: "/find",
-    summary: "Lines that match a regular expression, at most 100, in files that may be read without asking.",
-    query: place.extend({
+    summary:
+      "Finds lines that match a regular expression, at most 100, in files that may be read without asking.",
+    query: directoryQuery.extend({
       pattern: z
         .string()
         .max(2000)
@@ -118,8 +120,8 @@ export const fileRoutes = {
   files: route({
     method: "GET",
     path: "/find/file",
-    summary: "Files and directories by their names, the best matches first. Directories end in /.",
-    query: place.extend({
+    summary: "Finds files and directories by name, the best matches first. Directories end in /.",
+    query: directoryQuery.extend({
       query: z.string().max(1000),
       dirs: queryFlag.optional(),
       type: z.enum(["file", "directory"]).optional(),
@@ -131,8 +133,8 @@ export const fileRoutes = {
   list: route({
     method: "GET",
     path: "/file",
-    summary: "What is in a directory of the project.",
-    query: place.extend({ path }),
+    summary: "Lists the entries of a directory of the project.",
+    query: directoryQuery.extend({ path }),
     answer: z.array(WireFileNode),
     errors: ["not_found", "denied"],
   }),
@@ -140,8 +142,8 @@ export const fileRoutes = {
     method: "GET",
     path: "/file/content",
     summary:
-      "A file of the project, unless its rules ask before it is read. Up to 5 MiB; binary files as base64.",
-    query: place.extend({ path: path.min(1) }),
+      "Returns a file of the project, unless reading it needs permission. Up to 5 MiB; binary files as base64.",
+    query: directoryQuery.extend({ path: path.min(1) }),
     answer: WireFileContent,
     errors: ["not_found", "denied"],
   }),

@@ -4,17 +4,17 @@ import type { Project } from "../../../run/index.ts"
 import { type Call, directoryOf, type ServerContext } from "../../http/call.ts"
 import { HttpError } from "../../http/errors.ts"
 
-/** The directory that a request names; undefined if it names none. */
+/** The directory that a request names. Undefined if it names none. */
 export function namedDirectory(call: Call, query: { directory?: string | undefined }): string | undefined {
   const given = directoryOf(call, query)
   if (given === undefined || given === "") return undefined
-  // What is set as a header by hand reaches a query encoded a second time.
+  // A client that sets the directory as a header by hand sends it encoded twice in a query.
   const directory = /^%2f/i.test(given) ? decoded(given) : given
   if (isAbsolute(directory)) return directory
-  throw new HttpError(400, "The directory is not an absolute path. Name it from the root on.")
+  throw new HttpError(400, "The directory is not an absolute path. Send the path from the root.")
 }
 
-/** The project that a request is about: that of the directory it names, else the one that the server was started in. */
+/** The project of the directory that a request names, or else of the directory that the server was started in. */
 export async function projectOf(
   { stemma }: ServerContext,
   call: Call,
@@ -24,7 +24,7 @@ export async function projectOf(
   try {
     return await stemma.project(directory)
   } catch (error) {
-    // The path of the request is right: what it names is not.
+    // The path of the request exists, so a missing directory is a bad request and not a 404.
     if (!StemmaError.is(error, "not_found") || directory === undefined) throw error
     throw new HttpError(400, error.message)
   }

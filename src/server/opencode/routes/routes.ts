@@ -1,11 +1,11 @@
-import { eventRoutes, fileRoutes, permissionRoutes, placeRoutes } from "./directory-routes.ts"
+import { directoryRoutes, eventRoutes, fileRoutes, permissionRoutes } from "./directory-routes.ts"
 import { sessionRoutes } from "./session-routes.ts"
 
-/** Every route of the OpenCode client that is served, by what it is about and its name. */
+/** All routes of the OpenCode client that the server has, by group and name. */
 export const opencodeRoutes = {
   session: sessionRoutes,
   permission: permissionRoutes,
   event: eventRoutes,
-  place: placeRoutes,
+  place: directoryRoutes,
   file: fileRoutes,
 }

@@ -6,28 +6,36 @@ import { CommandBody, PromptBody, ShellBody, WireModelName } from "../handlers/p
 import { WireItem, WireReply } from "../wire/wire-message.ts"
 import { WireFileDiff, WireSession, WireStatuses, WireTodo } from "../wire/wire-session.ts"
 
-/** What that client sends beside it, such as `workspace`, is left alone. */
-export const place = z.object({ directory: directory.optional() })
+/** Other query parameters of the OpenCode client, such as `workspace`, are ignored. */
+export const directoryQuery = z.object({ directory: directory.optional() })
 const params = z.object({ sessionID: SessionID })
 const messageParams = z.object({ sessionID: SessionID, messageID: MessageID })
 
-const at = <const T extends object>(definition: T) => ({ params, query: place, ...definition })
+const sessionRoute = <const T extends object>(definition: T) => ({
+  params,
+  query: directoryQuery,
+  ...definition,
+})
 const title = z.string().max(10_000)
 const metadata = z
   .record(z.string(), z.unknown())
-  .refine((value) => Object.keys(value).length === 0, "sessions have no metadata here: leave it out")
+  .refine((value) => Object.keys(value).length === 0, "sessions cannot have metadata: leave it out")
 
 const finding = {
   list: route({
     method: "GET",
     path: "/session",
-    summary: "Sessions of a directory, the most recently updated first.",
-    query: place.extend({
-      scope: z.enum(["project"]).optional().describe("Of all directories of the project"),
-      path: z.string().max(4096).optional().describe("Below this directory of the project"),
-      roots: queryFlag.optional().describe("Without those that work for others"),
-      start: queryCount.optional().describe("Updated since then"),
-      search: z.string().max(1000).optional().describe("A piece of the title"),
+    summary: "Lists the sessions of a directory, the most recently updated first.",
+    query: directoryQuery.extend({
+      scope: z.enum(["project"]).optional().describe("Sessions of all directories of the project"),
+      path: z
+        .string()
+        .max(4096)
+        .optional()
+        .describe("Only sessions of this directory of the project and below it"),
+      roots: queryFlag.optional().describe("Only root sessions, without children"),
+      start: queryCount.optional().describe("Only sessions updated since this time"),
+      search: z.string().max(1000).optional().describe("Only sessions whose title contains this text"),
       limit: queryLimit(1000).optional().describe("100 if absent"),
     }),
     answer: z.array(WireSession),
@@ -35,8 +43,8 @@ const finding = {
   create: route({
     method: "POST",
     path: "/session",
-    summary: "Makes a session.",
-    query: place,
+    summary: "Creates a session.",
+    query: directoryQuery,
     isBodyOptional: true,
     body: z.object({
       parentID: SessionID.optional(),
@@ -45,7 +53,7 @@ const finding = {
       model: WireModelName.optional(),
       metadata: metadata.optional(),
       permission: Ruleset.optional(),
-      workspaceID: z.never("there are no workspaces here: name a directory instead").optional(),
+      workspaceID: z.never("workspaces are not supported: name a directory instead").optional(),
     }),
     answer: WireSession,
     errors: ["not_found"],
@@ -53,59 +61,59 @@ const finding = {
   status: route({
     method: "GET",
     path: "/session/status",
-    summary: "The sessions that this server is running, and what they are doing.",
-    query: place,
+    summary: "Returns the status of the sessions that this server is running.",
+    query: directoryQuery,
     answer: WireStatuses,
   }),
 } as const
 
 const reading = {
   get: route(
-    at({
+    sessionRoute({
       method: "GET",
       path: "/session/:sessionID",
-      summary: "The session as it is now.",
+      summary: "Returns a session.",
       answer: WireSession,
       errors: ["not_found"],
     }),
   ),
   children: route(
-    at({
+    sessionRoute({
       method: "GET",
       path: "/session/:sessionID/children",
-      summary: "The sessions right below it.",
+      summary: "Lists the children of a session.",
       answer: z.array(WireSession),
       errors: ["not_found"],
     }),
   ),
   todo: route(
-    at({
+    sessionRoute({
       method: "GET",
       path: "/session/:sessionID/todo",
-      summary: "The todo list.",
+      summary: "Returns the todo list of a session.",
       answer: z.array(WireTodo),
       errors: ["not_found"],
     }),
   ),
   diff: route(
-    at({
+    sessionRoute({
       method: "GET",
       path: "/session/:sessionID/diff",
-      summary: "The files that the session changed, or the turn of one user message.",
-      query: place.extend({ messageID: MessageID.optional() }),
+      summary: "Lists the files that a session changed, or that the turn of one user message changed.",
+      query: directoryQuery.extend({ messageID: MessageID.optional() }),
       answer: z.array(WireFileDiff),
       errors: ["not_found"],
     }),
   ),
   messages: route(
-    at({
+    sessionRoute({
       method: "GET",
       path: "/session/:sessionID/message",
       summary:
-        "The last messages, oldest first. If there are older ones, the headers Link and X-Next-Cursor say how to go on.",
-      query: place.extend({
+        "Lists the last messages, oldest first. If there are older ones, the headers Link and X-Next-Cursor point to them.",
+      query: directoryQuery.extend({
         limit: queryLimit(10_000).optional().describe("10,000 if absent"),
-        before: MessageID.optional().describe("Only what came before it: an X-Next-Cursor"),
+        before: MessageID.optional().describe("Only messages before this one: the value of X-Next-Cursor"),
       }),
       answer: z.array(WireItem),
       errors: ["not_found"],
@@ -114,9 +122,9 @@ const reading = {
   message: route({
     method: "GET",
     path: "/session/:sessionID/message/:messageID",
-    summary: "One message with its parts.",
+    summary: "Returns one message with its parts.",
     params: messageParams,
-    query: place,
+    query: directoryQuery,
     answer: WireItem,
     errors: ["not_found"],
   }),
@@ -124,11 +132,11 @@ const reading = {
 
 const talking = {
   prompt: route(
-    at({
+    sessionRoute({
       method: "POST",
       path: "/session/:sessionID/message",
       summary:
-        "Sends a prompt and waits for the reply, or only adds it with `noReply`. Headers are sent at once, white space while it takes.",
+        "Sends a prompt and waits for the reply, or only adds it with `noReply`. The headers are sent at once, white space while waiting.",
       body: PromptBody,
       answer: z.union([WireReply, WireItem]),
       kind: "slow",
@@ -136,20 +144,20 @@ const talking = {
     }),
   ),
   promptAsync: route(
-    at({
+    sessionRoute({
       method: "POST",
       path: "/session/:sessionID/prompt_async",
-      summary: "Sends a prompt; the answer says that it is kept.",
+      summary: "Sends a prompt and answers when it is stored.",
       body: PromptBody,
       kind: "none",
       errors: ["not_found", "conflict", "unavailable"],
     }),
   ),
   command: route(
-    at({
+    sessionRoute({
       method: "POST",
       path: "/session/:sessionID/command",
-      summary: "Sends what a command of the config makes of its arguments, and waits for the reply.",
+      summary: "Sends the prompt of a command from the config with these arguments, and waits for the reply.",
       body: CommandBody,
       answer: WireReply,
       kind: "slow",
@@ -157,10 +165,10 @@ const talking = {
     }),
   ),
   shell: route(
-    at({
+    sessionRoute({
       method: "POST",
       path: "/session/:sessionID/shell",
-      summary: "Runs a command of the person's own in the session, without the model.",
+      summary: "Runs a shell command of the person in the session, without the model.",
       body: ShellBody,
       answer: WireItem,
       kind: "slow",
@@ -168,19 +176,19 @@ const talking = {
     }),
   ),
   abort: route(
-    at({
+    sessionRoute({
       method: "POST",
       path: "/session/:sessionID/abort",
-      summary: "Stops what runs in it and below it.",
+      summary: "Stops the run of a session and of its descendants.",
       answer: z.boolean(),
       errors: ["not_found"],
     }),
   ),
   summarize: route(
-    at({
+    sessionRoute({
       method: "POST",
       path: "/session/:sessionID/summarize",
-      summary: "Summarises the history but for its recent end. The config says by which model.",
+      summary: "Summarises the history except its most recent part, with the model of the config.",
       isBodyOptional: true,
       body: z.object({
         providerID: z.string().optional(),
@@ -196,38 +204,38 @@ const talking = {
 
 const changing = {
   update: route(
-    at({
+    sessionRoute({
       method: "PATCH",
       path: "/session/:sessionID",
-      summary: "Sets the title, the rules, or whether it is archived.",
+      summary: "Sets the title, the rules, or whether the session is archived.",
       isBodyOptional: true,
       body: z.object({
         title: title.optional(),
         metadata: metadata.optional(),
-        permission: Ruleset.optional().describe("In place of those it has"),
+        permission: Ruleset.optional().describe("Replaces the existing rules"),
         time: z
           .object({ archived: z.number().nonnegative().nullable().optional() })
           .optional()
-          .describe("`archived: null` or 0 brings it back"),
+          .describe("`archived: null` or 0 restores the session"),
       }),
       answer: WireSession,
       errors: ["not_found"],
     }),
   ),
   remove: route(
-    at({
+    sessionRoute({
       method: "DELETE",
       path: "/session/:sessionID",
-      summary: "Removes the session with everything below it.",
+      summary: "Removes a session with all its descendants.",
       answer: z.boolean(),
       errors: ["not_found"],
     }),
   ),
   fork: route(
-    at({
+    sessionRoute({
       method: "POST",
       path: "/session/:sessionID/fork",
-      summary: "A new session with the same history: the whole, or what came before a message.",
+      summary: "Creates a session that shares the history, all of it or up to a message.",
       isBodyOptional: true,
       body: z.object({ messageID: MessageID.optional() }),
       answer: WireSession,
@@ -235,38 +243,38 @@ const changing = {
     }),
   ),
   revert: route(
-    at({
+    sessionRoute({
       method: "POST",
       path: "/session/:sessionID/revert",
-      summary: "Goes back to before a message, or one of its parts, with the files.",
+      summary: "Reverts a session, with its files, to before a message or one of its parts.",
       body: z.object({ messageID: MessageID, partID: PartID.optional() }),
       answer: WireSession,
       errors: ["not_found", "conflict"],
     }),
   ),
   unrevert: route(
-    at({
+    sessionRoute({
       method: "POST",
       path: "/session/:sessionID/unrevert",
-      summary: "Takes a revert back, with the files.",
+      summary: "Undoes a revert, with the files.",
       answer: WireSession,
       errors: ["not_found", "conflict"],
     }),
   ),
   share: route(
-    at({
+    sessionRoute({
       method: "POST",
       path: "/session/:sessionID/share",
-      summary: "Makes a public page of the session.",
+      summary: "Creates a public page of a session.",
       answer: WireSession,
       errors: ["not_found", "denied"],
     }),
   ),
   unshare: route(
-    at({
+    sessionRoute({
       method: "DELETE",
       path: "/session/:sessionID/share",
-      summary: "Ends the public page at once.",
+      summary: "Removes the public page of a session at once.",
       answer: WireSession,
       errors: ["not_found"],
     }),

@@ -1,12 +1,12 @@
 import { expect, test } from "vitest"
 import { StemmaError } from "../../../protocol/index.ts"
 import { errorAnswer, HttpError } from "../../http/errors.ts"
-import { errorBody, orBusy } from "./errors.ts"
+import { errorBody, withBusyError } from "./errors.ts"
 
-const told = (error: unknown) => errorBody(errorAnswer(error))
+const wire = (error: unknown) => errorBody(errorAnswer(error))
 
-test("errors have the names, the message and the codes that the client and ours look for", () => {
-  expect(told(new StemmaError("not_found", "No such thing."))).toEqual({
+test("errors have the names of the OpenCode client and the codes of Stemma's client", () => {
+  expect(wire(new StemmaError("not_found", "No such thing."))).toEqual({
     name: "NotFoundError",
     _tag: "NotFoundError",
     data: { message: "No such thing." },
@@ -14,18 +14,18 @@ test("errors have the names, the message and the codes that the client and ours 
     message: "No such thing.",
   })
   const issues = [{ path: ["query", "limit"], message: "too small" }]
-  expect(told(new HttpError(400, "Wrong.", { details: { issues } }))).toMatchObject({
+  expect(wire(new HttpError(400, "Wrong.", { details: { issues } }))).toMatchObject({
     name: "BadRequest",
     data: { message: "Wrong.", kind: "Query" },
   })
-  expect(told(new HttpError(401, "Who?", { code: "denied" }))).toMatchObject({ name: "UnauthorizedError" })
-  const unforeseen = told(new Error("with a secret"))
+  expect(wire(new HttpError(401, "Who?", { code: "denied" }))).toMatchObject({ name: "UnauthorizedError" })
+  const unforeseen = wire(new Error("with a secret"))
   expect(unforeseen).toMatchObject({ name: "UnknownError", code: "internal" })
   expect(JSON.stringify(unforeseen)).not.toContain("secret")
 })
 
-test("a session that is busy says so, and other failures stay what they are", async () => {
-  const failing = (error: Error) => orBusy("ses_1", Promise.reject(error)).catch(told)
+test("a conflict becomes SessionBusyError, and other errors keep their name", async () => {
+  const failing = (error: Error) => withBusyError("ses_1", Promise.reject(error)).catch(wire)
   expect(await failing(new StemmaError("conflict", "Busy."))).toMatchObject({
     name: "SessionBusyError",
     _tag: "SessionBusyError",

@@ -13,27 +13,30 @@ const names: Record<ErrorCode, string> = {
 
 const kinds: Record<string, string> = { path: "Params", query: "Query", body: "Body" }
 
-/** A failure that has a name of its own in that client, and fields with it. */
+/** An error that has its own name and fields in the OpenCode client. */
 export interface NamedFailure {
   name: "SessionBusyError" | "PermissionNotFoundError"
   fields: Record<string, string>
 }
 
-/** The same error, to be told by another name. */
-export function renamed(error: unknown, failure: { code: ErrorCode } & NamedFailure): unknown {
+/** The same error with another name for the OpenCode client. */
+export function withWireName(error: unknown, failure: { code: ErrorCode } & NamedFailure): unknown {
   if (!StemmaError.is(error, failure.code)) return error
   const { name, fields } = failure
   return new StemmaError(error.code, error.message, { details: { failure: { name, fields } }, cause: error })
 }
 
-/** A session that is written by somebody else is busy, in that client's words. */
-export async function orBusy<T>(sessionID: string, work: Promise<T>): Promise<T> {
+/** A conflict means that another process writes the session, which the OpenCode client calls busy. */
+export async function withBusyError<T>(sessionID: string, work: Promise<T>): Promise<T> {
   return work.catch((error: unknown) => {
-    throw renamed(error, { code: "conflict", name: "SessionBusyError", fields: { sessionID } })
+    throw withWireName(error, { code: "conflict", name: "SessionBusyError", fields: { sessionID } })
   })
 }
 
-/** An error in that client's shape: `data.message` and `name` are what it looks at, some of its types have `_tag` instead. */
+/**
+ * An error in the shape of the OpenCode client. It reads `data.message` and `name`; some of its types have `_tag`
+ * instead.
+ */
 export function errorBody({ status, body }: ErrorAnswer): Record<string, unknown> {
   const { code, message, details } = body
   const failure = details?.failure as NamedFailure | undefined
@@ -49,7 +52,7 @@ export function errorBody({ status, body }: ErrorAnswer): Record<string, unknown
   }
 }
 
-/** Which part of the request is wrong, in that client's words. */
+/** Which part of the request is wrong, by the OpenCode client's names. */
 function kindOf(details: Record<string, unknown> | undefined): string | undefined {
   const issues = details?.issues
   if (!Array.isArray(issues)) return undefined
@@ -57,12 +60,12 @@ function kindOf(details: Record<string, unknown> | undefined): string | undefine
   return Array.isArray(path) ? kinds[String(path[0])] : undefined
 }
 
-/** What a search says of itself when it cannot be done now. */
-export function unavailable(error: unknown): never {
+/** Throws the error of a search as `unavailable`. */
+export function throwUnavailable(error: unknown): never {
   if (StemmaError.is(error)) throw error
   const isLate = (error as Error).name === "TimeoutError"
   const message = isLate
-    ? "The search took too long and was given up. Name a smaller directory."
+    ? "The search took too long and was stopped. Search a smaller directory."
     : (error as Error).message
   throw new StemmaError("unavailable", message, { cause: error })
 }

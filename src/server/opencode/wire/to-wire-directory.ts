@@ -6,11 +6,11 @@ import { type ListedModel, type ListedProvider, parseModelName } from "../../../
 import type { Setup } from "../../../run/index.ts"
 import type { WireAgent, WireConfig, WireModel, WireProvider } from "./wire-directory.ts"
 
-/** Options may hold keys and are left out; whatever else holds one is shown without it. */
+/** Options may contain keys and are left out. Secrets in other texts are masked. */
 export function toWireAgent(agent: Agent, { loaded, mask }: Pick<Setup, "loaded" | "mask">): WireAgent {
   const { name, description, mode, hidden, builtIn, prompt, model, variant, temperature, topP, stepsMax } =
     agent
-  const told: WireAgent = {
+  const wire: WireAgent = {
     name,
     mode,
     hidden,
@@ -25,15 +25,15 @@ export function toWireAgent(agent: Agent, { loaded, mask }: Pick<Setup, "loaded"
     ...(topP !== undefined && { topP }),
     ...(stepsMax !== undefined && { steps: stepsMax }),
   }
-  return maskDeep(told, mask)
+  return maskDeep(wire, mask)
 }
 
-/** Says what is told, not what is left out: a new setting is not told until somebody has thought about it. */
+/** Lists every setting that is sent, so that a new setting stays private until it is added here. */
 export function toWireConfig({ config }: LoadedConfig, mask: (text: string) => string): WireConfig {
   const { model, small_model, default_agent, share, snapshot, permission, tools, instructions } = config
   const { auto, prune } = config.compaction
   const { continue_loop_on_deny, primary_tools } = config.experimental
-  const told: WireConfig = {
+  const wire: WireConfig = {
     default_agent,
     share,
     snapshot,
@@ -49,7 +49,7 @@ export function toWireConfig({ config }: LoadedConfig, mask: (text: string) => s
     ...(small_model !== undefined && { small_model }),
     ...(permission && { permission }),
   }
-  return maskDeep(told, mask)
+  return maskDeep(wire, mask)
 }
 
 function toWireProviderConfig({ name, npm, models = {} }: Config["provider"][string]) {
@@ -105,7 +105,7 @@ export function toWireProvider(provider: ListedProvider, options: { isConfigured
   }
 }
 
-/** What the catalogue does not say is told as it is with most models. */
+/** For facts that the catalogue lacks, assumes what most models support. */
 function toWireModel({ id, name, limit, price }: ListedModel, providerID: string): WireModel {
   const media = { text: true, audio: false, image: true, video: false, pdf: true }
   return {

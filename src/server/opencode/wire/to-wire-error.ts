@@ -1,7 +1,7 @@
 import type { MessageError } from "../../../protocol/index.ts"
 import type { WireApiError, WireMessageError } from "./wire-message.ts"
 
-/** That client has no names for errors of our own: what they say is kept. */
+/** The OpenCode client has no names for Stemma's own errors, so only their message is kept. */
 export function toWireError(error: MessageError): WireMessageError {
   switch (error.name) {
     case "DoomLoopError":

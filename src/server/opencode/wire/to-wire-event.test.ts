@@ -6,7 +6,7 @@ import { toWireEvent, toWireText } from "./to-wire-event.ts"
 const options = { projectID: "prj_1", url: ({ url }: { url: string }) => url, nowMs: 5 }
 const delta = { sessionID: "ses_one", messageID: "msg_1", partID: "prt_1", offset: 3, delta: "x" }
 
-test("events say of which session they are, and a changed part says when", () => {
+test("events contain their session id, and a changed part its time", () => {
   const info = session()
   expect(toWireEvent({ type: "session.updated", properties: { info } }, options)).toMatchObject({
     properties: { sessionID: "ses_one", info: { slug: "one" } },
@@ -17,7 +17,7 @@ test("events say of which session they are, and a changed part says when", () =>
   })
 })
 
-test("a question has its fields at the top, and its answer names it as the client does", () => {
+test("a question has its fields at the top level, and its reply has a requestID", () => {
   const request = {
     id: "per_1",
     sessionID: "ses_one",
@@ -43,7 +43,7 @@ test("a question has its fields at the top, and its answer names it as the clien
   })
 })
 
-test("text is told as it grows; what the client cannot add to is told as a whole later", () => {
+test("growing text is sent as deltas, other growing fields are not", () => {
   const event = (field: "text" | "raw" | "output"): StemmaEvent => {
     return { type: "message.part.delta", properties: { ...delta, field } }
   }
@@ -53,17 +53,17 @@ test("text is told as it grows; what the client cannot add to is told as a whole
   expect(toWireEvent(event("output"), options)).toBeUndefined()
 })
 
-test("every frame has an id of its own, and says from where to go on where that is what it is for", () => {
+test("every frame has its own id, and `synced` and `lagged` have a cursor", () => {
   const frames = [
     { synced: true as const, cursor: "c1" },
     { lagged: true as const, cursor: "c2" },
     { event: { type: "session.idle" as const, properties: { sessionID: "ses_one" } } },
   ]
-  const told = frames.map((frame) => JSON.parse(toWireText(frame, options)!) as { id: string })
-  expect(told).toMatchObject([
+  const wire = frames.map((frame) => JSON.parse(toWireText(frame, options)!) as { id: string })
+  expect(wire).toMatchObject([
     { type: "synced", properties: { cursor: "c1" } },
     { type: "lagged", properties: { cursor: "c2" } },
     { type: "session.idle", properties: { sessionID: "ses_one" } },
   ])
-  expect(new Set(told.map(({ id }) => id)).size).toBe(3)
+  expect(new Set(wire.map(({ id }) => id)).size).toBe(3)
 })

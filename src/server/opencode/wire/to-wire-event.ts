@@ -14,7 +14,7 @@ export interface EventOptions extends PartOptions {
   nowMs: number
 }
 
-/** What happened in that client's words; undefined for what it has none for. */
+/** The event in the shape of the OpenCode client. Undefined if that client has no such event. */
 export function toWireEvent(event: StemmaEvent, options: EventOptions): WithoutID<WireEvent> | undefined {
   switch (event.type) {
     case "session.created":
@@ -49,7 +49,7 @@ export function toWireEvent(event: StemmaEvent, options: EventOptions): WithoutI
     }
     case "message.part.delta": {
       const { sessionID, messageID, partID, field, delta } = event.properties
-      // That client adds to a field of the part itself, which only texts have.
+      // The OpenCode client appends to a field of the part itself, and only texts have such a field.
       if (field !== "text") return undefined
       return { type: event.type, properties: { sessionID, messageID, partID, field, delta } }
     }
@@ -72,11 +72,11 @@ export function toWireEvent(event: StemmaEvent, options: EventOptions): WithoutI
   }
 }
 
-/** A frame of a stream as its text. What a stream says of itself is an event too, of types that are no news to that client. */
+/** The JSON text of a frame. `synced` and `lagged` become events too, of types that the OpenCode client ignores. */
 export function toWireText(frame: Frame, options: Omit<EventOptions, "nowMs">): string | undefined {
   const nowMs = Date.now()
-  const told = "event" in frame ? toWireEvent(frame.event, { ...options, nowMs }) : ownEvent(frame)
-  return told && JSON.stringify({ id: eventID(nowMs), ...told })
+  const wire = "event" in frame ? toWireEvent(frame.event, { ...options, nowMs }) : ownEvent(frame)
+  return wire && JSON.stringify({ id: eventID(nowMs), ...wire })
 }
 
 function ownEvent(frame: Exclude<Frame, { event: unknown }>): WithoutID<WireEvent> | undefined {
@@ -85,7 +85,7 @@ function ownEvent(frame: Exclude<Frame, { event: unknown }>): WithoutID<WireEven
   return { type, properties: { cursor: frame.cursor } }
 }
 
-/** The first thing that a reader hears. */
+/** The first event of every stream. */
 export function connectedText(): string {
   const event: WireEvent = { id: eventID(Date.now()), type: "server.connected", properties: {} }
   return JSON.stringify(event)

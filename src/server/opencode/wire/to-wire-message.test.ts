@@ -8,7 +8,7 @@ import { WireMessage, WireMessageError } from "./wire-message.ts"
 const url = ({ url }: { url: string }) => url
 
 describe("toWireMessage", () => {
-  test("gives an answer its mode and a prompt its variant where the client looks for them", () => {
+  test("sets the mode of an answer and the variant of a prompt", () => {
     const answer = toWireMessage(assistant("msg_1"))
     expect(answer).toMatchObject({ mode: "build", agent: "build", sessionID: "ses_one" })
     expect(WireMessage.parse(answer)).toEqual(answer)
@@ -17,21 +17,21 @@ describe("toWireMessage", () => {
     expect(WireMessage.parse(prompt)).toEqual(prompt)
   })
 
-  test("gives a prompt the summary that was learnt later, with patches", () => {
+  test("adds the summary from a note to its prompt, with patches", () => {
     const [item] = history([user("msg_1"), text("prt_1", "Hi")])
     const diff = { file: "a.txt", before: "one\n", after: "two\n", additions: 1, deletions: 1 }
-    const told = toWireItem({ ...item!, notes: { summary: { title: "T", diffs: [diff] } } }, { url })
-    expect(told.info).toMatchObject({
+    const wire = toWireItem({ ...item!, notes: { summary: { title: "T", diffs: [diff] } } }, { url })
+    expect(wire.info).toMatchObject({
       summary: { title: "T", diffs: [{ file: "a.txt", status: "modified", additions: 1, deletions: 1 }] },
     })
-    expect(JSON.stringify(told.info)).toContain("-one\\n+two")
+    expect(JSON.stringify(wire.info)).toContain("-one\\n+two")
     expect(toWireItem({ ...item!, notes: { summary: "nonsense" } }, { url }).info).not.toHaveProperty(
       "summary",
     )
   })
 })
 
-test("toWireError keeps what errors of our own say", () => {
+test("toWireError keeps the message of Stemma's own errors", () => {
   const message = "Why."
   const errors: MessageError[] = [
     { name: "DoomLoopError", data: { message, tool: "bash" } },
@@ -45,9 +45,9 @@ test("toWireError keeps what errors of our own say", () => {
     { name: "UnknownError", data: { message } },
   ]
   for (const error of errors) {
-    const told = toWireError(error)
-    expect(WireMessageError.parse(told)).toEqual(told)
-    expect(told.data.message).toBe(message)
+    const wire = toWireError(error)
+    expect(WireMessageError.parse(wire)).toEqual(wire)
+    expect(wire.data.message).toBe(message)
   }
   expect(toWireError(errors[0]!).name).toBe("UnknownError")
 })

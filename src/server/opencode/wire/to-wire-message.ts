@@ -11,7 +11,7 @@ export function toWireItem(item: HistoryItem, options: PartOptions): WireItem {
   }
 }
 
-/** A user message's summary is learnt later and kept as a note. */
+/** The summary of a user message is written later and stored as a note. */
 function withSummary({ message, notes }: HistoryItem): Message {
   if (message.role !== "user" || notes?.summary === undefined) return message
   const summary = UserSummary.safeParse(notes.summary)

@@ -7,15 +7,15 @@ const hash = "a".repeat(64)
 const options: PartOptions = { url: ({ url }) => url.replace("blob:", "/blobs/") }
 
 describe("toWirePart", () => {
-  test("gives every kind of part the shape that the client knows, with nothing beside it", () => {
+  test("gives every kind of part exactly the shape of the OpenCode client", () => {
     for (const one of everyPart) {
-      const told = toWirePart(one, options)
-      expect(WirePart.parse(told), one.id).toEqual(told)
-      expect(told).toMatchObject({ id: one.id, sessionID: one.sessionID, messageID: one.messageID })
+      const wire = toWirePart(one, options)
+      expect(WirePart.parse(wire), one.id).toEqual(wire)
+      expect(wire).toMatchObject({ id: one.id, sessionID: one.sessionID, messageID: one.messageID })
     }
   })
 
-  test("gives files an address that can be opened, and attachments a place of their own", () => {
+  test("gives files a URL that can be opened, and attachments their own id", () => {
     const url = `blob:${hash}`
     expect(toWirePart(part("file", "prt_1", { mime: "image/png", url }), options)).toMatchObject({
       url: `/blobs/${hash}`,
@@ -36,19 +36,19 @@ describe("toWirePart", () => {
 
   test("marks output that was hidden from the model", () => {
     const call = everyPart.find(({ id }) => id === "prt_completed")!
-    const told = toWirePart(call, { ...options, prunedAt: (id) => (id === call.id ? 77 : undefined) })
-    expect(told).toMatchObject({ state: { time: { start: 1, end: 2, compacted: 77 } } })
+    const wire = toWirePart(call, { ...options, prunedAt: (id) => (id === call.id ? 77 : undefined) })
+    expect(wire).toMatchObject({ state: { time: { start: 1, end: 2, compacted: 77 } } })
     expect(toWirePart(call, options)).toMatchObject({ state: { time: { start: 1, end: 2 } } })
   })
 
-  test("shows what a command has printed so far where the client looks for it", () => {
+  test("sends the output of a running command in the metadata", () => {
     const state = { status: "running" as const, input: {}, output: "so far", time: { start: 1 } }
     expect(toWirePart(tool("prt_1", state), options)).toMatchObject({
       state: { metadata: { output: "so far" } },
     })
   })
 
-  test("shows a summary as text, and a compaction without one as such", () => {
+  test("sends a summary as text, and a compaction without one as a compaction", () => {
     const fields = { auto: true, firstKeptEntryId: "msg_kept" }
     expect(toWirePart(part("compaction", "prt_1", { ...fields, summary: "All." }), options)).toMatchObject({
       type: "text",
@@ -61,9 +61,9 @@ describe("toWirePart", () => {
     })
   })
 
-  test("tells a retry by an error of the kind that the client has for it", () => {
+  test("sends the error of a retry as an APIError", () => {
     const error = { name: "ContextOverflowError" as const, data: { message: "too long" } }
-    const told = toWirePart(part("retry", "prt_1", { attempt: 1, error, time: { created: 1 } }), options)
-    expect(told).toMatchObject({ error: { name: "APIError", data: { message: "too long" } } })
+    const wire = toWirePart(part("retry", "prt_1", { attempt: 1, error, time: { created: 1 } }), options)
+    expect(wire).toMatchObject({ error: { name: "APIError", data: { message: "too long" } } })
   })
 })

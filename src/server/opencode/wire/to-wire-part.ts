@@ -3,7 +3,7 @@ import { toWireApiError } from "./to-wire-error.ts"
 import type { WireFilePart, WirePart, WireToolState } from "./wire-message.ts"
 
 export interface PartOptions {
-  /** What a client can open instead of a url of ours. */
+  /** A URL that a client can open, in place of a `blob:` URL. */
   url: (file: { url: string; mime: string }) => string
   /** When the output of a call was hidden from the model, by the id of its part. */
   prunedAt?: (partID: string) => number | undefined
@@ -32,13 +32,13 @@ export function toWirePart(part: Part, options: PartOptions): WirePart {
   }
 }
 
-/** A summary is a text to that client: it shows nothing else of an answer to a compaction. */
+/** A summary is sent as text, because the OpenCode client shows nothing else of a compaction. */
 function toWireCompaction(part: PartOf<"compaction">): WirePart {
   const { id, sessionID, messageID, type, auto, summary, firstKeptEntryId } = part
-  const place = { id, sessionID, messageID }
+  const ids = { id, sessionID, messageID }
   const kept = firstKeptEntryId === undefined ? {} : { tail_start_id: firstKeptEntryId }
-  if (summary === undefined) return { ...place, type, auto, ...kept }
-  return { ...place, type: "text", text: summary, metadata: { compaction: { auto, ...kept } } }
+  if (summary === undefined) return { ...ids, type, auto, ...kept }
+  return { ...ids, type: "text", text: summary, metadata: { compaction: { auto, ...kept } } }
 }
 
 function toWireState(part: PartOf<"tool">, options: PartOptions): WireToolState {
@@ -46,7 +46,7 @@ function toWireState(part: PartOf<"tool">, options: PartOptions): WireToolState 
   switch (state.status) {
     case "running": {
       const { output, ...rest } = state
-      // Where that client looks for what a command has printed so far.
+      // The OpenCode client reads the output of a running command from the metadata.
       return output === undefined ? rest : { ...rest, metadata: { ...rest.metadata, output } }
     }
     case "completed":

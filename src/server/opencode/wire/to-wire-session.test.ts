@@ -3,8 +3,8 @@ import { session } from "../../../session/samples.ts"
 import { toWireDiff, toWireRemoved, toWireSession } from "./to-wire-session.ts"
 import { WireSession } from "./wire-session.ts"
 
-test("a session is told without what is Stemma's own, and never with the secret of its share", () => {
-  const told = toWireSession(
+test("a session is sent without Stemma's own fields, and without the secret of its share", () => {
+  const wire = toWireSession(
     session(
       {},
       {
@@ -22,24 +22,24 @@ test("a session is told without what is Stemma's own, and never with the secret 
       },
     ),
   )
-  expect(WireSession.parse(told)).toEqual(told)
-  expect(told).toMatchObject({
+  expect(WireSession.parse(wire)).toEqual(wire)
+  expect(wire).toMatchObject({
     slug: "one",
     model: { id: "demo-1", providerID: "demo" },
     share: { url: "https://example.org/share/x" },
     summary: { additions: 1, deletions: 2, files: 3 },
   })
-  expect(Object.keys(told)).not.toContain("history")
-  expect(JSON.stringify(told)).not.toContain("sss")
+  expect(Object.keys(wire)).not.toContain("history")
+  expect(JSON.stringify(wire)).not.toContain("sss")
 })
 
-test("a session that is gone is told as a session", () => {
-  const told = toWireRemoved({ id: "ses_One-Two", directory: "/d" }, { projectID: "prj_1" })
-  expect(WireSession.parse(told)).toEqual(told)
-  expect(told).toMatchObject({ id: "ses_One-Two", slug: "one-two", projectID: "prj_1" })
+test("a removed session has the shape of a session", () => {
+  const wire = toWireRemoved({ id: "ses_One-Two", directory: "/d" }, { projectID: "prj_1" })
+  expect(WireSession.parse(wire)).toEqual(wire)
+  expect(wire).toMatchObject({ id: "ses_One-Two", slug: "one-two", projectID: "prj_1" })
 })
 
-test("a diff says what became of the file, and of large ones only how much changed", () => {
+test("a diff has the status of the file, and for large files only counts", () => {
   const counts = { file: "a.txt", additions: 1, deletions: 0 }
   expect(toWireDiff({ ...counts, before: "", after: "x\n" })).toMatchObject({ status: "added" })
   expect(toWireDiff({ ...counts, before: "x\n", after: "" })).toMatchObject({ status: "deleted" })

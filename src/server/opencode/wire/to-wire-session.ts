@@ -2,7 +2,7 @@ import type { FileDiff, PermissionRequest, Session, Todo } from "../../../protoc
 import { unifiedDiff } from "../../../workspace/line-diff.ts"
 import type { WireFileDiff, WirePermission, WireSession, WireTodo } from "./wire-session.ts"
 
-/** Comparing larger files takes longer than a request may. */
+/** Comparing larger files would take too long for a request. */
 const patchUnitsMax = 512 * 1024
 
 export function toWireSession(session: Session): WireSession {
@@ -19,7 +19,7 @@ export function toWireSession(session: Session): WireSession {
     tokens,
     time,
     ...(parentID !== undefined && { parentID }),
-    // What changed is asked for by itself: it would be sent again with each change of the session.
+    // The diffs have their own route: here they would be sent with each change of the session.
     ...(summary && {
       summary: { additions: summary.additions, deletions: summary.deletions, files: summary.files },
     }),
@@ -31,7 +31,7 @@ export function toWireSession(session: Session): WireSession {
   }
 }
 
-/** All that is known of a session that was removed. */
+/** A removed session, with the few fields that are still known. */
 export function toWireRemoved(
   { id, directory, parentID }: Pick<Session, "id" | "directory" | "parentID">,
   { projectID }: { projectID: string },
@@ -50,7 +50,7 @@ export function toWireRemoved(
   }
 }
 
-/** A name without blanks, the same for ever. */
+/** A permanent name without spaces. */
 function slugOf(id: string): string {
   return id.replace(/^ses[_-]/, "").toLowerCase()
 }

@@ -1,7 +1,9 @@
 import { z } from "zod"
 import { Ruleset, RulesInput } from "../../../protocol/index.ts"
 
-const nothing = z.record(z.string(), z.unknown()).describe("Always empty: options may hold keys")
+const emptyOptions = z
+  .record(z.string(), z.unknown())
+  .describe("Always empty, because options may contain keys")
 
 export const WireAgent = z.object({
   name: z.string(),
@@ -11,11 +13,11 @@ export const WireAgent = z.object({
   hidden: z.boolean(),
   topP: z.number().optional(),
   temperature: z.number().optional(),
-  permission: Ruleset.describe("All rules that hold for it, the later ones win"),
+  permission: Ruleset.describe("All rules of the agent; later rules win"),
   model: z.object({ modelID: z.string(), providerID: z.string() }).optional(),
   variant: z.string().optional(),
   prompt: z.string().optional(),
-  options: nothing,
+  options: emptyOptions,
   steps: z.number().optional(),
 })
 export type WireAgent = z.infer<typeof WireAgent>
@@ -49,7 +51,7 @@ export const WireModel = z.object({
   }),
   limit: z.object({ context: z.number(), output: z.number() }),
   status: z.literal("active"),
-  options: nothing,
+  options: emptyOptions,
   headers: z.record(z.string(), z.string()).describe("Always empty"),
   release_date: z.string(),
 })
@@ -59,8 +61,8 @@ export const WireProvider = z.object({
   id: z.string(),
   name: z.string(),
   source: z.enum(["env", "config", "custom"]),
-  env: z.array(z.string()).describe("The variables that may hold its key; never a key"),
-  options: nothing,
+  env: z.array(z.string()).describe("The names of the variables that may contain its key, never a key"),
+  options: emptyOptions,
   models: z.record(z.string(), WireModel),
 })
 export type WireProvider = z.infer<typeof WireProvider>
@@ -72,7 +74,7 @@ export const WireProviders = z.object({
 
 const switches = z.record(z.string(), z.boolean())
 
-/** What a client may know of the config: an open list of what is told, so that nothing slips through. */
+/** The config that a client may see. It lists every field that is sent, so that no other field leaves the server. */
 export const WireConfig = z.object({
   model: z.string().optional(),
   small_model: z.string().optional(),
@@ -125,8 +127,8 @@ export type WireConfig = z.infer<typeof WireConfig>
 
 export const WirePath = z.object({
   home: z.string(),
-  state: z.string().describe("Not told: always empty"),
-  config: z.string().describe("Not told: always empty"),
+  state: z.string().describe("Always empty"),
+  config: z.string().describe("Always empty"),
   worktree: z.string(),
   directory: z.string(),
 })

@@ -10,9 +10,9 @@ function event<T extends string, S extends z.ZodRawShape>(type: T, properties: S
 const sessionID = z.string()
 const messageID = z.string()
 const partID = z.string()
-const cursor = z.string().describe("From where a stream goes on")
+const cursor = z.string().describe("Where a stream continues")
 
-/** What that client is told. The last three are no news to it: what a stream says of itself. */
+/** The events of the OpenCode client. It ignores `synced` and `lagged`, which are about the stream itself. */
 export const WireEvent = z.discriminatedUnion("type", [
   event("session.created", { sessionID, info: WireSession }),
   event("session.updated", { sessionID, info: WireSession }),
@@ -31,7 +31,7 @@ export const WireEvent = z.discriminatedUnion("type", [
     messageID,
     partID,
     field: z.literal("text"),
-    delta: z.string().describe("To be added to the text"),
+    delta: z.string().describe("The text to append"),
   }),
   z.object({ id: z.string(), type: z.literal("permission.asked"), properties: WirePermission }),
   event("permission.replied", { sessionID, requestID: z.string(), reply: PermissionReply }),

@@ -26,10 +26,10 @@ export const WireMessageError = z.discriminatedUnion("name", [
 ])
 export type WireMessageError = z.infer<typeof WireMessageError>
 
-const named = { id: z.string(), sessionID: z.string() }
+const messageIDs = { id: z.string(), sessionID: z.string() }
 
 export const WireUserMessage = z.object({
-  ...named,
+  ...messageIDs,
   role: z.literal("user"),
   time: z.object({ created: z.number() }),
   summary: z
@@ -42,7 +42,7 @@ export const WireUserMessage = z.object({
 })
 
 export const WireAssistantMessage = z.object({
-  ...named,
+  ...messageIDs,
   role: z.literal("assistant"),
   time: z.object({ created: z.number(), completed: z.number().optional() }),
   error: WireMessageError.optional(),
@@ -61,13 +61,13 @@ export const WireAssistantMessage = z.object({
 export const WireMessage = z.discriminatedUnion("role", [WireUserMessage, WireAssistantMessage])
 export type WireMessage = z.infer<typeof WireMessage>
 
-const placed = { ...named, messageID: z.string() }
+const partIDs = { ...messageIDs, messageID: z.string() }
 const span = z.object({ start: z.number(), end: z.number().optional() })
 const sourceText = z.object({ value: z.string(), start: z.number(), end: z.number() })
 const input = { input: JsonObject }
 
 export const WireFilePart = z.object({
-  ...placed,
+  ...partIDs,
   type: z.literal("file"),
   mime: z.string(),
   filename: z.string().optional(),
@@ -106,7 +106,7 @@ export type WireToolState = z.infer<typeof WireToolState>
 
 export const WirePart = z.discriminatedUnion("type", [
   z.object({
-    ...placed,
+    ...partIDs,
     type: z.literal("text"),
     text: z.string(),
     synthetic: z.boolean().optional(),
@@ -115,14 +115,14 @@ export const WirePart = z.discriminatedUnion("type", [
     metadata: JsonObject.optional(),
   }),
   z.object({
-    ...placed,
+    ...partIDs,
     type: z.literal("reasoning"),
     text: z.string(),
     metadata: JsonObject.optional(),
     time: span,
   }),
   z.object({
-    ...placed,
+    ...partIDs,
     type: z.literal("tool"),
     callID: z.string(),
     tool: z.string(),
@@ -130,9 +130,9 @@ export const WirePart = z.discriminatedUnion("type", [
     metadata: JsonObject.optional(),
   }),
   WireFilePart,
-  z.object({ ...placed, type: z.literal("agent"), name: z.string(), source: sourceText.optional() }),
+  z.object({ ...partIDs, type: z.literal("agent"), name: z.string(), source: sourceText.optional() }),
   z.object({
-    ...placed,
+    ...partIDs,
     type: z.literal("subtask"),
     prompt: z.string(),
     description: z.string(),
@@ -141,36 +141,34 @@ export const WirePart = z.discriminatedUnion("type", [
     command: z.string().optional(),
   }),
   z.object({
-    ...placed,
+    ...partIDs,
     type: z.literal("compaction"),
     auto: z.boolean(),
     tail_start_id: z.string().optional(),
   }),
   z.object({
-    ...placed,
+    ...partIDs,
     type: z.literal("retry"),
     attempt: z.number(),
     error: WireApiError,
     time: z.object({ created: z.number() }),
   }),
-  z.object({ ...placed, type: z.literal("step-start"), snapshot: z.string().optional() }),
+  z.object({ ...partIDs, type: z.literal("step-start"), snapshot: z.string().optional() }),
   z.object({
-    ...placed,
+    ...partIDs,
     type: z.literal("step-finish"),
     reason: z.string(),
     snapshot: z.string().optional(),
     cost: z.number(),
     tokens: Tokens,
   }),
-  z.object({ ...placed, type: z.literal("snapshot"), snapshot: z.string() }),
-  z.object({ ...placed, type: z.literal("patch"), hash: z.string(), files: z.array(z.string()) }),
+  z.object({ ...partIDs, type: z.literal("snapshot"), snapshot: z.string() }),
+  z.object({ ...partIDs, type: z.literal("patch"), hash: z.string(), files: z.array(z.string()) }),
 ])
 export type WirePart = z.infer<typeof WirePart>
 
-/** A message with its parts. */
 export const WireItem = z.object({ info: WireMessage, parts: z.array(WirePart) })
 export type WireItem = z.infer<typeof WireItem>
 
-/** The answer to a prompt. */
 export const WireReply = z.object({ info: WireAssistantMessage, parts: z.array(WirePart) })
 export type WireReply = z.infer<typeof WireReply>

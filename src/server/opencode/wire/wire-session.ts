@@ -5,7 +5,7 @@ const count = z.number().int().nonnegative()
 
 export const WireFileDiff = z.object({
   file: z.string().optional(),
-  patch: z.string().optional().describe("In the unified format; absent for large files"),
+  patch: z.string().optional().describe("In unified diff format; absent for large files"),
   additions: count,
   deletions: count,
   status: z.enum(["added", "deleted", "modified"]).optional(),
@@ -60,7 +60,7 @@ export const WirePermission = z.object({
 })
 export type WirePermission = z.infer<typeof WirePermission>
 
-/** The shape of an error. `_tag` is a second name of `name`: that client has errors of both kinds. */
+/** The shape of an error. `_tag` repeats `name`, because the OpenCode client has errors of both kinds. */
 export const WireError = z.looseObject({
   name: z.string(),
   _tag: z.string(),

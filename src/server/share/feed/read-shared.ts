@@ -5,31 +5,31 @@ import type { StoreReader } from "../../../run/index.ts"
 import { namesakesMax, promptTitle } from "../../../session/index.ts"
 import type { ShareMask, ShareMasks } from "../mask/share-mask.ts"
 import type { SharedHeader, SharedMessage } from "../shapes.ts"
-import { type Include, includeOf } from "./shown-message.ts"
-import type { Namesake } from "./shown-title.ts"
+import { type Include, includeOf } from "./shared-message.ts"
+import type { TitleSource } from "./shared-title.ts"
 
-/** A session that is shared, as it was found. */
+/** A shared session, with its options and its mask. */
 export interface SharedSession {
   session: Session
   include: Include
   mask: ShareMask
 }
 
-/** A stretch of what is shown. */
-export interface SharedStretch {
+/** A range of the visible messages. */
+export interface SharedRange {
   header: SharedHeader
   include: Include
-  /** Changes when something that was shown is hidden or replaced. */
+  /** Changes when a message that was visible is hidden or replaced. */
   key: string
   messages: SharedMessage[]
-  /** It covers the positions from here to `next`. */
+  /** The range covers the positions from `from` to `next`. */
   from: number
   next: number
 }
 
-const secretForm = /^[A-Za-z0-9_-]{20,256}$/
+const secretPattern = /^[A-Za-z0-9_-]{20,256}$/
 const pageLimit = 50
-/** More than this is not shown at once. */
+/** The maximum number of messages, and of UTF-16 units of text, in one range. */
 export const messagesMax = 200
 export const shownUnitsMax = 1024 * 1024
 const triesMax = 10
@@ -43,28 +43,28 @@ export class SharedReader {
     this.#masks = masks
   }
 
-  /** The session that is shared under a secret and may be seen; undefined if there is none. */
+  /** The session that is shared under a secret and may be seen. Undefined if there is none. */
   async find(secret: string): Promise<SharedSession | undefined> {
     const session = await this.#session(secret)
-    const mask = session && (await this.#masks.of(session))
+    const mask = session && (await this.#masks.forSession(session))
     return mask && { session, include: includeOf(session), mask }
   }
 
-  /** Whether a session is shared under a secret, though it may not be seen just now. */
+  /** Whether a session is shared under a secret, even if it may not be seen at the moment. */
   async isShared(secret: string): Promise<boolean> {
     return (await this.#session(secret)) !== undefined
   }
 
   async #session(secret: string): Promise<Session | undefined> {
-    if (!secretForm.test(secret)) return undefined
+    if (!secretPattern.test(secret)) return undefined
     const { items } = await this.#reader.sessions({ share: secret, limit: 1 })
     const session = items[0]
     return session?.share?.secret === secret && session.parentID === undefined ? session : undefined
   }
 
   /** The newest messages, or the newest before a position. Undefined if nothing is shared under the secret. */
-  last(secret: string, options: { before?: number } = {}): Promise<SharedStretch | undefined> {
-    return this.#settled(secret, async (found, end) => {
+  last(secret: string, options: { before?: number } = {}): Promise<SharedRange | undefined> {
+    return this.#readConsistently(secret, async (found, end) => {
       const to = Math.min(options.before ?? end, end)
       const items = await this.#itemsBefore(found.session, to)
       return { items, from: items[0]?.position ?? 0, next: Math.max(0, to) }
@@ -72,8 +72,8 @@ export class SharedReader {
   }
 
   /** The messages from a position on. Undefined if nothing is shared under the secret. */
-  from(secret: string, from: number): Promise<SharedStretch | undefined> {
-    return this.#settled(secret, async ({ session }, end) => {
+  from(secret: string, from: number): Promise<SharedRange | undefined> {
+    return this.#readConsistently(secret, async ({ session }, end) => {
       const { items } = await this.#reader.history(session.id, {
         from,
         to: Math.max(from, end),
@@ -85,41 +85,41 @@ export class SharedReader {
   }
 
   /**
-   * Reads items, and makes sure that they were to be seen when they were read: whoever ends a share, hides a message or takes
-   * one back may do so at any moment.
+   * Reads items and checks that they were visible when they were read: a person may end the share, hide a message or
+   * revert at any moment. Reads again if something changed.
    */
-  async #settled(
+  async #readConsistently(
     secret: string,
     read: (
       found: SharedSession,
       end: number,
     ) => Promise<{ items: readonly HistoryItem[]; from: number; next: number }>,
-  ): Promise<SharedStretch | undefined> {
+  ): Promise<SharedRange | undefined> {
     let found = await this.find(secret)
     for (let tries = 0; found && tries < triesMax; tries++) {
       const mark = found.session.revert
       const marked =
         mark && (await this.#reader.history(found.session.id, { messageID: mark.messageID })).items[0]
-      const end = mark ? endUnder(mark, marked) : found.session.history.count
+      const end = mark ? visibleEnd(mark, marked) : found.session.history.count
       const { items, from, next } = await read(found, end)
-      const namesake = await this.#namesake(found.session, end)
+      const titleSource = await this.#titleSource(found.session, end)
       const after = await this.find(secret)
-      if (after && keyOf(secret, after) === keyOf(secret, found)) {
-        return await stretchOf(after, { secret, items, from, next, namesake })
+      if (after && visibilityKey(secret, after) === visibilityKey(secret, found)) {
+        return await rangeOf(after, { secret, items, from, next, titleSource })
       }
       found = after
     }
     if (!found) return undefined
-    throw new StemmaError("unavailable", "The session changes too fast to be read. Try again soon.")
+    throw new StemmaError("unavailable", "The session changes too fast to be read. Try again in a moment.")
   }
 
-  /** The prompt that a session is called after, hidden or not: if none is found, the first. */
-  async #namesake({ id, title, revert }: Session, end: number): Promise<Namesake | undefined> {
+  /** The prompt that the title was made from, hidden or not. If no prompt fits the title, the first prompt. */
+  async #titleSource({ id, title, revert }: Session, end: number): Promise<TitleSource | undefined> {
     const { items } = await this.#reader.history(id, { take: "start", limit: namesakesMax })
     const prompts = items.filter((item) => item.message.role === "user" && promptTitle(item.parts) !== "")
     const prompt = prompts.find(({ parts }) => promptTitle(parts) === title) ?? prompts[0]
     if (!prompt) return undefined
-    const visible = prompt.position < end ? cutAt(prompt, revert).parts : []
+    const visible = prompt.position < end ? cutAtRevert(prompt, revert).parts : []
     return {
       title: promptTitle(prompt.parts),
       texts: prompt.parts.flatMap((part) => (part.type === "text" ? [part.text] : [])),
@@ -135,7 +135,7 @@ export class SharedReader {
       const page = await this.#reader.history(session.id, { to, take: "end", limit: pageLimit })
       if (page.items.length === 0) break
       for (const item of page.items.toReversed()) {
-        units += unitsOf(item)
+        units += textUnits(item)
         if (items.length >= messagesMax || (items.length > 0 && units > shownUnitsMax)) break
         items = [item, ...items]
       }
@@ -145,59 +145,59 @@ export class SharedReader {
   }
 }
 
-/** Under a mark at a part, the beginning of that message is still to be seen. */
-function endUnder(mark: Revert, marked: HistoryItem | undefined): number {
+/** If the revert is at a part, the beginning of its message is still visible. */
+function visibleEnd(mark: Revert, marked: HistoryItem | undefined): number {
   if (!marked) return 0
   return mark.partID === undefined ? marked.position : marked.position + 1
 }
 
-async function stretchOf(
+async function rangeOf(
   { session, include, mask }: SharedSession,
   {
     secret,
     items,
     from,
     next,
-    namesake,
+    titleSource,
   }: {
     secret: string
     items: readonly HistoryItem[]
     from: number
     next: number
-    namesake: Namesake | undefined
+    titleSource: TitleSource | undefined
   },
-): Promise<SharedStretch> {
+): Promise<SharedRange> {
   const messages: SharedMessage[] = []
   let end = from
   for (const item of items) {
     if (!item.sealed) break
-    const shown = await mask.message(cutAt(item, session.revert), {
+    const shown = await mask.message(cutAtRevert(item, session.revert), {
       include,
       epoch: session.history.epoch,
     })
     if (shown) messages.push(shown)
     end = item.position + 1
   }
-  const header = mask.header(session, { include, namesake })
-  const key = keyOf(secret, { session, include, mask })
+  const header = mask.header(session, { include, titleSource })
+  const key = visibilityKey(secret, { session, include, mask })
   return { header, include, key, messages, from, next: Math.min(next, end) }
 }
 
-function cutAt(item: HistoryItem, mark: Revert | undefined): HistoryItem {
+function cutAtRevert(item: HistoryItem, mark: Revert | undefined): HistoryItem {
   if (mark?.partID === undefined || item.message.id !== mark.messageID) return item
   const at = item.parts.findIndex(({ id }) => id === mark.partID)
   return { ...item, parts: item.parts.slice(0, Math.max(0, at)) }
 }
 
-/** The same as long as what was shown stays to be seen. It tells nothing about the session. */
-export function keyOf(secret: string, { session, include, mask }: SharedSession): string {
+/** Stays the same while the messages that were visible stay visible. It reveals nothing about the session. */
+export function visibilityKey(secret: string, { session, include, mask }: SharedSession): string {
   const { history, revert } = session
   const { reasoning, tools } = include
-  const state = [secret, history.epoch, revert?.messageID, revert?.partID, reasoning, tools, mask.mark]
+  const state = [secret, history.epoch, revert?.messageID, revert?.partID, reasoning, tools, mask.fingerprint]
   return createHash("sha256").update(JSON.stringify(state)).digest("base64url").slice(0, 16)
 }
 
-function unitsOf({ parts }: HistoryItem): number {
+function textUnits({ parts }: HistoryItem): number {
   let units = 0
   for (const part of parts) {
     if (part.type === "text" || part.type === "reasoning") units += part.text.length

@@ -1,13 +1,13 @@
 import { z } from "zod"
 import { SharedHeader, SharedMessage } from "../shapes.ts"
 
-/** What a reader of a shared session is told. */
+/** An event for readers of a shared session. */
 export const SharedEvent = z.discriminatedUnion("type", [
-  z.object({ type: z.literal("reset").describe("What was shown is void: all of it follows") }),
+  z.object({ type: z.literal("reset").describe("Drop all messages: they are sent again") }),
   z.object({ type: z.literal("session"), properties: SharedHeader }),
   z.object({ type: z.literal("message"), properties: SharedMessage }),
-  z.object({ type: z.literal("synced").describe("That is all there is for now") }),
-  z.object({ type: z.literal("ended").describe("The last: it is not shared any more") }),
-  z.object({ type: z.literal("changed").describe("The last: other things are shared now") }),
+  z.object({ type: z.literal("synced").describe("All messages so far were sent") }),
+  z.object({ type: z.literal("ended").describe("The last event: the session is no longer shared") }),
+  z.object({ type: z.literal("changed").describe("The last event: the options of the share changed") }),
 ])
 export type SharedEvent = z.infer<typeof SharedEvent>

@@ -1,18 +1,18 @@
 import { StemmaError } from "../../../protocol/index.ts"
 import type { Stemma } from "../../../run/index.ts"
 import type { Frame, Subscription } from "../../../stream/hub.ts"
-import { messagesMax, type SharedReader, type SharedStretch, shownUnitsMax } from "./read-shared.ts"
+import { messagesMax, type SharedRange, type SharedReader, shownUnitsMax } from "./read-shared.ts"
 import type { SharedEvent } from "./shared-event.ts"
 
-/** What a reader of a shared session is sent. */
+/** One frame of the stream. */
 export interface SharedFrame {
   body: string
   cursor?: string
   isLast?: true
 }
 
-/** How far a reader is. */
-export interface Place {
+/** How far a reader has read. */
+export interface FeedPosition {
   key: string
   next: number
 }
@@ -22,15 +22,15 @@ interface KeptMessage {
   frame: SharedFrame
 }
 
-/** As much as is handed on before a reader must have taken it. */
+/** A batch ends after this much text, so that a reader takes it before the next one. */
 const batchUnits = 64 * 1024
-/** For so long readers are told nothing, rather than that it is over. */
+/** How long a share that cannot be seen stays open before its stream ends. */
 const hiddenMaxMs = 10_000
-const hiddenLookMs = 1000
+const hiddenCheckMs = 1000
 
 /**
- * One shared session with readers: follows it once for all of them, and keeps the newest messages as they are sent. Readers take
- * from these when they can, so a slow one holds nothing up and nothing is kept for it.
+ * Follows one shared session for all its readers, and keeps the newest messages in serialised form. Readers take frames
+ * at their own speed, so a slow reader delays no other reader and needs no buffer of its own.
  */
 export class SharedFeed {
   readonly ready: Promise<void>
@@ -42,23 +42,23 @@ export class SharedFeed {
   #subscription: Subscription | undefined
   #key = ""
   #header = ""
-  #include: SharedStretch["include"] = { reasoning: false, tools: false }
+  #include: SharedRange["include"] = { reasoning: false, tools: false }
   #from = 0
   #next = 0
   #kept: KeptMessage[] = []
   #keptUnits = 0
   #state: "open" | "ended" | "changed" | "failed" = "open"
   #refreshing: Promise<void> = Promise.resolve()
-  /** Since when nobody may see it, though it is shared. */
+  /** Since when the session cannot be seen, though it is shared. */
   #hiddenMs: number | undefined
-  readonly #listeners = new Set<() => void>()
+  readonly #subscribers = new Set<() => void>()
 
   constructor(options: {
     secret: string
     sessionID: string
     stemma: Stemma
     reader: SharedReader
-    /** Called once, when it follows the session no longer. */
+    /** Called once, when the feed stops following the session. */
     onEnd: () => void
   }) {
     this.#secret = options.secret
@@ -74,37 +74,37 @@ export class SharedFeed {
     return this.#state === "open"
   }
 
-  /** Calls back whenever there may be more to take, also at the end. The function returned ends it. */
-  listen(listener: () => void): () => void {
-    this.#listeners.add(listener)
-    return () => this.#listeners.delete(listener)
+  /** Calls `listener` whenever there may be more frames, and at the end. Returns a function that unsubscribes. */
+  subscribe(listener: () => void): () => void {
+    this.#subscribers.add(listener)
+    return () => this.#subscribers.delete(listener)
   }
 
   close(): void {
     this.#end("failed")
   }
 
-  /** Resolves when what it has is to be seen as it is with that key. */
-  async freshen(key: string): Promise<void> {
+  /** Resolves when the feed is at least as new as the given key. */
+  async refreshTo(key: string): Promise<void> {
     await this.ready
     if (key !== this.#key) await this.#refresh()
   }
 
-  /** What comes next for a reader at that place, a batch of it; nothing if it has all. Undefined ends its stream. */
-  take(location: Place | undefined, header: string | undefined): SharedBatch | undefined {
+  /** The next batch of frames for a reader, empty if the reader has them all. Undefined ends the stream. */
+  take(position: FeedPosition | undefined, header: string | undefined): SharedBatch | undefined {
     if (this.#state === "failed") return undefined
     if (this.#state !== "open") {
       const frames: SharedFrame[] = [{ body: bodyOf({ type: this.#state }), isLast: true }]
-      return { frames, location: location ?? { key: this.#key, next: 0 }, header: "" }
+      return { frames, position: position ?? { key: this.#key, next: 0 }, header: "" }
     }
     if (this.#hiddenMs !== undefined) {
-      return { frames: [], location: location ?? { key: "", next: 0 }, header: header ?? "" }
+      return { frames: [], position: position ?? { key: "", next: 0 }, header: header ?? "" }
     }
-    const isKnown = location !== undefined && location.key === this.#key
-    const isHere = isKnown && location.next >= this.#from && location.next <= this.#next
+    const isKnown = position !== undefined && position.key === this.#key
+    const isHere = isKnown && position.next >= this.#from && position.next <= this.#next
     const frames: SharedFrame[] = isHere ? [] : [{ body: bodyOf({ type: "reset" }) }]
     if (header !== this.#header || !isHere) frames.push({ body: this.#header })
-    return this.#fill(frames, isHere ? location.next : this.#from)
+    return this.#fill(frames, isHere ? position.next : this.#from)
   }
 
   #fill(frames: SharedFrame[], from: number): SharedBatch {
@@ -112,13 +112,13 @@ export class SharedFeed {
     let next = from
     for (const { position, frame } of this.#kept) {
       if (position < next) continue
-      if (units >= batchUnits) return { frames, location: { key: this.#key, next }, header: this.#header }
+      if (units >= batchUnits) return { frames, position: { key: this.#key, next }, header: this.#header }
       frames.push(frame)
       units += frame.body.length
       next = position + 1
     }
     if (frames.length > 0) frames.push(this.#synced())
-    return { frames, location: { key: this.#key, next: this.#next }, header: this.#header }
+    return { frames, position: { key: this.#key, next: this.#next }, header: this.#header }
   }
 
   #synced(): SharedFrame {
@@ -129,17 +129,17 @@ export class SharedFeed {
   }
 
   async #start(): Promise<void> {
-    const subscription = await this.#subscribe()
-    const stretch = await this.#reader.last(this.#secret)
-    if (!stretch) throw new StemmaError("not_found", "Nothing is shared here.")
-    this.#include = stretch.include
-    this.#begin(stretch)
+    const subscription = await this.#subscribeToHub()
+    const range = await this.#reader.last(this.#secret)
+    if (!range) throw new StemmaError("not_found", "No session is shared at this address.")
+    this.#include = range.include
+    this.#restart(range)
     this.#follow(subscription)
       .catch(() => {})
       .finally(() => this.#end("failed"))
   }
 
-  async #subscribe(): Promise<Subscription> {
+  async #subscribeToHub(): Promise<Subscription> {
     const subscription = this.#stemma.subscribe({ scope: { sessionID: this.#sessionID }, as: "rows" })
     this.#subscription = subscription
     await subscription.ready
@@ -147,14 +147,14 @@ export class SharedFeed {
     return subscription
   }
 
-  /** Frames only tell that something changed: what is shown is read anew, as it is then. */
+  /** Frames only show that something changed. The visible messages are then read again in their current state. */
   async #follow(first: Subscription): Promise<void> {
-    for (let subscription = first; this.isOpen; subscription = await this.#subscribe()) {
+    for (let subscription = first; this.isOpen; subscription = await this.#subscribeToHub()) {
       if (subscription !== first) await this.#refresh()
       let isLagged = false
       for await (const frames of subscription.batches()) {
         isLagged = frames.some((frame) => "lagged" in frame)
-        if (frames.some(isNews)) await this.#refresh()
+        if (frames.some(isVisibleChange)) await this.#refresh()
         if (!this.isOpen) return
       }
       if (!isLagged) return
@@ -169,45 +169,46 @@ export class SharedFeed {
 
   async #refreshNow(): Promise<void> {
     for (;;) {
-      const stretch = await this.#reader.from(this.#secret, this.#next)
+      const range = await this.#reader.from(this.#secret, this.#next)
       if (!this.isOpen) return
-      if (!stretch) return this.#hide()
+      if (!range) return this.#endUnlessShared()
       this.#hiddenMs = undefined
       const { reasoning, tools } = this.#include
-      if (stretch.include.reasoning !== reasoning || stretch.include.tools !== tools)
-        return this.#end("changed")
-      if (stretch.key !== this.#key) {
+      if (range.include.reasoning !== reasoning || range.include.tools !== tools) return this.#end("changed")
+      if (range.key !== this.#key) {
         const whole = await this.#reader.last(this.#secret)
-        if (!whole) return this.#hide()
-        this.#begin(whole)
+        if (!whole) return this.#endUnlessShared()
+        this.#restart(whole)
         continue
       }
-      const isFurther = stretch.next > this.#next
-      this.#add(stretch)
+      const isFurther = range.next > this.#next
+      this.#add(range)
       if (!isFurther) return
     }
   }
 
-  /** Ends it, unless it is shared still: a config file that is being written says nothing for a moment. */
-  async #hide(): Promise<void> {
+  /**
+   * Ends the feed, unless the session is still shared: a config file that is being written is unreadable for a moment.
+   */
+  async #endUnlessShared(): Promise<void> {
     const isShared = await this.#reader.isShared(this.#secret)
     const nowMs = performance.now()
     this.#hiddenMs ??= nowMs
     if (!isShared || nowMs - this.#hiddenMs > hiddenMaxMs) return this.#end("ended")
     setTimeout(() => {
       if (this.isOpen) this.#refresh().catch(() => this.#end("failed"))
-    }, hiddenLookMs).unref()
+    }, hiddenCheckMs).unref()
   }
 
-  #begin(stretch: SharedStretch): void {
-    this.#key = stretch.key
-    this.#from = stretch.from
+  #restart(range: SharedRange): void {
+    this.#key = range.key
+    this.#from = range.from
     this.#kept = []
     this.#keptUnits = 0
-    this.#add(stretch)
+    this.#add(range)
   }
 
-  #add({ header, key, messages, next }: SharedStretch): void {
+  #add({ header, key, messages, next }: SharedRange): void {
     this.#header = bodyOf({ type: "session", properties: header })
     this.#next = next
     for (const message of messages) {
@@ -237,17 +238,17 @@ export class SharedFeed {
   }
 
   #wake(): void {
-    for (const listener of this.#listeners) listener()
+    for (const listener of this.#subscribers) listener()
   }
 }
 
 export interface SharedBatch {
   frames: SharedFrame[]
-  location: Place
+  position: FeedPosition
   header: string
 }
 
-function isNews(frame: Frame): boolean {
+function isVisibleChange(frame: Frame): boolean {
   if (!("row" in frame)) return "lagged" in frame
   const { row } = frame
   switch (row.type) {
@@ -262,12 +263,12 @@ function isNews(frame: Frame): boolean {
   }
 }
 
-export function cursorOf({ key, next }: Place): string {
+export function cursorOf({ key, next }: FeedPosition): string {
   return `${key}.${next}`
 }
 
-/** Undefined for what is no cursor of ours: then everything is sent. */
-export function placeOf(cursor: string | undefined): Place | undefined {
+/** Undefined if the cursor is not valid: then all messages are sent. */
+export function positionOf(cursor: string | undefined): FeedPosition | undefined {
   const match = /^([A-Za-z0-9_-]{16})\.(\d{1,9})$/.exec(cursor ?? "")
   return match ? { key: match[1]!, next: Number(match[2]) } : undefined
 }

@@ -1,42 +1,44 @@
 import type { Source } from "../../streams/streams.ts"
-import type { Place, SharedFeed, SharedFrame } from "./shared-feed.ts"
+import type { FeedPosition, SharedFeed, SharedFrame } from "./shared-feed.ts"
 
-/** One reader of a shared session. It takes when it can, and what it has not taken is not kept for it. */
+/**
+ * The stream of one reader of a shared session. The reader takes frames at its own speed, without a buffer of its own.
+ */
 export class SharedSource implements Source<SharedFrame> {
   readonly ready: Promise<void>
-  /** Called when nothing more will come, also while the reader has not taken what came before. */
-  onOver: (() => void) | undefined
+  /** Called when the feed has ended, even if the reader has not taken the last frames yet. */
+  onEnd: (() => void) | undefined
   readonly #feed: SharedFeed
-  readonly #stopListening: () => void
-  #location: Place | undefined
+  readonly #unsubscribe: () => void
+  #position: FeedPosition | undefined
   #header: string | undefined
   #wake: (() => void) | undefined
   #isClosed = false
 
-  /** `key`: what may be seen when the reader came. */
-  constructor(feed: SharedFeed, { location, key }: { location: Place | undefined; key: string }) {
+  /** `key`: the visibility key from when the reader connected. */
+  constructor(feed: SharedFeed, { position, key }: { position: FeedPosition | undefined; key: string }) {
     this.#feed = feed
-    this.#location = location
-    this.ready = feed.freshen(key)
+    this.#position = position
+    this.ready = feed.refreshTo(key)
     this.ready.catch(() => {})
-    this.#stopListening = feed.listen(() => {
+    this.#unsubscribe = feed.subscribe(() => {
       this.#wake?.()
-      if (!feed.isOpen) this.onOver?.()
+      if (!feed.isOpen) this.onEnd?.()
     })
   }
 
   close(): void {
     this.#isClosed = true
-    this.#stopListening()
+    this.#unsubscribe()
     this.#wake?.()
   }
 
   async *batches(): AsyncGenerator<SharedFrame[], void, undefined> {
     try {
       while (!this.#isClosed) {
-        const batch = this.#feed.take(this.#location, this.#header)
+        const batch = this.#feed.take(this.#position, this.#header)
         if (!batch) return
-        this.#location = batch.location
+        this.#position = batch.position
         this.#header = batch.header
         if (batch.frames.length > 0) yield batch.frames
         else

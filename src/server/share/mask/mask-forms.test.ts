@@ -4,12 +4,12 @@ import { createSharedMask } from "./mask-shared.ts"
 const mask = createSharedMask({ values: [], paths: [] })
 const one = (text: string) => mask([text])[0]!
 
-/** Put together here, so that no scanner takes them for real. */
+/** Put together here, so that no secret scanner takes them for real. */
 const password = ["hunT3r", "2xK9"].join("")
 const token = ["a1B2c3D4e5F6", "g7H8i9J0k1L2"].join("")
 const escaped = (text: string) => JSON.stringify(text).slice(1, -1)
 
-/** Each is shown with nothing but the secret taken out. */
+/** In each of these texts only the secret is replaced. */
 const forms: [what: string, text: string, secret: string][] = [
   ["aligned by terraform", `  storage  = 20\n  password             = "${password}"\n`, password],
   ["aligned key", `  api_key              = "${token}"`, token],
@@ -161,7 +161,7 @@ const stays = [
   '<password type="string">{{password1}}</password>',
 ]
 
-describe("what is secret is not shown, however it is written", () => {
+describe("a secret is masked, however it is written", () => {
   test.each(forms)("%s", (_, text, secret) => {
     expect(one(text)).toBe(text.replace(secret, "[redacted]"))
     expect(one(`a\n${text}\nb`)).not.toContain(secret)
@@ -171,7 +171,7 @@ describe("what is secret is not shown, however it is written", () => {
     expect(one(JSON.stringify({ text }))).not.toContain(escaped(secret))
   })
 
-  test("all cookies of a list, and both halves of a login", () => {
+  test("masks all cookies of a list, and both halves of a login", () => {
     expect(one(`"set-cookie": [\n  "a=1",\n  "sid=${token}"\n]`)).toBe(
       `"set-cookie": [\n  "[redacted]",\n  "[redacted]"\n]`,
     )
@@ -181,13 +181,13 @@ describe("what is secret is not shown, however it is written", () => {
   })
 })
 
-describe("what only looks like it stays", () => {
+describe("a text that only looks like a secret stays", () => {
   test.each(stays)("%s", (text) => {
     expect(one(text)).toBe(text)
   })
 })
 
-describe("a private key that was cut", () => {
+describe("a private key that was cut off", () => {
   const line = (at: number) => `MIIEvQIBADANBgkqhkiG9w0BAQEFAASCBKcwggSjAgEAAoIBAQDZ${at}abcdefghijk`
   const dashes = "-".repeat(5)
   const cut = [`${dashes}BEGIN PRIVATE KEY${dashes}`, ...[1, 2, 3, 4, 5, 6].map(line), "Zm9vYmFyMQ=="].join(
@@ -214,7 +214,7 @@ describe("a private key that was cut", () => {
     expect(shown).toMatch(/^a\n\[redacted\].{0,12}\n?The rest stays\.$/)
   })
 
-  test("does not take what follows with it", () => {
+  test("masks nothing after the key", () => {
     const text = `${dashes}BEGIN PRIVATE KEY${dashes}\` is how it begins.\nThen:\n/home/jane/work/application/src/server/share/files`
     expect(one(text)).toBe(text.replace(/^.*KEY-----/, "[redacted]"))
     const certificate = `${dashes}BEGIN CERTIFICATE${dashes}\n${line(1)}\n`
@@ -222,8 +222,8 @@ describe("a private key that was cut", () => {
   })
 })
 
-describe("places of the machine", () => {
-  const placed = createSharedMask({
+describe("directories of the machine", () => {
+  const maskPaths = createSharedMask({
     values: [],
     paths: [
       { path: "/home/alice/proj", text: "." },
@@ -240,15 +240,15 @@ describe("places of the machine", () => {
     ["https:\\/\\/a.example\\/root\\/x", "https:\\/\\/a.example\\/root\\/x"],
     ["src/root/x", "src/root/x"],
   ])("%s", (text, shown) => {
-    expect(placed([text])).toEqual([shown])
+    expect(maskPaths([text])).toEqual([shown])
   })
 })
 
-describe("time grows with the length of a text only", () => {
+describe("the time is linear in the length of a text", () => {
   const million = 1_000_000
   const run = "aB3dE5fGh7JkL9mNpQ2rStU4vWxYz6aB3dE5fGh7JkL9mN"
 
-  // Processor time, with room for a slow machine: what is not linear takes minutes.
+  // Processor time, with a margin for a slow machine: a pattern that is not linear takes minutes.
   test.each([
     'password=a"',
     `password=a${"\"a'a".repeat(20)}`,
@@ -280,7 +280,7 @@ describe("time grows with the length of a text only", () => {
     "-----BEGIN PRIVATE KEY-----\\\\\\\\",
     `│ ${run}\n`,
     "\u001b[0m",
-  ])("a million units of %j are looked through quickly", (piece) => {
+  ])("a million units of %j are masked quickly", (piece) => {
     const before = process.cpuUsage()
     mask([piece.repeat(Math.ceil(million / piece.length))])
     const { user, system } = process.cpuUsage(before)

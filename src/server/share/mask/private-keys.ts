@@ -1,12 +1,12 @@
 import type { TextSpan } from "./text-span.ts"
 
 const border = /-----(BEGIN|END) [A-Z0-9 ]{0,40}PRIVATE KEY(?: BLOCK)?-----/g
-/** Larger than any key that is in use. */
+/** Larger than any key in use. */
 const blockUnitsMax = 32 * 1024
 
 /**
- * Private keys in PEM: whole blocks, also with escaped line breaks or with line numbers before the lines, and what is left of
- * blocks that were cut at either end. Those of PuTTY too, and whatever PEM is in base64 as a whole.
+ * Finds private keys in PEM: complete blocks, also with escaped line breaks or with line numbers, and the rest of
+ * blocks that are cut off at either end. Also finds keys of PuTTY, and PEM that is encoded in base64.
  */
 export function privateKeySpans(text: string): TextSpan[] {
   const spans = text.includes("PRIVATE KEY") ? blockSpans(text) : []
@@ -48,7 +48,7 @@ function blockSpans(text: string): TextSpan[] {
     end: index + line.length,
   }))
   const spans: TextSpan[] = []
-  // No stretch is looked at for two borders, however many there are.
+  // Each range is scanned for only one border, so that the time stays linear.
   for (let at = 0; at < borders.length; at++) {
     const { isBegin, start, end } = borders[at]!
     const next = borders[at + 1]
@@ -66,46 +66,49 @@ function blockSpans(text: string): TextSpan[] {
   return spans
 }
 
-/** Line numbers, quote marks and the like that tools and people put before a line. */
+/** Line numbers, quote marks and other characters before a line. */
 const lead = String.raw`[\s>|+*:\d→-]{0,24}`
 const keyLine = new RegExp(`^${lead}(?:[A-Za-z0-9+/=]*|[A-Za-z-]{3,24}: .{0,100})["',;\\s]{0,8}$`)
 const keyLineBegin = new RegExp(`^${lead}[A-Za-z0-9+/=]{16,}`)
 const keyLineEnd = /[A-Za-z0-9+/=]{16,}\s{0,8}$/
 
-/** Base64 that is long enough to be a line of a key, whatever stands around it. */
+/** Base64 that is long enough to be a line of a key, with any text around it. */
 const keyRun = /[A-Za-z0-9+/]{40,}={0,2}/
-/** Between the border and the first line: the end of the border's own line, headers and an empty line. */
-const strangeFirstMax = 4
-/** Between two lines that have something around them, such as the signs that join texts in code. */
-const strangeBetweenMax = 1
+/**
+ * How many other lines may stand between the border and the first key line: the rest of the border's line, headers, an
+ * empty line.
+ */
+const otherLinesFirstMax = 4
+/** How many other lines may stand between two key lines that have text around them. */
+const otherLinesBetweenMax = 1
 
 /**
- * Where the lines of a key end that begin there. Of a line that was cut, its beginning belongs to them. Lines may have anything
- * before and behind them, such as a time or a frame, as long as there is a run of base64 in them.
+ * The end of the key lines that begin at `from`. If the last line is cut off, its beginning counts too. A line may have
+ * other text around its base64, such as a time or a frame.
  */
 function keyLinesEnd(text: string, { from, limit }: { from: number; limit: number }): number {
   const lines = splitLines(text.slice(from, limit))
   let end = from
   let at = from
   let lead: string | undefined
-  let strange = 0
-  let strangeMax = strangeFirstMax
+  let otherLines = 0
+  let otherLinesMax = otherLinesFirstMax
   for (let next = 0; next < lines.length; next += 2) {
     const line = lines[next]!
     const units = line.length + (lines[next + 1]?.length ?? 0)
     const run = keyRunIn(line)
-    if (strange === 0 && keyLine.test(line)) {
+    if (otherLines === 0 && keyLine.test(line)) {
       end = at + units
-      if (keyLineBegin.test(line)) strangeMax = 0
-    } else if (run !== undefined && (strange > 0 || strangeMax > 0)) {
+      if (keyLineBegin.test(line)) otherLinesMax = 0
+    } else if (run !== undefined && (otherLines > 0 || otherLinesMax > 0)) {
       end = at + run.end
       lead = line.slice(0, run.start)
-      strange = 0
-      strangeMax = strangeBetweenMax
+      otherLines = 0
+      otherLinesMax = otherLinesBetweenMax
     } else {
-      const cut = strange === 0 || lead !== undefined ? cutLineUnits(line, lead) : 0
+      const cut = otherLines === 0 || lead !== undefined ? cutLineUnits(line, lead) : 0
       if (cut > 0) return at + cut
-      if (++strange > strangeMax) return end
+      if (++otherLines > otherLinesMax) return end
     }
     at += units
   }
@@ -114,12 +117,12 @@ function keyLinesEnd(text: string, { from, limit }: { from: number; limit: numbe
 
 function keyRunIn(line: string): TextSpan | undefined {
   const run = keyRun.exec(line)
-  // A long path or a hash is none.
+  // A long path or a hash is not a key line.
   if (!run || !/[A-Z]/.test(run[0]) || !/[a-z]/.test(run[0]) || !/\d/.test(run[0])) return undefined
   return { start: run.index, end: run.index + run[0].length }
 }
 
-/** How much of the last line belongs to the key: behind the same lead as before it may be short. */
+/** How much of the last line belongs to the key. After the same lead as on the lines before, it may be short. */
 function cutLineUnits(line: string, lead: string | undefined): number {
   const begin = keyLineBegin.exec(line)?.[0].length ?? 0
   if (lead === undefined || withoutDigits(line.slice(0, lead.length)) !== withoutDigits(lead)) return begin
@@ -132,10 +135,10 @@ function withoutDigits(lead: string): string {
   return lead.replace(/\d/g, "0")
 }
 
-/** Where the lines of a key begin that end there. Of a line that was cut, its end belongs to them. */
+/** The start of the key lines that end at `to`. If the first line is cut off, its end counts too. */
 function keyLinesStart(text: string, { to, limit }: { to: number; limit: number }): number {
   const lines = splitLines(text.slice(limit, to))
-  // What stands on the same line before the border.
+  // The text before the border on the same line.
   let start = to - lines.at(-1)!.length
   for (let at = lines.length - 3; at >= 0; at -= 2) {
     const line = lines[at]!
@@ -149,7 +152,7 @@ function keyLinesStart(text: string, { to, limit }: { to: number; limit: number 
   return start
 }
 
-/** Lines, with what parts them between. */
+/** The lines, with the line breaks between them. */
 function splitLines(text: string): string[] {
   return text.split(/(\r?\n|(?:\\{1,8}r)?\\{1,8}n)/)
 }

@@ -1,19 +1,20 @@
 import type { TextSpan } from "./text-span.ts"
 
-/** A kind of key that is known by its looks. */
+/** A kind of key with a known format. */
 interface Format {
-  /** Texts without one of these are not looked through. */
+  /** Texts without any of these are skipped. */
   hints: readonly string[]
-  /** Of the global kind. The last group, at the end of the match, is the secret; without one it is the whole match. */
+  /** Must be global. The last group, at the end of the match, is the secret; without a group, the whole match is. */
   pattern: RegExp
   isSecret?: (secret: string) => boolean
 }
 
 /**
- * Where a word begins: also behind an escaped line break, an encoded character or a colour code, which end with a letter.
+ * The beginning of a word. An escaped line break, an encoded character or a colour code before it ends with a letter,
+ * but does not belong to the word.
  */
 const edge = String.raw`(?<=^|[^A-Za-z0-9]|\\[nrtbf]|%[0-9A-Fa-f]{2}|\[[0-9;]{1,8}m)`
-/** The same where a word may hold `-` and `_`. No word is begun twice then, however long it is. */
+/** The same for words that may contain `-` and `_`. A long word is then tried only once. */
 const wordEdge = String.raw`(?<=^|[^A-Za-z0-9_-]|\\[nrtbf]|%[0-9A-Fa-f]{2}|\[[0-9;]{1,8}m)`
 
 function format(hints: string | readonly string[], source: string, isSecret?: Format["isSecret"]): Format {
@@ -28,9 +29,9 @@ const knownOpenAi = /^sk-(?:proj|svcacct|admin|ant|or|lf)-/
 const slashes = ["://", ":\\"]
 const longRun = /(?=[A-Za-z]{0,19}\d)[A-Za-z0-9]{20}/
 
-/** Each in time that grows with the length of the text: what repeats is bounded, or taken whole. */
+/** Each pattern takes time linear in the length of the text: a repetition is bounded, or consumes its whole run. */
 const formats: readonly Format[] = [
-  // OpenAI, Anthropic, OpenRouter and others who took up the form.
+  // OpenAI, Anthropic, OpenRouter and others with the same format.
   format(
     "sk-",
     `${edge}sk-[A-Za-z0-9_-]{16,}`,
@@ -54,13 +55,13 @@ const formats: readonly Format[] = [
   format("npm_", "npm_[A-Za-z0-9]{36}"),
   format("pypi-", "pypi-A[A-Za-z0-9_-]{40,}"),
   format("hf_", "hf_[A-Za-z0-9]{30,}"),
-  // Telegram bots; in addresses behind `bot`.
+  // Telegram bots; in URLs after `bot`.
   format(
     [":", "%3A"],
     String.raw`(?:${edge}|(?<=bot))\d{8,10}(?::|%3A)[A-Za-z0-9_-]{35}(?![A-Za-z0-9_-])`,
     (key) => /[A-Z]/.test(key.slice(12)),
   ),
-  // Discord: tokens of bots and webhooks.
+  // Discord: bot tokens and webhooks.
   format(
     ".",
     `${wordEdge}[MNO][A-Za-z0-9_-]{22,27}\\.[A-Za-z0-9_-]{6}\\.[A-Za-z0-9_-]{27,38}(?![A-Za-z0-9_-])`,
@@ -100,13 +101,13 @@ const formats: readonly Format[] = [
   format("glsa_", "glsa_[A-Za-z0-9]{32}_[A-Fa-f0-9]{8}"),
   format("nvapi-", "nvapi-[A-Za-z0-9_-]{40,}"),
   format("tskey-", "tskey-[a-z]{2,16}-[A-Za-z0-9]{8,}-[A-Za-z0-9]{16,}"),
-  // Names and passwords in addresses; the name alone may be a token. JSON of PHP has a backslash before each slash.
+  // Names and passwords in URLs; the name alone may be a token. JSON of PHP has a backslash before each slash.
   format(
     slashes,
     String.raw`:(?:\\{0,3}\/){2}[^\s/:@"'<>\\]{0,128}:([^\s/"'<>\\]{1,256})(?=@)`,
     (key) => !/^[*.x•]*$|^[<${[]|^%(?:\(\w+\))?[sdv]$/i.test(key),
   ),
-  // A password with a slash, unless what stands before the slash is a port.
+  // A password with a slash, unless a port stands before the slash.
   format(
     slashes,
     String.raw`:(?:\\{0,3}\/){2}[^\s/:@."'<>\\]{1,64}:([^\s/@"'<>\\]{1,128}\/[^\s@"'<>\\]{1,200})(?=@[\w[])`,
@@ -119,7 +120,7 @@ const formats: readonly Format[] = [
   ),
 ]
 
-/** Keys of known forms. */
+/** Finds keys of known formats. */
 export function formatSpans(text: string): TextSpan[] {
   const spans: TextSpan[] = []
   for (const { hints, pattern, isSecret } of formats) {
@@ -137,7 +138,7 @@ const awsID = /(?:AKIA|ASIA)[A-Z2-7]{16}(?![A-Za-z0-9])/g
 const awsSecret = /(?<![A-Za-z0-9/+=])[A-Za-z0-9/+]{40}(?![A-Za-z0-9/+=])/g
 const awsNearby = 400
 
-/** The secret half of a key of AWS has no form of its own: it is what stands near the other half. */
+/** The secret half of an AWS key has no format of its own, so it is searched near the other half. */
 function awsSecretSpans(text: string): TextSpan[] {
   if (!text.includes("AKIA") && !text.includes("ASIA")) return []
   const spans: TextSpan[] = []
@@ -149,7 +150,7 @@ function awsSecretSpans(text: string): TextSpan[] {
       if (!/[A-Z]/.test(found[0]) || !/[a-z]/.test(found[0]) || !/\d/.test(found[0])) continue
       spans.push({ start: start + found.index, end: start + found.index + 40 })
     }
-    // A secret that ends where the next look begins is looked at again.
+    // The ranges overlap, so that a secret at the end of one range is found in the next.
     seen = Math.max(start, end - 80)
   }
   return spans

@@ -15,12 +15,12 @@ const secretName =
   /key|token|secret|passw|passphrase|pwd|credential|(?:^|_)(?:pass|pat|creds?|pw)(?:_|$)|auth(?!or(?!iz))|cookie|session_?id|dsn|database_?url|connection_?string|webhook|private|signature|license/i
 const noSecretName =
   /keyboard|keymap|keytimeout|keychain$|monkey|tokenizer|_sock$|^(?:old)?pwd$|^private_?network/i
-/** Shorter values are too common to look for. */
+/** Shorter values are too common to search for. */
 const unitsMin = 8
-/** What is looked for is told from the rest by so many units first. */
+/** The search compares this many units first. */
 const gramUnits = 4
 
-/** The values of variables whose name says that they are secret. */
+/** The values of environment variables whose name says that they are secret. */
 export function environmentSecrets(env: Record<string, string | undefined>): string[] {
   return Object.entries(env).flatMap(([name, value]) =>
     value !== undefined &&
@@ -32,21 +32,21 @@ export function environmentSecrets(env: Record<string, string | undefined>): str
   )
 }
 
-/** What to look for, made ready once for many texts. */
-export interface Appearances {
-  /** Values of a few units, looked for as they are only. */
+/** A prepared search for secrets, used for many texts. */
+export interface SecretSearch {
+  /** Very short values, which are searched only literally. */
   short: readonly string[]
-  /** The values themselves. */
+  /** Finds the values themselves. */
   inText: Finder
-  /** How they look in base64 and hex, whatever stands around them there. */
+  /** Finds the values in base64 and hex, with any bytes around them. */
   inBytes: Finder
   encodings: readonly Encoding[]
 }
 
 type Finder = (units: Uint16Array) => TextSpan[]
 
-/** Undefined if there is nothing to look for. */
-export function appearances(values: Iterable<string>): Appearances | undefined {
+/** Undefined if there is nothing to search for. */
+export function secretSearch(values: Iterable<string>): SecretSearch | undefined {
   const known = new Set<string>()
   for (const value of values) {
     if (value.length >= unitsMin || /\d/.test(value)) known.add(value)
@@ -55,7 +55,7 @@ export function appearances(values: Iterable<string>): Appearances | undefined {
   const texts = [...known].flatMap((value) => [value, ...linesOf(value)])
   return {
     short: texts.filter((text) => text.length < gramUnits),
-    inText: finderOf(texts.filter((text) => text.length >= gramUnits).map(needle)),
+    inText: finderOf(texts.filter((text) => text.length >= gramUnits).map(literalNeedle)),
     inBytes: finderOf([...known].flatMap((value) => [...base64Needles(value), ...hexNeedles(value)])),
     encodings: [
       backslashes,
@@ -66,8 +66,8 @@ export function appearances(values: Iterable<string>): Appearances | undefined {
   }
 }
 
-/** Where the values are, as they are or as they look in JSON, in addresses, in HTML, in base64 and in hex. */
-export function valueSpans(text: string, known: Appearances | undefined): TextSpan[] {
+/** Finds the values as they are, and inside JSON, URLs, HTML, base64 and hex. */
+export function valueSpans(text: string, known: SecretSearch | undefined): TextSpan[] {
   if (!known) return []
   const spans = known.short.flatMap((value) => occurrencesOf(value, text))
   for (const view of viewsOf(text, known.encodings)) {
@@ -84,22 +84,25 @@ function linesOf(value: string): string[] {
 
 interface Needle {
   units: Uint16Array
-  /** Whether the digit of base64 before it, or behind it, has bits of the value too. */
+  /** Whether the base64 digit before or after also contains bits of the value. */
   isCutBefore: boolean
   isCutAfter: boolean
 }
 
-function needle(text: string): Needle {
+function literalNeedle(text: string): Needle {
   return { units: viewOf(text).units, isCutBefore: false, isCutAfter: false }
 }
 
-/** A value looks different inside JSON that is encoded as a whole. */
+/** A value has another form inside JSON that is encoded as a whole. */
 function base64Needles(value: string): Needle[] {
   const forms = new Set([value, JSON.stringify(value).slice(1, -1)])
   return [...forms].flatMap((form) => [0, 1, 2].flatMap((shift) => shiftedBase64(Buffer.from(form), shift)))
 }
 
-/** In base64 a value looks different with what stands before it: three ways. What depends on its neighbours is left out. */
+/**
+ * The base64 of a value depends on the number of bytes before it, modulo three. Digits that also depend on neighbouring
+ * bytes are left out.
+ */
 function shiftedBase64(bytes: Buffer, shift: number): Needle[] {
   const bits = (shift + bytes.length) * 8
   const text = Buffer.concat([Buffer.alloc(shift), bytes])
@@ -108,22 +111,22 @@ function shiftedBase64(bytes: Buffer, shift: number): Needle[] {
   if (text.length < unitsMin) return []
   const ends = { isCutBefore: shift > 0, isCutAfter: bits % 6 > 0 }
   const inUrl = text.replaceAll("+", "-").replaceAll("/", "_")
-  return [...new Set([text, inUrl])].map((form) => ({ ...needle(form), ...ends }))
+  return [...new Set([text, inUrl])].map((form) => ({ ...literalNeedle(form), ...ends }))
 }
 
 function hexNeedles(value: string): Needle[] {
   const hex = Buffer.from(value).toString("hex")
-  return hex.length < 2 * unitsMin ? [] : [...new Set([hex, hex.toUpperCase()])].map(needle)
+  return hex.length < 2 * unitsMin ? [] : [...new Set([hex, hex.toUpperCase()])].map(literalNeedle)
 }
 
 const gramsMax = 0x10000
 
-/** A number for the last four units, from the one before; what came earlier has left it. */
+/** A rolling hash of the last four units. */
 function gramAfter(gram: number, unit: number): number {
   return ((gram << 4) ^ (Math.imul(unit, 0x9e3779b1) >>> 16)) & (gramsMax - 1)
 }
 
-/** Looks for all at once: where the first units of none of them stand, which is almost everywhere, that is one look. */
+/** Searches for all needles at once. Almost everywhere, one hash lookup shows that no needle begins there. */
 function finderOf(needles: readonly Needle[]): Finder {
   const byGram = new Map<number, Needle[]>()
   const isGram = new Uint8Array(gramsMax)
@@ -142,7 +145,7 @@ function finderOf(needles: readonly Needle[]): Finder {
       const start = at + 1 - gramUnits
       for (const one of byGram.get(gram)!) {
         if (!isAt(one, { units, start })) continue
-        const span = widened(one, { units, start })
+        const span = withPartialDigits(one, { units, start })
         if (last && span.start >= last.start && span.start < last.end) {
           last.end = Math.max(last.end, span.end)
         } else {
@@ -155,18 +158,21 @@ function finderOf(needles: readonly Needle[]): Finder {
   }
 }
 
-interface Place {
+interface Position {
   units: Uint16Array
   start: number
 }
 
-function isAt({ units: wanted }: Needle, { units, start }: Place): boolean {
+function isAt({ units: wanted }: Needle, { units, start }: Position): boolean {
   for (let at = 0; at < wanted.length; at++) if (units[start + at] !== wanted[at]) return false
   return true
 }
 
-/** With the digits that are cut, and what fills up the last ones. */
-function widened({ units: found, isCutBefore, isCutAfter }: Needle, { units, start }: Place): TextSpan {
+/** Adds the digits that contain only some bits of the value, and the padding. */
+function withPartialDigits(
+  { units: found, isCutBefore, isCutAfter }: Needle,
+  { units, start }: Position,
+): TextSpan {
   let end = start + found.length
   if (isCutAfter && isBase64(units[end])) {
     end++

@@ -2,31 +2,31 @@ import { createHmac, randomBytes } from "node:crypto"
 import { homedir } from "node:os"
 import { type HistoryItem, type Session, StemmaError } from "../../../protocol/index.ts"
 import type { Setup, Stemma } from "../../../run/index.ts"
-import { type Include, shownHeader, shownMessage } from "../feed/shown-message.ts"
-import type { Namesake } from "../feed/shown-title.ts"
+import { type Include, sharedHeader, sharedMessage } from "../feed/shared-message.ts"
+import type { TitleSource } from "../feed/shared-title.ts"
 import type { SharedHeader, SharedMessage } from "../shapes.ts"
-import { createSharedMask, type Hidden, type SharedMask } from "./mask-shared.ts"
+import { createSharedMask, type MaskTargets, type SharedMask } from "./mask-shared.ts"
 import { environmentSecrets } from "./secret-values.ts"
 import { Throttle } from "./throttle.ts"
 
-/** How much text is kept that was looked through already. */
-const keptUnitsMax = 4 * 1024 * 1024
+/** How much masked text the cache holds. */
+const cacheUnitsMax = 4 * 1024 * 1024
 
-/** What stands between the sessions of a directory and everybody. */
+/** Masks the sessions of a directory for readers of a share. */
 export class ShareMask {
-  /** The same for curtains that hide the same. */
-  readonly mark: string
+  /** The same for two masks that hide the same secrets and paths. */
+  readonly fingerprint: string
   readonly #stemma: Stemma
   readonly #mask: SharedMask
   readonly #throttle: Throttle
-  readonly #kept = new Map<string, { message: SharedMessage | undefined; units: number }>()
-  #keptUnits = 0
+  readonly #cache = new Map<string, { message: SharedMessage | undefined; units: number }>()
+  #cacheUnits = 0
 
   constructor(
     stemma: Stemma,
-    { mask, throttle, mark }: { mask: SharedMask; throttle: Throttle; mark: string },
+    { mask, throttle, fingerprint }: { mask: SharedMask; throttle: Throttle; fingerprint: string },
   ) {
-    this.mark = mark
+    this.fingerprint = fingerprint
     this.#stemma = stemma
     this.#mask = mask
     this.#throttle = throttle
@@ -34,14 +34,14 @@ export class ShareMask {
 
   header(
     session: Session,
-    { include, namesake }: { include: Include; namesake: Namesake | undefined },
+    { include, titleSource }: { include: Include; titleSource: TitleSource | undefined },
   ): SharedHeader {
-    return shownHeader(session, { include, namesake, mask: this.#mask })
+    return sharedHeader(session, { include, titleSource, mask: this.#mask })
   }
 
   /**
-   * A sealed message of the history as it was in that epoch: only then is it the same as the one that was kept. Undefined if
-   * nothing of it is to be seen.
+   * The public form of a sealed message. `epoch` is the epoch of the history, because a message in the cache is valid
+   * only for its epoch. Undefined if no part of the message is public.
    */
   async message(
     item: HistoryItem,
@@ -49,57 +49,57 @@ export class ShareMask {
   ): Promise<SharedMessage | undefined> {
     const { message, position, parts } = item
     const key = JSON.stringify([message.sessionID, epoch, message.id, position, parts.length, include])
-    const kept = this.#kept.get(key)
-    if (kept) return kept.message
+    const cached = this.#cache.get(key)
+    if (cached) return cached.message
     return this.#throttle.run(async () => {
-      // Somebody who asked for the same was before.
-      const made = this.#kept.get(key)
-      if (made) return made.message
-      const shown = await shownMessage(item, {
+      // An earlier request for the same message has filled the cache.
+      const added = this.#cache.get(key)
+      if (added) return added.message
+      const shown = await sharedMessage(item, {
         include,
         mask: this.#mask,
         sizeOf: (hash) => this.#stemma.reader.blobs.size(hash).catch(() => undefined),
       })
-      this.#keep(key, shown)
+      this.#addToCache(key, shown)
       return shown
     })
   }
 
-  #keep(key: string, message: SharedMessage | undefined): void {
+  #addToCache(key: string, message: SharedMessage | undefined): void {
     const units = key.length + JSON.stringify(message ?? "").length
-    this.#kept.set(key, { message, units })
-    this.#keptUnits += units
-    for (const [oldest, { units }] of this.#kept) {
-      if (this.#keptUnits <= keptUnitsMax) return
-      this.#kept.delete(oldest)
-      this.#keptUnits -= units
+    this.#cache.set(key, { message, units })
+    this.#cacheUnits += units
+    for (const [oldest, { units }] of this.#cache) {
+      if (this.#cacheUnits <= cacheUnitsMax) return
+      this.#cache.delete(oldest)
+      this.#cacheUnits -= units
     }
   }
 }
 
-/** The curtains that are in use, each made once for a config as it is. */
+/** The masks in use, each created once per config. */
 export class ShareMasks {
   readonly #stemma: Stemma
   readonly #token: string | undefined
   readonly #throttle = new Throttle()
-  readonly #made = new WeakMap<Setup, Map<string, ShareMask>>()
-  /** Marks are part of what everybody is given, and must not tell whether a guess at a secret is right. */
-  readonly #markKey: Buffer | string
+  readonly #masks = new WeakMap<Setup, Map<string, ShareMask>>()
+  /** Fingerprints are part of what readers receive. They are keyed, so that they do not confirm a guess of a secret. */
+  readonly #fingerprintKey: Buffer | string
 
   constructor(stemma: Stemma, token: string | undefined) {
     this.#stemma = stemma
     this.#token = token
-    this.#markKey = token ?? randomBytes(32)
+    this.#fingerprintKey = token ?? randomBytes(32)
   }
 
-  /** Undefined if the config forbids sharing by now, or cannot be read: nobody knows then what is secret there. */
-  async of({ directory }: Session): Promise<ShareMask | undefined> {
+  /** Undefined if the config forbids sharing or cannot be read: then the secrets of the directory are not known. */
+  async forSession({ directory }: Session): Promise<ShareMask | undefined> {
     const setup = await this.#setup(directory)
     if (setup === undefined || setup.loaded.config.share === "disabled") return undefined
-    const made = this.#made.get(setup) ?? new Map<string, ShareMask>()
-    this.#made.set(setup, made)
-    const mask = made.get(directory) ?? this.#create(setup, directory)
-    made.set(directory, mask)
+    const masks = this.#masks.get(setup) ?? new Map<string, ShareMask>()
+    this.#masks.set(setup, masks)
+    const mask = masks.get(directory) ?? this.#create(setup, directory)
+    masks.set(directory, mask)
     return mask
   }
 
@@ -114,7 +114,7 @@ export class ShareMasks {
 
   #create({ loaded: { project }, secretsSoFar, environment }: Setup, directory: string): ShareMask {
     const homes = [homedir(), environment.HOME, process.env.HOME].filter((home) => home !== undefined)
-    const hidden: Hidden = {
+    const targets: MaskTargets = {
       values: [
         ...secretsSoFar,
         ...environmentSecrets(environment),
@@ -126,7 +126,13 @@ export class ShareMasks {
         ...homes.map((path) => ({ path, text: "~" })),
       ],
     }
-    const mark = createHmac("sha256", this.#markKey).update(JSON.stringify(hidden)).digest("base64url")
-    return new ShareMask(this.#stemma, { mask: createSharedMask(hidden), throttle: this.#throttle, mark })
+    const fingerprint = createHmac("sha256", this.#fingerprintKey)
+      .update(JSON.stringify(targets))
+      .digest("base64url")
+    return new ShareMask(this.#stemma, {
+      mask: createSharedMask(targets),
+      throttle: this.#throttle,
+      fingerprint,
+    })
   }
 }

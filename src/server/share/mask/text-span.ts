@@ -1,15 +1,15 @@
-/** A stretch of a text, [start, end) in UTF-16 units. */
+/** A range of a text, [start, end) in UTF-16 units. */
 export interface TextSpan {
   start: number
   end: number
 }
 
-/** A stretch that something else is shown for. */
+/** A range and the text that replaces it. */
 export interface Replacement extends TextSpan {
   text: string
 }
 
-/** Spans that overlap or touch become one. */
+/** Merges spans that overlap or touch. */
 export function union(spans: readonly TextSpan[]): TextSpan[] {
   const sorted = spans.filter(({ start, end }) => end > start).sort((a, b) => a.start - b.start)
   const merged: TextSpan[] = []
@@ -21,11 +21,17 @@ export function union(spans: readonly TextSpan[]): TextSpan[] {
   return merged
 }
 
-/** The places of a text in another; none overlaps another one. */
+/** All occurrences of a text in another, without overlaps. */
 export function occurrencesOf(needle: string, text: string): TextSpan[] {
   const found: TextSpan[] = []
   for (let at = text.indexOf(needle); at >= 0; at = text.indexOf(needle, at + needle.length)) {
     found.push({ start: at, end: at + needle.length })
   }
   return found
+}
+
+/** The span of `last`, the text that ends a match. */
+export function matchEnd(match: RegExpExecArray, last: string): TextSpan {
+  const end = match.index + match[0].length
+  return { start: end - last.length, end }
 }

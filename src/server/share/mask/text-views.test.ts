@@ -15,7 +15,7 @@ import {
 
 const textOf = ({ units }: View) => Buffer.from(units.buffer, 0, units.length * 2).toString("utf16le")
 
-describe("a view reads as the text does without the encoding", () => {
+describe("a view is the decoded text", () => {
   test.each<[what: string, encoding: Encoding, text: string, view: string]>([
     ["percents", percents, "a%2Fb%2fc+d", "a/b/c+d"],
     ["percents in UTF-8", percents, "%C3%a9%E4%B8%AD%f0%9f%98%80!", "é中😀!"],
@@ -43,7 +43,7 @@ describe("a view reads as the text does without the encoding", () => {
     expect(textOf(decoded(viewOf(text), encoding)!)).toBe(view)
   })
 
-  test("there is none where nothing is encoded", () => {
+  test("there is no view if nothing is encoded", () => {
     for (const encoding of [percents, backslashes, entities]) {
       expect(decoded(viewOf("100% of a && b \\d in\nwords"), encoding)).toBeUndefined()
     }
@@ -53,8 +53,8 @@ describe("a view reads as the text does without the encoding", () => {
   })
 })
 
-describe("where a stretch of a view comes from", () => {
-  test("has its escapes whole, and none beside it", () => {
+describe("the origin of a range of a view", () => {
+  test("contains whole escapes, and no neighbouring ones", () => {
     const text = "ab%2Fcd%F0%9F%98%80ef"
     const view = decoded(viewOf(text), percents)!
     const origin = (start: number, end: number) => {
@@ -70,7 +70,7 @@ describe("where a stretch of a view comes from", () => {
     expect(origin(7, 9)).toBe("ef")
   })
 
-  test("does not begin or end with what stands for nothing", () => {
+  test("does not begin or end with an escape that stands for nothing", () => {
     const text = " \n ab \n cd\n"
     const view = decoded(viewOf(text), wrapping)!
     expect(view.origin({ start: 0, end: 2 })).toEqual({ start: 3, end: 5 })
@@ -78,7 +78,7 @@ describe("where a stretch of a view comes from", () => {
     expect(view.origin({ start: 2, end: 4 })).toEqual({ start: 8, end: 10 })
   })
 
-  test("is the same way there and back, through two encodings", () => {
+  test("covers the text without gaps, through two encodings", () => {
     const piece = fc.constantFrom(
       "%25",
       "%32",

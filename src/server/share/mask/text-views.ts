@@ -1,23 +1,25 @@
 import type { TextSpan } from "./text-span.ts"
 
-/** A text as it reads with encodings taken away. Its UTF-16 units, as looking at each of them is much faster than in a string. */
+/** A decoded text, as UTF-16 units, because reading them is much faster than reading a string. */
 export interface View {
   units: Uint16Array
-  /** Where a stretch of it comes from: the whole of each escape of which it has a part. */
+  /** The range of the original text that a range of the view comes from, with every escape as a whole. */
   origin(span: TextSpan): TextSpan
 }
 
-/** How a text may be encoded. */
 export interface Encoding {
-  /** What its escapes begin with, ASCII only. */
+  /** The characters that its escapes begin with, ASCII only. */
   signs: string
-  /** The escape that begins there. Looks at no more than a few units, or at what no other call looks at: time stays linear. */
+  /**
+   * The escape that begins there. A call reads only a few units, or units that no other call reads, so that the time
+   * stays linear.
+   */
   escapeAt(units: Uint16Array, at: number): Escape | undefined
 }
 
 export interface Escape {
   end: number
-  /** The code point that it stands for; undefined if it stands for nothing. */
+  /** The code point that the escape stands for. Undefined if it stands for nothing. */
   code: number | undefined
 }
 
@@ -27,10 +29,10 @@ export function viewOf(text: string): View {
   return { units: new Uint16Array(bytes.buffer), origin: (span) => span }
 }
 
-/** JSON in JSON, an address in an address: one in the other, and no further. */
+/** How deep encodings may be nested: JSON in JSON, a URL in a URL, and no further. */
 const layersMax = 2
 
-/** The text itself, and each way in which it reads with some of the encodings taken away, one from the other. */
+/** The text itself, and every text that results from decoding one encoding after another. */
 export function* viewsOf(text: string, encodings: readonly Encoding[]): Generator<View> {
   const seen = [viewOf(text)]
   yield seen[0]!
@@ -40,7 +42,7 @@ export function* viewsOf(text: string, encodings: readonly Encoding[]): Generato
     for (const view of layer) {
       for (const encoding of encodings) {
         const inner = decoded(view, encoding)
-        // Which of two encodings is taken away first often makes no difference.
+        // Two orders of decoding often give the same text.
         if (!inner || next.some((other) => isSame(inner.units, other.units))) continue
         next.push(inner)
         yield inner
@@ -58,15 +60,15 @@ function bytesOf({ buffer, byteOffset, byteLength }: Uint16Array): Buffer {
   return Buffer.from(buffer, byteOffset, byteLength)
 }
 
-/** A view with an encoding taken away; undefined if it has no escape. */
+/** The view with one encoding decoded. Undefined if it has no escape. */
 export function decoded({ units, origin }: View, { signs, escapeAt }: Encoding): View | undefined {
   const signUnits = viewOf(signs).units
   if (!signUnits.some((unit) => units.includes(unit))) return undefined
   const isSign = new Uint8Array(0x80)
   for (const unit of signUnits) isSign[unit] = 1
-  // No escape is shorter than what it stands for.
+  // No escape is shorter than its decoded form.
   const plain = new Uint16Array(units.length)
-  const breaks = new Breaks()
+  const breaks = new EscapeMap()
   let length = 0
   for (let at = 0; at < units.length; ) {
     const unit = units[at]!
@@ -77,7 +79,7 @@ export function decoded({ units, origin }: View, { signs, escapeAt }: Encoding):
       continue
     }
     const start = length
-    length += put(found.code, { units: plain, at: start })
+    length += writeCodePoint(found.code, { units: plain, at: start })
     breaks.add({ start, end: length }, { start: at, end: found.end })
     at = found.end
   }
@@ -85,8 +87,8 @@ export function decoded({ units, origin }: View, { signs, escapeAt }: Encoding):
   return { units: plain.subarray(0, length), origin: (span) => origin(breaks.origin(span)) }
 }
 
-/** How many units a code point took. */
-function put(code: number | undefined, { units, at }: { units: Uint16Array; at: number }): number {
+/** Writes a code point. Returns how many units it took. */
+function writeCodePoint(code: number | undefined, { units, at }: { units: Uint16Array; at: number }): number {
   if (code === undefined) return 0
   if (code <= 0xffff) {
     units[at] = code
@@ -97,9 +99,9 @@ function put(code: number | undefined, { units, at }: { units: Uint16Array; at: 
   return 2
 }
 
-/** Where a view and what it was made of drift apart: at escapes. For each, where it is in both. */
-class Breaks {
-  #places = new Int32Array(256)
+/** Maps positions of a view to positions of its source. Stores the position of each escape in both. */
+class EscapeMap {
+  #offsets = new Int32Array(256)
   #count = 0
 
   get isEmpty(): boolean {
@@ -108,28 +110,28 @@ class Breaks {
 
   add(view: TextSpan, origin: TextSpan): void {
     const at = this.#count++ * 4
-    if (at === this.#places.length) {
+    if (at === this.#offsets.length) {
       const more = new Int32Array(at * 2)
-      more.set(this.#places)
-      this.#places = more
+      more.set(this.#offsets)
+      this.#offsets = more
     }
-    this.#places[at] = view.start
-    this.#places[at + 1] = view.end
-    this.#places[at + 2] = origin.start
-    this.#places[at + 3] = origin.end
+    this.#offsets[at] = view.start
+    this.#offsets[at + 1] = view.end
+    this.#offsets[at + 2] = origin.start
+    this.#offsets[at + 3] = origin.end
   }
 
   origin({ start, end }: TextSpan): TextSpan {
     return { start: this.#unit(start).start, end: this.#unit(end - 1).end }
   }
 
-  /** Where one unit of the view comes from. */
+  /** The source range of one unit of the view. */
   #unit(at: number): TextSpan {
     const last = this.#lastUpTo(at)
     if (last < 0) return { start: at, end: at + 1 }
-    const viewEnd = this.#places[last * 4 + 1]!
-    const start = this.#places[last * 4 + 2]!
-    const end = this.#places[last * 4 + 3]!
+    const viewEnd = this.#offsets[last * 4 + 1]!
+    const start = this.#offsets[last * 4 + 2]!
+    const end = this.#offsets[last * 4 + 3]!
     return at < viewEnd ? { start, end } : { start: end + at - viewEnd, end: end + at - viewEnd + 1 }
   }
 
@@ -138,7 +140,7 @@ class Breaks {
     let high = this.#count
     while (low < high) {
       const middle = (low + high) >> 1
-      if (this.#places[middle * 4]! <= at) low = middle + 1
+      if (this.#offsets[middle * 4]! <= at) low = middle + 1
       else high = middle
     }
     return low - 1
@@ -149,7 +151,7 @@ const percent = 0x25
 const plus = 0x2b
 const backslash = 0x5c
 
-/** `%2F`, in UTF-8; what is none stays as it is. */
+/** `%2F`, in UTF-8. Invalid escapes stay as they are. */
 export const percents: Encoding = {
   signs: "%",
   escapeAt(units, at) {
@@ -169,7 +171,7 @@ export const percents: Encoding = {
   },
 }
 
-/** As forms are sent: a plus is a space. */
+/** Form encoding: a plus is a space. */
 export const formFields: Encoding = {
   signs: "%+",
   escapeAt(units, at) {
@@ -184,7 +186,7 @@ const controls = new Map(
   ]),
 )
 
-/** `\n` and `\u0026`, and signs behind a backslash as shells and Markdown have them too. */
+/** `\n` and `\u0026`, and a backslash before a sign, as in shells and Markdown. */
 export const backslashes: Encoding = {
   signs: "\\",
   escapeAt(units, at) {
@@ -232,7 +234,7 @@ function nameAt(units: Uint16Array, at: number): Escape {
   return { end, code: named.get(name)?.charCodeAt(0) }
 }
 
-/** White space between the lines of base64, as it is or escaped: it stands for nothing. */
+/** White space between the lines of base64, plain or escaped. It stands for nothing. */
 export const wrapping: Encoding = {
   signs: " \t\n\v\f\r\\",
   escapeAt(units, at) {
@@ -241,7 +243,7 @@ export const wrapping: Encoding = {
       while (isSpace(units[end]!)) end++
       return { end, code: undefined }
     }
-    // Each run of backslashes is looked at once.
+    // Each run of backslashes is read once.
     if (units[at - 1] === backslash) return undefined
     while (units[end] === backslash) end++
     return isSpace(controls.get(units[end]!) ?? 0) ? { end: end + 1, code: undefined } : undefined
@@ -252,7 +254,7 @@ function byteAt(units: Uint16Array, at: number): number {
   return units[at] === percent ? hexByteAt(units, at + 1) : -1
 }
 
-/** Negative if there are no two digits. */
+/** Negative if there are no two hex digits. */
 function hexByteAt(units: Uint16Array, at: number): number {
   return (hexDigit(units[at]) << 4) | hexDigit(units[at + 1])
 }

@@ -5,7 +5,7 @@ function beBusy(ms: number): void {
   for (const end = performance.now() + ms; performance.now() < end; );
 }
 
-test("work goes on piece by piece, in order, and leaves as much time as it takes", async () => {
+test("runs one task after the other, and pauses as long as the tasks took", async () => {
   const throttle = new Throttle()
   const order: number[] = []
   let running = 0
@@ -22,11 +22,11 @@ test("work goes on piece by piece, in order, and leaves as much time as it takes
   )
   expect(await Promise.all(works)).toEqual([0, 1, 2, 3, 4])
   expect(order).toEqual([0, 1, 2, 3, 4])
-  // Five pieces and the four rests between them.
+  // Five tasks and the four pauses between them.
   expect(performance.now() - startMs).toBeGreaterThan(5 * 10 + 4 * 9)
 })
 
-test("a piece that fails is told to who asked for it, and to nobody else", async () => {
+test("the error of a task reaches only its own caller", async () => {
   const throttle = new Throttle()
   const failing = throttle.run(async () => {
     throw new Error("no")

@@ -1,9 +1,9 @@
-/** So much may be spent before a rest. */
+/** How much time the tasks may use before a pause. */
 const spentMaxMs = 5
 
 /**
- * Work that everybody on the network can ask for, one piece after the other, and never more than half of the time: runs and
- * streams have to wait while it goes on.
+ * Runs tasks that anyone on the network can request, one after the other, for at most half of the time: each task
+ * blocks runs and streams.
  */
 export class Throttle {
   #before: Promise<unknown> = Promise.resolve()
@@ -18,11 +18,11 @@ export class Throttle {
         this.#spentMs += performance.now() - start
       }
     })
-    this.#before = result.catch(() => {}).then(() => this.#rest())
+    this.#before = result.catch(() => {}).then(() => this.#pause())
     return result
   }
 
-  async #rest(): Promise<void> {
+  async #pause(): Promise<void> {
     if (this.#spentMs < spentMaxMs) return
     const ms = this.#spentMs
     this.#spentMs = 0

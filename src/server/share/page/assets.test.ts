@@ -2,7 +2,7 @@ import { createContext, Script } from "node:vm"
 import { describe, expect, test } from "vitest"
 import { assets } from "./assets.ts"
 
-/** As much of an element as the script needs. Text stays text. */
+/** The part of a DOM element that the script uses. Text stays text. */
 class Element {
   id = ""
   className = ""
@@ -100,7 +100,7 @@ const message = {
 }
 
 describe("the script of the page", () => {
-  test("follows from where the page was, and adds what comes as text", () => {
+  test("continues from the cursor of the page, and adds messages as text", () => {
     const { send, source, list, document } = openPage()
     expect(source.url).toBe("/share/secret/event?since=key.4")
     send("session", { title: "<i>New</i>" })
@@ -116,7 +116,7 @@ describe("the script of the page", () => {
     expect(list.textContent).toContain("APIError: it failed")
   })
 
-  test("puts a message that it has in its place, forgets all at a reset, and everything at the end", () => {
+  test("replaces a known message, clears the list at a reset, and clears it at the end", () => {
     const { send, source, list, state } = openPage()
     send("message", message)
     send("message", { ...message, parts: [] })
@@ -127,7 +127,7 @@ describe("the script of the page", () => {
     send("message", message)
     send("ended")
     expect(list.children).toEqual([])
-    expect(state.textContent).toBe("Sharing was ended.")
+    expect(state.textContent).toBe("This session is no longer shared.")
     expect(source.isClosed).toBe(true)
   })
 })

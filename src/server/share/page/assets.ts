@@ -1,4 +1,4 @@
-/** Adds what comes later. All of it is put in as text, so nothing that was said can become an element. */
+/** Adds later messages to the page. It inserts all content as text, so no content can become an element. */
 const script = `"use strict"
 const list = document.getElementById("messages")
 const state = document.getElementById("state")
@@ -39,7 +39,7 @@ function part(one) {
   if (one.type === "file") {
     return element("p", "file", "File: " + one.name + " (" + one.mime + (one.bytes === undefined ? "" : ", " + one.bytes + " bytes") + ")")
   }
-  if (one.type === "task") return element("p", "tool", "A subagent was asked.")
+  if (one.type === "task") return element("p", "tool", "A subagent worked on a task.")
   return element("p", "tool", "The history up to here was summarised for the model.")
 }
 
@@ -66,7 +66,7 @@ function take({ type, properties }) {
   }
   if (type === "ended") {
     list.replaceChildren()
-    state.textContent = "Sharing was ended."
+    state.textContent = "This session is no longer shared."
     source.close()
   }
 }
@@ -77,7 +77,7 @@ source.onmessage = ({ data }) => {
   take(JSON.parse(data))
 }
 source.onerror = () => {
-  if (source.readyState === EventSource.CLOSED && state.textContent === "") state.textContent = "This page is no longer followed. Load it again."
+  if (source.readyState === EventSource.CLOSED && state.textContent === "") state.textContent = "The connection is lost. Reload the page."
 }
 `
 

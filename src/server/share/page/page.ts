@@ -1,6 +1,6 @@
 import type { SharedDocument, SharedHeader, SharedMessage, SharedPart } from "../shapes.ts"
 
-/** Markup that is safe to put into a page. Everything else is escaped on its way in. */
+/** Markup that is safe to insert into a page. All other values are escaped. */
 class Html {
   readonly text: string
 
@@ -11,7 +11,7 @@ class Html {
 
 type Inside = string | number | Html | readonly Inside[] | undefined
 
-/** Puts a page together: what is filled in is text, never markup, unless it was made by this function itself. */
+/** Builds markup. Inserted values are escaped, unless this function created them. */
 function html(strings: TemplateStringsArray, ...values: Inside[]): Html {
   return new Html(
     strings.map((string, at) => string + (at < values.length ? inside(values[at]) : "")).join(""),
@@ -25,7 +25,7 @@ function inside(value: Inside): string {
   return String(value).replace(/[&<>"'`]/g, (character) => `&#${character.charCodeAt(0)};`)
 }
 
-/** The page of a shared session: all text is there without the script, which only adds what comes later. */
+/** The page of a shared session. It has all text without the script, which only adds later messages. */
 export function sharedPage(document: SharedDocument, { isNewest }: { isNewest: boolean }): string {
   const { session, messages, earlier, cursor } = document
   const main = html`<main id="messages"${isNewest ? html` data-cursor="${cursor}"` : undefined}>
@@ -38,7 +38,7 @@ ${messages.map(messageHtml)}</main>
   ]
   const back = isNewest ? undefined : html`<p class="more"><a href="?">Newest messages</a></p>\n`
   const body = html`${headerHtml(session)}${links}${main}${back}<p id="state" role="status"></p>
-<footer>Shared from Stemma, read only. Secrets were taken out where they were recognised.</footer>
+<footer>Shared from Stemma, read only. Recognised secrets were removed.</footer>
 `
   return shell(session.title, { body, hasScript: isNewest })
 }
@@ -99,7 +99,7 @@ function partHtml(part: SharedPart): Html {
         part.bytes === undefined ? undefined : `, ${part.bytes} bytes`
       })</p>\n`
     case "task":
-      return html`<p class="tool">A subagent was asked.</p>\n`
+      return html`<p class="tool">A subagent worked on a task.</p>\n`
     case "compaction":
       return html`<p class="tool">The history up to here was summarised for the model.</p>\n`
     default:
@@ -123,7 +123,7 @@ function toolHtml({
   )}</details>\n`
 }
 
-/** Fenced code stands apart; all else is shown as it was written. */
+/** Fenced code becomes a block; all other text is shown as it was written. */
 function textHtml(text: string): Html[] {
   return text
     .split(/^```[^\n]*$/m)

@@ -2,9 +2,9 @@ import { describe, expect, test } from "vitest"
 import { type HistoryItem, type Message, noTokens, type Part, type Session } from "../../../protocol/index.ts"
 import { titleFromText } from "../../../session/index.ts"
 import { createSharedMask } from "../mask/mask-shared.ts"
-import { type Include, includeOf, shownHeader, shownMessage } from "./shown-message.ts"
+import { type Include, includeOf, sharedHeader, sharedMessage } from "./shared-message.ts"
 
-const place = { sessionID: "ses_a", messageID: "msg_a" }
+const ids = { sessionID: "ses_a", messageID: "msg_a" }
 const everything = { reasoning: true, tools: true }
 
 function item(parts: object[], message: object = {}): HistoryItem {
@@ -15,13 +15,13 @@ function item(parts: object[], message: object = {}): HistoryItem {
     version: 1,
     sealed: true,
     message: { ...standard, sessionID: "ses_a", ...message } as Message,
-    parts: parts.map((part, at) => ({ id: `prt_${at}`, ...place, ...part }) as Part),
+    parts: parts.map((part, at) => ({ id: `prt_${at}`, ...ids, ...part }) as Part),
   }
 }
 
 function shown(of: HistoryItem, include: Include = { reasoning: false, tools: false }) {
   const mask = createSharedMask({ values: ["secret-words"], paths: [] })
-  return shownMessage(of, { include, mask, sizeOf: async () => 12 })
+  return sharedMessage(of, { include, mask, sizeOf: async () => 12 })
 }
 
 const answer = {
@@ -35,8 +35,8 @@ const answer = {
   time: { created: 1, completed: 2 },
 }
 
-describe("what may be seen of a message", () => {
-  test("is nothing of what is about the machine or the run, whatever is asked for", async () => {
+describe("a shared message", () => {
+  test("has nothing about the machine or the run, whatever is included", async () => {
     const parts = [
       { type: "step-start", snapshot: "hidden" },
       { type: "snapshot", snapshot: "hidden" },
@@ -66,7 +66,7 @@ describe("what may be seen of a message", () => {
     })
   })
 
-  test("is of a summary only that there was one", async () => {
+  test("shows only that there was a summary", async () => {
     const parts = [
       { type: "compaction", auto: true, summary: "hidden", ledger: "hidden", facts: {} },
       { type: "text", text: "hidden" },
@@ -80,12 +80,12 @@ describe("what may be seen of a message", () => {
     }
   })
 
-  test("is of a task only that there was one", async () => {
+  test("shows only that there was a task", async () => {
     const subtask = { type: "subtask", prompt: "hidden", description: "hidden", agent: "general" }
     expect((await shown(item([subtask]), everything))!.parts).toEqual([{ type: "task" }])
   })
 
-  test("is no call that has not ended", async () => {
+  test("has no tool call that has not ended", async () => {
     const pending = {
       type: "tool",
       callID: "c",
@@ -95,7 +95,7 @@ describe("what may be seen of a message", () => {
     expect(await shown(item([pending], answer), everything)).toBeUndefined()
   })
 
-  test("is without secrets in the name of a tool, a file, an agent and a model", async () => {
+  test("has no secrets in the names of tools, files, agents and models", async () => {
     const file = { type: "file", mime: "text/secret-words", filename: "a/secret-words.txt", url: "blob:ab" }
     const tool = {
       type: "tool",
@@ -121,7 +121,7 @@ describe("what may be seen of a message", () => {
     })
   })
 
-  test("is cut where it is long, and no secret is cut in two by that", async () => {
+  test("is cut if it is long, and masks a secret at the cut", async () => {
     const long = `${"word ".repeat(23_999)} secret-words ${"word ".repeat(24_000)}`
     const [part] = (await shown(item([{ type: "text", text: long }])))!.parts
     expect(part).toMatchObject({ text: expect.stringMatching(/ …$/) })
@@ -129,7 +129,7 @@ describe("what may be seen of a message", () => {
     expect(JSON.stringify(part).length).toBeLessThan(120_100)
   })
 
-  test("of many parts as much as of one long part", async () => {
+  test("has the same limit for many parts as for one long part", async () => {
     const parts = Array.from({ length: 700 }, (_, at) => ({
       type: "text",
       text: `${at} ${"word ".repeat(100)}`,
@@ -141,7 +141,7 @@ describe("what may be seen of a message", () => {
     expect(JSON.stringify(said)).toContain("200 word")
   })
 
-  test("shows nothing from behind the cut, however much before it was a secret", async () => {
+  test("shows nothing from behind the cut, however much before it was masked", async () => {
     const key = `-----BEGIN PRIVATE KEY-----\n${"MIIEvQIBADANBgkqhkiG9w0B\n".repeat(130)}-----END PRIVATE KEY-----\n`
     const keys = key.repeat(4)
     for (const at of [119_990, 128_170, 128_192]) {
@@ -154,7 +154,7 @@ describe("what may be seen of a message", () => {
   })
 })
 
-describe("what may be seen of a session", () => {
+describe("a shared session", () => {
   const session = {
     id: "ses_a",
     title: "About secret-words",
@@ -164,9 +164,9 @@ describe("what may be seen of a session", () => {
     cost: 3,
   } as Session
 
-  test("is its title, its times and what is shown of it", () => {
+  test("has its title, its times and its options", () => {
     const mask = createSharedMask({ values: ["secret-words"], paths: [] })
-    expect(shownHeader(session, { include: includeOf(session), mask, namesake: undefined })).toEqual({
+    expect(sharedHeader(session, { include: includeOf(session), mask, titleSource: undefined })).toEqual({
       title: "About [redacted]",
       time: { created: 1, updated: 2 },
       include: { reasoning: false, tools: true },
@@ -179,20 +179,20 @@ describe("what may be seen of a session", () => {
     [`${token} is refused`, "ghp_a1B2"],
     ["swordfishswordfishswordfishswordfish is the value", "swordfish"],
     [`  \n ${token}`, "ghp_a1B2"],
-  ])("a title that is the beginning of %j shows no beginning of a secret", (text, secret) => {
+  ])("a title cut from %j shows no beginning of a secret", (text, secret) => {
     const mask = createSharedMask({ values: ["swordfishswordfishswordfishswordfish"], paths: [] })
     const titled = { ...session, title: titleFromText(text) }
     expect(titled.title).toContain(secret)
-    const namesake = { title: titled.title, texts: [text], isHidden: false }
-    const { title } = shownHeader(titled, { include: includeOf(session), mask, namesake })
+    const titleSource = { title: titled.title, texts: [text], isHidden: false }
+    const { title } = sharedHeader(titled, { include: includeOf(session), mask, titleSource })
     expect(title).toContain("[redacted]")
     expect(title).not.toContain(secret)
   })
 
-  test("a title of nobody knows what shows no beginning of a secret either, and else stays", () => {
+  test("a title of unknown origin shows no beginning of a secret, and otherwise stays", () => {
     const mask = createSharedMask({ values: [], paths: [] })
-    const options = { include: includeOf(session), mask, namesake: undefined }
-    const titleOf = (title: string) => shownHeader({ ...session, title }, options).title
+    const options = { include: includeOf(session), mask, titleSource: undefined }
+    const titleOf = (title: string) => sharedHeader({ ...session, title }, options).title
     expect(titleOf("please use postgres://me:Tr0ub")).toBe("please [redacted]")
     expect(titleOf(`see ${token.slice(0, 26)}`)).toBe("[redacted]")
     for (const title of [
@@ -206,21 +206,23 @@ describe("what may be seen of a session", () => {
     }
   })
 
-  test("a secret over two parts of the prompt does not show in the title", () => {
+  test("a secret that spans two parts of the prompt is not in the title", () => {
     const mask = createSharedMask({ values: [], paths: [] })
     const texts = ["use postgres://me:Tr0ub", "4dor-9z@db.example.org/x please"]
     const titled = { ...session, title: titleFromText(texts[0]!) }
-    const namesake = { title: titled.title, texts, isHidden: false }
-    expect(shownHeader(titled, { include: includeOf(session), mask, namesake }).title).not.toContain("Tr0ub")
+    const titleSource = { title: titled.title, texts, isHidden: false }
+    expect(sharedHeader(titled, { include: includeOf(session), mask, titleSource }).title).not.toContain(
+      "Tr0ub",
+    )
   })
 
-  test("a title of somebody's own stays, one of a prompt that is hidden does not", () => {
+  test("a title that a person chose stays, unless the prompt is hidden", () => {
     const mask = createSharedMask({ values: [], paths: [] })
     const options = { include: includeOf(session), mask }
     const titleOf = (isHidden: boolean) =>
-      shownHeader(
+      sharedHeader(
         { ...session, title: "Mine" },
-        { ...options, namesake: { title: "Hello", texts: ["Hello"], isHidden } },
+        { ...options, titleSource: { title: "Hello", texts: ["Hello"], isHidden } },
       ).title
     expect(titleOf(false)).toBe("Mine")
     expect(titleOf(true)).toBe("New session - 1970-01-01T00:00:00.001Z")

@@ -1,8 +1,8 @@
 import type { HistoryItem, Part, PartOf, Session } from "../../../protocol/index.ts"
 import type { SharedMask } from "../mask/mask-shared.ts"
 import type { SharedHeader, SharedMessage, SharedPart } from "../shapes.ts"
-import { type LongText, nameUnitsMax, shownTexts } from "./shown-texts.ts"
-import { type Namesake, shownTitle } from "./shown-title.ts"
+import { type LimitedText, maskedTexts, nameUnitsMax } from "./masked-texts.ts"
+import { sharedTitle, type TitleSource } from "./shared-title.ts"
 
 export interface Include {
   reasoning: boolean
@@ -13,30 +13,34 @@ export function includeOf({ share }: Session): Include {
   return { reasoning: share?.include?.reasoning === true, tools: share?.include?.tools === true }
 }
 
-export interface ShowOptions {
+export interface SharedMessageOptions {
   include: Include
   mask: SharedMask
-  /** The size of a blob; undefined if it is not known. */
+  /** The size of a blob. Undefined if it is not known. */
   sizeOf(hash: string): Promise<number | undefined>
 }
 
-/** Of all that a message says, of what one call was given or gave back, and of all its calls. */
+/** Limits for the text of a message, for the input or output of one tool call, and for all tool calls of a message. */
 const textUnitsMax = 120_000
 const toolUnitsMax = 20_000
 const toolsUnitsMax = 120_000
 const partsMax = 500
-/** After this long others come first. */
+/** After this long the work yields to the event loop. */
 const sliceMs = 10
 const errorUnitsMax = 300
 
-/** What everybody may see of a session beside its messages. */
-export function shownHeader(
+/** The public data of a session, besides its messages. */
+export function sharedHeader(
   session: Session,
-  { include, mask, namesake }: Omit<ShowOptions, "sizeOf"> & { namesake: Namesake | undefined },
+  {
+    include,
+    mask,
+    titleSource,
+  }: Omit<SharedMessageOptions, "sizeOf"> & { titleSource: TitleSource | undefined },
 ): SharedHeader {
   const { agent, model, time } = session
   return {
-    title: shownTitle(session, { mask, namesake }),
+    title: sharedTitle(session, { mask, titleSource }),
     ...(agent !== undefined && { agent: mask([agent])[0]! }),
     ...(model !== undefined && { model: mask([`${model.providerID}/${model.modelID}`])[0]! }),
     time: { created: time.created, updated: time.updated },
@@ -44,15 +48,15 @@ export function shownHeader(
   }
 }
 
-/** What everybody may see of a sealed message; undefined if that is nothing. */
-export async function shownMessage(
+/** The public form of a sealed message. Undefined if no part of it is public. */
+export async function sharedMessage(
   item: HistoryItem,
-  options: ShowOptions,
+  options: SharedMessageOptions,
 ): Promise<SharedMessage | undefined> {
   const { message } = item
-  const drafts = draftsOf(item, options.include)
+  const unmasked = unmaskedParts(item, options.include)
   const error = message.role === "assistant" ? message.error : undefined
-  if (drafts.length === 0 && error === undefined) return undefined
+  if (unmasked.length === 0 && error === undefined) return undefined
   const model = message.role === "assistant" ? message : message.model
   const names = [message.agent, `${model.providerID}/${model.modelID}`].map(
     (name) => options.mask([name])[0]!,
@@ -64,32 +68,32 @@ export async function shownMessage(
     agent: names[0]!,
     model: names[1]!,
     time: message.time,
-    parts: await finish(drafts, options),
+    parts: await maskParts(unmasked, options),
     ...(error && {
       error: {
         name: error.name,
-        message: shownTexts([{ text: error.data.message ?? "", unitsMax: errorUnitsMax }], options.mask)[0]!,
+        message: maskedTexts([{ text: error.data.message ?? "", unitsMax: errorUnitsMax }], options.mask)[0]!,
       },
     }),
   }
 }
 
-/** A part with its texts aside, until they have been looked through together. */
-interface Draft {
+/** A part whose texts are not masked yet, because some texts are masked together. */
+interface UnmaskedPart {
   part: SharedPart
-  texts: (LongText & { key: "text" | "title" | "input" | "output" | "error" | "name" | "mime" | "tool" })[]
+  texts: (LimitedText & { key: "text" | "title" | "input" | "output" | "error" | "name" | "mime" | "tool" })[]
   blob?: string
 }
 
-function draftsOf({ message, parts }: HistoryItem, include: Include): Draft[] {
+function unmaskedParts({ message, parts }: HistoryItem, include: Include): UnmaskedPart[] {
   const isSummary = message.role === "assistant" && message.summary === true
   if (isSummary || parts.some(({ type }) => type === "compaction")) {
     return [{ part: { type: "compaction" }, texts: [] }]
   }
-  return parts.flatMap((part) => draftOf(part, include))
+  return parts.flatMap((part) => unmaskedPart(part, include))
 }
 
-function draftOf(part: Part, include: Include): Draft[] {
+function unmaskedPart(part: Part, include: Include): UnmaskedPart[] {
   switch (part.type) {
     case "text":
       if (part.text.trim() === "" || (part.synthetic && !include.tools)) return []
@@ -108,9 +112,9 @@ function draftOf(part: Part, include: Include): Draft[] {
         },
       ]
     case "tool":
-      return toolDrafts(part, include)
+      return unmaskedTool(part, include)
     case "file":
-      return [fileDraft(part)]
+      return [unmaskedFile(part)]
     case "subtask":
       return [{ part: { type: "task" }, texts: [] }]
     case "agent":
@@ -126,11 +130,11 @@ function draftOf(part: Part, include: Include): Draft[] {
   }
 }
 
-/** What a subagent was told and said belongs to a session that is not shared. */
-function toolDrafts({ tool, state }: PartOf<"tool">, include: Include): Draft[] {
+/** The prompt and the answer of a subagent belong to another session, which is not shared. */
+function unmaskedTool({ tool, state }: PartOf<"tool">, include: Include): UnmaskedPart[] {
   if (state.status !== "completed" && state.status !== "error") return []
   const part: SharedPart = { type: "tool", tool: "", status: state.status }
-  const texts: Draft["texts"] = [{ key: "tool", text: tool, unitsMax: nameUnitsMax }]
+  const texts: UnmaskedPart["texts"] = [{ key: "tool", text: tool, unitsMax: nameUnitsMax }]
   if (!include.tools || tool === "task") return [{ part, texts }]
   texts.push({ key: "input", text: JSON.stringify(state.input, undefined, 2), unitsMax: toolUnitsMax })
   if (state.status === "error") texts.push({ key: "error", text: state.error, unitsMax: toolUnitsMax })
@@ -139,10 +143,10 @@ function toolDrafts({ tool, state }: PartOf<"tool">, include: Include): Draft[] 
     texts.push({ key: "output", text: state.output, unitsMax: toolUnitsMax })
   }
   const attachments = state.status === "completed" ? (state.attachments ?? []) : []
-  return [{ part, texts }, ...attachments.map(fileDraft)]
+  return [{ part, texts }, ...attachments.map(unmaskedFile)]
 }
 
-function fileDraft({
+function unmaskedFile({
   filename,
   mime,
   url,
@@ -150,7 +154,7 @@ function fileDraft({
   filename?: string | undefined
   mime: string
   url: string
-}): Draft {
+}): UnmaskedPart {
   const name = filename?.split(/[/\\]/).at(-1) || "attachment"
   const bytes = url.startsWith("data:") ? Math.floor((url.length - url.indexOf(",") - 1) * 0.75) : undefined
   return {
@@ -163,35 +167,41 @@ function fileDraft({
   }
 }
 
-/** What is said is looked through as one, whatever lies between; each other text by itself. */
-async function finish(all: readonly Draft[], { mask, sizeOf }: ShowOptions): Promise<SharedPart[]> {
-  const drafts = bounded(all)
-  const said = drafts.flatMap(({ texts }) => texts).filter(({ key }) => key === "text")
-  const clean = shownTexts(said, mask).values()
+/**
+ * Masks the texts of a message together, so that a secret that spans several parts is found. Other texts are masked one
+ * by one.
+ */
+async function maskParts(
+  all: readonly UnmaskedPart[],
+  { mask, sizeOf }: SharedMessageOptions,
+): Promise<SharedPart[]> {
+  const unmasked = limitTexts(all)
+  const said = unmasked.flatMap(({ texts }) => texts).filter(({ key }) => key === "text")
+  const clean = maskedTexts(said, mask).values()
   const parts: SharedPart[] = []
   let startMs = performance.now()
-  for (const { part, texts, blob } of drafts) {
+  for (const { part, texts, blob } of unmasked) {
     if (performance.now() - startMs > sliceMs) {
       await new Promise((resolve) => setImmediate(resolve))
       startMs = performance.now()
     }
     const shown = texts.map((one) => [
       one.key,
-      one.key === "text" ? clean.next().value! : shownTexts([one], mask)[0]!,
+      one.key === "text" ? clean.next().value! : maskedTexts([one], mask)[0]!,
     ])
     const bytes = blob === undefined ? undefined : await sizeOf(blob)
     parts.push({ ...part, ...Object.fromEntries(shown), ...(bytes !== undefined && { bytes }) })
   }
-  if (all.length > drafts.length) parts.push({ type: "text", text: "…" })
+  if (all.length > unmasked.length) parts.push({ type: "text", text: "…" })
   return parts
 }
 
-/** No more than a reader may ask for: whoever knows the address can ask again and again. */
-function bounded(drafts: readonly Draft[]): Draft[] {
+/** Limits the work for one message, because anyone with the link can request it again and again. */
+function limitTexts(unmasked: readonly UnmaskedPart[]): UnmaskedPart[] {
   const left = { said: textUnitsMax, tools: toolsUnitsMax }
-  return drafts.slice(0, partsMax).map((draft) => ({
-    ...draft,
-    texts: draft.texts.map((one) => {
+  return unmasked.slice(0, partsMax).map((part) => ({
+    ...part,
+    texts: part.texts.map((one) => {
       const kind = one.key === "text" ? "said" : "tools"
       const unitsMax = Math.min(one.unitsMax, left[kind])
       left[kind] -= Math.min(unitsMax, one.text.length)
