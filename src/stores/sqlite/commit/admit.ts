@@ -1,13 +1,20 @@
 import type { InboxItem } from "../../../protocol/index.ts"
 import { payloadHash } from "../../prepare.ts"
 import { itemDiffers } from "../../refusals.ts"
-import { type Applier, published } from "./commit-write.ts"
+import { type CommitContext, requirePublished } from "./commit-write.ts"
 import type { Versions } from "./writer.ts"
 
-/** Puts an item into the inbox inside the running transaction. */
-export function admitItem(applier: Applier, item: InboxItem, versions: Versions): { duplicate: boolean } {
-  const { db, tails } = applier
-  const tail = published(tails.get(item.sessionID))
+/**
+ * Admits an item to a session's inbox inside the running transaction. A known item with the same payload is a duplicate
+ * and changes nothing.
+ */
+export function admitItem(
+  context: CommitContext,
+  item: InboxItem,
+  versions: Versions,
+): { duplicate: boolean } {
+  const { db, tails } = context
+  const tail = requirePublished(tails.get(item.sessionID))
   const hash = payloadHash(item).subarray(0, 16)
   const known = db.get("SELECT hash FROM inbox WHERE session = ? AND id = ?", tail.key, item.id)
   if (known) {
@@ -19,7 +26,7 @@ export function admitItem(applier: Applier, item: InboxItem, versions: Versions)
     tail.key,
     item.id,
     hash,
-    applier.clock.now(),
+    context.clock.now(),
     JSON.stringify(item),
   )
   const version = versions.take()
