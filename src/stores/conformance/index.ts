@@ -6,7 +6,7 @@ import { leaseCases } from "./commit/lease.ts"
 import { noteCases } from "./commit/notes.ts"
 import { openMessageCases } from "./commit/open-message.ts"
 import { textCases } from "./commit/text.ts"
-import { turnCases } from "./commit/tick.ts"
+import { tickCases } from "./commit/tick.ts"
 import type { ConformanceCase } from "./driver.ts"
 import { collectCases } from "./history/collect.ts"
 import { forkCases } from "./history/fork.ts"
@@ -35,7 +35,7 @@ export {
 /** What every store must keep to, case by case. Any test runner will do: a case throws if its promise is broken. */
 export const conformanceCases: readonly ConformanceCase[] = [
   ...commitCases,
-  ...turnCases,
+  ...tickCases,
   ...openMessageCases,
   ...historyCases,
   ...forkCases,

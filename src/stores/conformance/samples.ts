@@ -13,7 +13,7 @@ import {
 } from "../../protocol/index.ts"
 
 /** A clock that stands still until it is moved. */
-export class HandClock implements Clock {
+export class ManualClock implements Clock {
   #nowMs = Date.UTC(2026, 0, 1)
 
   now(): number {

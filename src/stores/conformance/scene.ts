@@ -11,12 +11,12 @@ import type { Op } from "../commit.ts"
 import type { Committed, Lease, Scope, Store } from "../store.ts"
 import type { ConformanceCase, ConformanceDriver, ConformanceNeed, ConformanceOpenOptions } from "./driver.ts"
 import { fits } from "./driver.ts"
-import { HandClock, Samples } from "./samples.ts"
+import { ManualClock, Samples } from "./samples.ts"
 
 /** A fresh store and what a case needs to talk to it. Handles that it opened are closed after the case. */
 export class Scene {
   readonly driver: ConformanceDriver
-  readonly clock = new HandClock()
+  readonly clock = new ManualClock()
   readonly make: Samples
   #store: Store | undefined
   readonly #others: Store[] = []

@@ -122,7 +122,7 @@ export class Core {
       ([id, session]) => session.newest !== before.get(id) && !session.importing,
     )
     const ids = [...gone, ...changed.map(([id]) => id)]
-    this.watchers.tell(encodeCursor(this.state.storeID, this.state.version), ids)
+    this.watchers.notify(encodeCursor(this.state.storeID, this.state.version), ids)
   }
 
   warn(warning: string): void {

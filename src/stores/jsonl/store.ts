@@ -15,7 +15,7 @@ import {
   searchSessions,
 } from "../plain/index.ts"
 import { prepareCommit, prepareItem } from "../prepare.ts"
-import { noPermissionQuery } from "../refusals.ts"
+import { permissionQueryTooBroad } from "../refusals.ts"
 import type {
   BlobStore,
   Capabilities,
@@ -140,7 +140,7 @@ export class JsonlStore implements Store {
     const use = () => readPermissions(this.#core.state, query)
     if (sessionID !== undefined) return this.#read([sessionID], use)
     await this.#freshen([])
-    if (permissionID === undefined && !open) throw noPermissionQuery()
+    if (permissionID === undefined && !open) throw permissionQueryTooBroad()
     await this.#look()
     const found = await this.#withLoaded(() => asked(this.#core, query), use)
     dropIdle(this.#core)

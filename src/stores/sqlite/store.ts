@@ -2,7 +2,7 @@ import type { Clock, InboxItem, PermissionRequest, Session, Todo } from "../../p
 import type { Commit } from "../commit.ts"
 import { encodeCursor } from "../cursor.ts"
 import { prepareCommit, prepareItem } from "../prepare.ts"
-import { readOnly, storeClosed } from "../refusals.ts"
+import { storeClosed, storeReadOnly } from "../refusals.ts"
 import type {
   Admitted,
   BlobStore,
@@ -331,6 +331,6 @@ export class SqliteStore implements Store {
 
   #refuseReadOnly(): void {
     this.#refuseClosed()
-    if (this.#readOnly) throw readOnly(this.#db.path)
+    if (this.#readOnly) throw storeReadOnly(this.#db.path)
   }
 }

@@ -2,7 +2,7 @@ import assert from "node:assert/strict"
 import type { Op } from "../../commit.ts"
 import { failsWith, promised } from "../scene.ts"
 
-export const turnCases = [
+export const tickCases = [
   promised("commits of one turn are applied in the order in which they were handed in", async (scene) => {
     const { make } = scene
     const run = await scene.session()

@@ -36,7 +36,7 @@ export function takeBatch(core: Core, batch: Batch): void {
     core.state.tombstones.clear()
     core.bury(readTombstones(core.files))
   }
-  core.watchers.tell(encodeCursor(core.state.storeID, core.state.version), touched)
+  core.watchers.notify(encodeCursor(core.state.storeID, core.state.version), touched)
 }
 
 function takeChange(

@@ -1,5 +1,5 @@
 import { isDefaultTitle } from "../../../session/prompt/title.ts"
-import type { PlainMessage, PlainSession, Touched } from "../../plain/index.ts"
+import type { ChangedSession, PlainMessage, PlainSession } from "../../plain/index.ts"
 import { type AppendState, freeID } from "../journal/append-state.ts"
 import { type EntryBase, encodeMessage, moveEntry, titleEntry } from "./entry.ts"
 import { headerLine } from "./header.ts"
@@ -23,8 +23,12 @@ export interface EncodeOptions {
 }
 
 /** What one commit did to a session, as lines. Keeps the book. */
-export function encodeTouched(touched: Touched, appendState: AppendState, options: EncodeOptions): Encoded {
-  const { session } = touched
+export function encodeTouched(
+  changed: ChangedSession,
+  appendState: AppendState,
+  options: EncodeOptions,
+): Encoded {
+  const { session } = changed
   const { version, adopt } = options
   const chain = chainOf(session)
   const links = chain.slice(appendState.left + 1).map(({ segment, keep }) => ({ segment, keep }))
@@ -34,15 +38,15 @@ export function encodeTouched(touched: Touched, appendState: AppendState, option
     type: "commit",
     v: version,
     seq: session.seq,
-    ...(touched.info ? { info: infoDifference(appendState.info, session.info) } : {}),
-    ...(touched.published ? { published: true } : {}),
+    ...(changed.sessionRow ? { info: infoDifference(appendState.info, session.info) } : {}),
+    ...(changed.published ? { published: true } : {}),
     ...(links.length > 0 ? { chain: links } : {}),
     ...(moves.length > 0 ? { moves } : {}),
-    ...openFields(touched, chain.length - 1),
-    ...noteFields(touched),
-    ...(touched.todos ? { todos: session.todos } : {}),
-    ...permissionFields(touched),
-    ...(touched.inbox ? inboxFields(session, appendState) : {}),
+    ...openFields(changed, chain.length - 1),
+    ...noteFields(changed),
+    ...(changed.todos ? { todos: session.todos } : {}),
+    ...permissionFields(changed),
+    ...(changed.inbox ? inboxFields(session, appendState) : {}),
     ...(adopt ? { adopt } : {}),
   }
   settle(session, appendState)
@@ -101,15 +105,15 @@ function messageLines(
 }
 
 /** The rows of the open message that changed; pieces of a replaced part that stay are counted. */
-function openFields(touched: Touched, chain: number): Partial<CommitLine> {
-  const { session } = touched
+function openFields(changed: ChangedSession, chain: number): Partial<CommitLine> {
+  const { session } = changed
   const position = session.messages.length - 1
   const message = session.messages[position]
   if (!message || message.sealed) return {}
-  const here = touched.pieces.filter((added) => added.position === position)
+  const here = changed.pieces.filter((added) => added.position === position)
   const parts: NonNullable<CommitLine["parts"]> = []
   for (const [index, part] of message.parts.entries()) {
-    if (!touched.parts.has(`${position}/${index}`)) continue
+    if (!changed.parts.has(`${position}/${index}`)) continue
     const offsets = here.filter((added) => added.index === index).map(({ piece }) => piece.offset)
     const first = Math.min(Number.POSITIVE_INFINITY, ...offsets)
     const kept = part.pieces.filter((piece) => piece.offset < first).length
@@ -123,7 +127,7 @@ function openFields(touched: Touched, chain: number): Partial<CommitLine> {
       .map((piece) => [index, piece.offset, piece.text])
   })
   return {
-    ...(touched.messages.has(position)
+    ...(changed.messages.has(position)
       ? { open: { at: [chain, position], body: message.body, parts: message.parts.length } }
       : {}),
     ...(parts.length > 0 ? { parts } : {}),
@@ -131,7 +135,7 @@ function openFields(touched: Touched, chain: number): Partial<CommitLine> {
   }
 }
 
-function noteFields({ session, notes }: Touched): Partial<CommitLine> {
+function noteFields({ session, notes }: ChangedSession): Partial<CommitLine> {
   if (notes.length === 0) return {}
   const lists = [...session.left.map((tail) => tail.notes), session.notes]
   const lines = notes.map(({ version: _version, writer: _writer, ...note }, index) => {
@@ -141,7 +145,7 @@ function noteFields({ session, notes }: Touched): Partial<CommitLine> {
   return { notes: lines }
 }
 
-function permissionFields({ session, permissions }: Touched): Partial<CommitLine> {
+function permissionFields({ session, permissions }: ChangedSession): Partial<CommitLine> {
   const put = session.permissions.filter(({ request }) => permissions.has(request.id))
   if (put.length === 0) return {}
   return { permissions: put.map(({ request }) => request), asked: put.map(({ serial }) => serial) }

@@ -1,6 +1,6 @@
 import { StemmaError } from "../../../protocol/index.ts"
 import { blobRefs } from "../../../session/history/blob-refs.ts"
-import type { Applied, PlainSession, Touched } from "../../plain/index.ts"
+import type { Applied, ChangedSession, PlainSession } from "../../plain/index.ts"
 import { type Core, type Entry, removedName } from "../core.ts"
 import { rewriteFiles } from "../disk/rewrite.ts"
 import {
@@ -88,8 +88,8 @@ export class BatchDraft {
     }
   }
 
-  #takeTouched({ version, touched, removed }: Applied): void {
-    for (const [id, one] of touched) {
+  #takeTouched({ version, changed, removed }: Applied): void {
+    for (const [id, one] of changed) {
       if (removed.includes(id)) continue
       if (one.created) this.#create(one, version)
       else if (one.redacted) this.#rewrite(one)
@@ -102,20 +102,20 @@ export class BatchDraft {
   /** Takes in what another program wrote into a session's main file: only the state file has to say so. */
   adopt(applied: Applied, replicaPart: Entry, adopt: Omit<Adoption, "version"> | undefined): void {
     const { version } = applied
-    const touched = applied.touched.get(replicaPart.id)!
+    const changed = applied.changed.get(replicaPart.id)!
     this.onUndo(() => applied.rollback())
-    if (touched.created) {
+    if (changed.created) {
       const appendState = replicaPart.appendState!
       if (adopt) appendState.adopted.push({ ...adopt, version })
-      settle(touched.session, appendState)
-      this.#count(replicaPart, touched.session)
+      settle(changed.session, appendState)
+      this.#count(replicaPart, changed.session)
       this.#mark(replicaPart, { summary: true })
       this.append(
         replicaPart,
         "state",
-        encodeState(touched.session, appendState, { store: this.#core.state.storeID }),
+        encodeState(changed.session, appendState, { store: this.#core.state.storeID }),
       )
-    } else this.#change(touched, { version, adopted: true, ...(adopt ? { adopt } : {}) })
+    } else this.#change(changed, { version, adopted: true, ...(adopt ? { adopt } : {}) })
     this.touched.add(replicaPart.id)
   }
 
@@ -124,7 +124,7 @@ export class BatchDraft {
     this.#mark(replicaPart, { summary: false })
   }
 
-  #create({ session }: Touched, version: number): void {
+  #create({ session }: ChangedSession, version: number): void {
     const core = this.#core
     const { id, agent, forkedFrom } = session.info
     const source = forkedFrom && core.entries.get(forkedFrom.sessionID)
@@ -153,21 +153,21 @@ export class BatchDraft {
     }
   }
 
-  #change(touched: Touched, options: Omit<EncodeOptions, "nowMs">): void {
-    const { session } = touched
+  #change(changed: ChangedSession, options: Omit<EncodeOptions, "nowMs">): void {
+    const { session } = changed
     const replicaPart = this.#entryOf(session)
-    const text = encodeTouched(touched, replicaPart.appendState!, {
+    const text = encodeTouched(changed, replicaPart.appendState!, {
       ...options,
       nowMs: this.#core.clock.now(),
     })
-    this.#mark(replicaPart, { summary: touched.info || touched.moved || touched.published })
+    this.#mark(replicaPart, { summary: changed.sessionRow || changed.moved || changed.published })
     this.append(replicaPart, "main", text.main)
     this.append(replicaPart, "state", text.state)
-    this.#recount(replicaPart, touched)
+    this.#recount(replicaPart, changed)
   }
 
   /** Content was replaced in place: both files are written again. */
-  #rewrite({ session, redacted }: Touched): void {
+  #rewrite({ session, redacted }: ChangedSession): void {
     const core = this.#core
     const replicaPart = this.#entryOf(session)
     const whole = redacted!.positions.length === session.messages.length
@@ -307,29 +307,29 @@ export class BatchDraft {
     replicaPart.questions = questionsOf(session)
   }
 
-  #recount(replicaPart: Entry, touched: Touched): void {
-    const { session } = touched
-    const rows = touched.parts.size > 0 || touched.messages.size > 0 || touched.inbox || touched.moved
-    if (rows && (replicaPart.blobs.size > 0 || namesBlobs(touched))) {
+  #recount(replicaPart: Entry, changed: ChangedSession): void {
+    const { session } = changed
+    const rows = changed.parts.size > 0 || changed.messages.size > 0 || changed.inbox || changed.moved
+    if (rows && (replicaPart.blobs.size > 0 || namesBlobs(changed))) {
       const blobs = sessionBlobs(session)
       const same = blobs.size === replicaPart.blobs.size && blobs.isSubsetOf(replicaPart.blobs)
       replicaPart.blobs = blobs
       if (!same) this.#mark(replicaPart, { summary: true })
     }
-    if (touched.permissions.size > 0) {
+    if (changed.permissions.size > 0) {
       const before = replicaPart.questions
       replicaPart.questions = questionsOf(session)
       if (replicaPart.questions !== before) this.#mark(replicaPart, { summary: true })
     }
-    const sealed = [...touched.sealed].map((position) => session.messages[position])
+    const sealed = [...changed.sealed].map((position) => session.messages[position])
     const simple = sealed.every((message) => message?.parts.every((part) => part.body.type !== "compaction"))
-    if (touched.moved || !simple) replicaPart.tokens = estimateSession(session)
+    if (changed.moved || !simple) replicaPart.tokens = estimateSession(session)
     else for (const message of sealed) if (message) replicaPart.tokens += messageTokens(message)
   }
 }
 
 /** True if a part that changed, or an item that waits, names a blob. */
-function namesBlobs({ session, parts, inbox }: Touched): boolean {
+function namesBlobs({ session, parts, inbox }: ChangedSession): boolean {
   const named = [...parts].some((place) => {
     const [position, index] = place.split("/").map(Number) as [number, number]
     const part = session.messages[position]?.parts[index]

@@ -178,7 +178,7 @@ export class Writer {
         core.warn((error as Error).message)
       }
     }
-    core.watchers.tell(encodeCursor(core.state.storeID, core.state.version), draft.touched)
+    core.watchers.notify(encodeCursor(core.state.storeID, core.state.version), draft.touched)
     if (!draft.isEmpty) this.#keepUp(draft)
     return [
       ...answers,

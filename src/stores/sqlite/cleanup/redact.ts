@@ -4,7 +4,7 @@ import { redacted, redactMessage, redactPart } from "../../../session/history/re
 import { titlesFrom } from "../../../session/prompt/title.ts"
 import { isDead, sameHolder } from "../../holder.ts"
 import {
-  messageMissing,
+  messageIDMissing,
   noMessage,
   noPart,
   redactWhileOpen,
@@ -75,7 +75,7 @@ function targetLocations(reader: Reader, session: number, target: RedactionTarge
   const { db, segments } = reader
   if (target.messageID === undefined) {
     if (target.partID !== undefined) {
-      throw messageMissing(target.partID)
+      throw messageIDMissing(target.partID)
     }
     return reachedLocations(reader, session)
   }

@@ -1,6 +1,6 @@
 import type { InboxItem } from "../../../protocol/index.ts"
 import { payloadHash } from "../../prepare.ts"
-import { itemDiffers } from "../../refusals.ts"
+import { inboxItemDiffers } from "../../refusals.ts"
 import { type CommitContext, requirePublished } from "./commit-write.ts"
 import type { Versions } from "./writer.ts"
 
@@ -19,7 +19,7 @@ export function admitItem(
   const known = db.get("SELECT hash FROM inbox WHERE session = ? AND id = ?", tail.key, item.id)
   if (known) {
     if (hash.equals(known[0] as Uint8Array)) return { duplicate: true }
-    throw itemDiffers(item.sessionID, item.id)
+    throw inboxItemDiffers(item.sessionID, item.id)
   }
   db.run(
     "INSERT INTO inbox (session, id, hash, time, data) VALUES (?, ?, ?, ?, ?)",

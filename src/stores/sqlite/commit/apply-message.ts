@@ -1,6 +1,13 @@
 import { isSettled, type MessageBody, type PartBody } from "../../../protocol/index.ts"
 import type { OpOf } from "../../commit.ts"
-import { marked, messageTaken, otherMessage, partTwice, stillOpen, unsettled } from "../../refusals.ts"
+import {
+  duplicatePartID,
+  hasRevertMark,
+  messageIdentityChanged,
+  messageTaken,
+  previousMessageOpen,
+  toolCallUnsettled,
+} from "../../refusals.ts"
 import { findLocation } from "../read/locate.ts"
 import { encodeID } from "../rows/id-codec.ts"
 import { encodeMessage } from "../rows/message-rows.ts"
@@ -32,10 +39,10 @@ function insertMessage(
 export function appendMessage(write: CommitWrite, op: OpOf<"message.append">): void {
   const tail = markChanged(write, op.sessionID)
   if (tail.hasRevertMark) {
-    throw marked(tail.id)
+    throw hasRevertMark(tail.id)
   }
   if (tail.open) {
-    throw stillOpen(tail.open.id, "the next one")
+    throw previousMessageOpen(tail.open.id)
   }
   if (findLocation(write, tail, op.message.id)) {
     throw messageTaken(tail.id, op.message.id)
@@ -68,7 +75,7 @@ export function appendTo(
     nextPieceKey: firstPieceKey,
   }
   for (const part of parts) {
-    if (open.indexByPartID.has(part.id)) throw partTwice(id)
+    if (open.indexByPartID.has(part.id)) throw duplicatePartID(id)
     open.indexByPartID.set(part.id, open.parts.length)
     open.parts.push(insertPart(write, tail, { position, index: open.parts.length, part }))
   }
@@ -93,7 +100,7 @@ function queueForIndex(write: CommitWrite, segment: number, position: number): v
 
 function refuseUnsettled(messageID: string, part: PartBody): void {
   if (part.type !== "tool" || isSettled(part.state)) return
-  throw unsettled(messageID, part.id)
+  throw toolCallUnsettled(messageID, part.id)
 }
 
 export function putMessage(write: CommitWrite, op: OpOf<"message.put">): void {
@@ -106,7 +113,7 @@ export function putMessage(write: CommitWrite, op: OpOf<"message.put">): void {
 
 function requireSameMessage(open: OpenMessage, message: MessageBody): void {
   if (message.id === open.id && message.role === open.role) return
-  throw otherMessage(open.id)
+  throw messageIdentityChanged(open.id)
 }
 
 function updateMessage(
@@ -132,7 +139,7 @@ export function sealMessage(write: CommitWrite, op: OpOf<"message.seal">): void 
   if (op.message) requireSameMessage(open, op.message)
   const running = open.parts.find((part) => part.status === "pending" || part.status === "running")
   if (running) {
-    throw unsettled(open.id, running.id)
+    throw toolCallUnsettled(open.id, running.id)
   }
   const keepsPieces = foldPieces(write, open)
   dropStaleBlobRefs(write, tail.segment, open)

@@ -3,15 +3,15 @@ import { blobRefs } from "../../../session/history/blob-refs.ts"
 import { grownText, withGrownText } from "../../../session/replica/grow.ts"
 import type { OpOf } from "../../commit.ts"
 import {
-  grownElsewhere,
-  growsNot,
-  growsWhileKept,
-  illegalState,
-  isSealed,
+  fieldDoesNotGrow,
+  growingFieldNotEmpty,
+  grownTextHasNoField,
+  messageSealed,
   noMessage,
   noPart,
-  offsetWrong,
-  otherType,
+  partTypeChanged,
+  toolStateNotAllowed,
+  wrongOffset,
 } from "../../refusals.ts"
 import { findLocation } from "../read/locate.ts"
 import { encodeID } from "../rows/id-codec.ts"
@@ -34,7 +34,7 @@ export function openMessage(write: CommitWrite, tail: OpenTail, messageID: strin
   if (findLocation(write, tail, messageID) === undefined) {
     throw noMessage(tail.id, messageID)
   }
-  throw isSealed(messageID)
+  throw messageSealed(messageID)
 }
 
 export function insertPart(
@@ -73,7 +73,7 @@ export function putPart(write: CommitWrite, op: OpOf<"part.put">): void {
   const tail = markChanged(write, op.sessionID)
   const open = openMessage(write, tail, op.messageID)
   const index = open.indexByPartID.get(op.part.id)
-  if (op.grown === "keep" && grownText(op.part) !== "") throw growsWhileKept(op.part.id)
+  if (op.grown === "keep" && grownText(op.part) !== "") throw growingFieldNotEmpty(op.part.id)
   if (index === undefined) {
     open.indexByPartID.set(op.part.id, open.parts.length)
     open.parts.push(
@@ -124,14 +124,14 @@ function rowPart(write: CommitWrite, part: OpenPart): PartBody {
 function checkPut(before: OpenPart, op: OpOf<"part.put">): void {
   const { part } = op
   if (before.type !== part.type) {
-    throw otherType(part.id, { present: before.type, next: part.type })
+    throw partTypeChanged(part.id, { present: before.type, next: part.type })
   }
   if (part.type === "tool" && before.status && !mayFollow(before.status, part.state.status)) {
-    throw illegalState(part.id, { present: before.status, next: part.state.status })
+    throw toolStateNotAllowed(part.id, { present: before.status, next: part.state.status })
   }
   if (op.grown !== "keep") return
   if (before.length > 0 && part.type === "tool" && before.status !== part.state.status) {
-    throw grownElsewhere(part.id)
+    throw grownTextHasNoField(part.id)
   }
 }
 
@@ -172,10 +172,10 @@ export function addPiece(write: CommitWrite, op: OpOf<"piece.add">): void {
     throw noPart(op.messageID, op.partID)
   }
   if (!part.growing || fieldOf(part) !== op.field) {
-    throw growsNot(op.partID, op.field)
+    throw fieldDoesNotGrow(op.partID, op.field)
   }
   if (part.length !== op.offset) {
-    throw offsetWrong(op.partID, { field: op.field, offset: op.offset, length: part.length })
+    throw wrongOffset(op.partID, { field: op.field, offset: op.offset, length: part.length })
   }
   if (op.text === "") return
   write.db.run(

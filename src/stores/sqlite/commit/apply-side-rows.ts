@@ -1,5 +1,5 @@
 import type { OpOf } from "../../commit.ts"
-import { itemTaken, noItem, noteOnOpen } from "../../refusals.ts"
+import { inboxItemTaken, noInboxItem, noteOnOpen } from "../../refusals.ts"
 import { locateMessage } from "../read/locate.ts"
 import { encodeID } from "../rows/id-codec.ts"
 import { type CommitWrite, markChanged } from "./commit-write.ts"
@@ -65,9 +65,9 @@ export function takeItem(write: CommitWrite, op: OpOf<"inbox.take">): void {
     op.itemID,
   )
   if (row === undefined) {
-    throw noItem(tail.id, op.itemID)
+    throw noInboxItem(tail.id, op.itemID)
   }
-  if (row[1] === 1) throw itemTaken(tail.id, op.itemID)
+  if (row[1] === 1) throw inboxItemTaken(tail.id, op.itemID)
   write.db.run("UPDATE inbox SET data = NULL, time = ? WHERE key = ?", write.nowMs, row[0] as number)
   write.db.run("UPDATE tips SET inbox = ? WHERE session = ?", write.version, tail.key)
 }

@@ -1,5 +1,5 @@
 import { type Commit, type Op, type OpOf, runOps } from "../../commit.ts"
-import { fenceMissing, leaseLost, seqMoved } from "../../refusals.ts"
+import { fenceMissing, leaseLost, seqChanged } from "../../refusals.ts"
 import { appendMessage, putMessage, sealMessage } from "./apply-message.ts"
 import { addPiece, putPart, truncateParts } from "./apply-part.ts"
 import { createSession, forkSession, moveHistory, patchSession, publishSession } from "./apply-session.ts"
@@ -50,7 +50,7 @@ function checkSeq(write: CommitWrite, expected: Record<string, number>): void {
   for (const [sessionID, seq] of Object.entries(expected)) {
     const tail = write.tails.get(sessionID)
     if (tail.seq === seq) continue
-    throw seqMoved(sessionID, { expected: seq, present: tail.seq })
+    throw seqChanged(sessionID, { expected: seq, present: tail.seq })
   }
 }
 

@@ -1,6 +1,6 @@
 import { type FSWatcher, watch } from "node:fs"
 import type { Watched } from "../../store.ts"
-import { tellAll } from "../../watchers.ts"
+import { notifyAll } from "../../watchers.ts"
 
 type Listener = (change: Watched) => void
 
@@ -69,6 +69,6 @@ export class CommitWatcher {
     if (this.#listeners.size === 0) return
     const change = this.#read()
     if (change === undefined) return
-    tellAll(this.#listeners, change)
+    notifyAll(this.#listeners, change)
   }
 }

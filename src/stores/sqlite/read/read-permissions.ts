@@ -1,5 +1,5 @@
 import type { PermissionRequest } from "../../../protocol/index.ts"
-import { noPermissionQuery } from "../../refusals.ts"
+import { permissionQueryTooBroad } from "../../refusals.ts"
 import type { PermissionQuery } from "../../store.ts"
 import type { Value } from "../connection/database.ts"
 import { decodeID, encodeID } from "../rows/id-codec.ts"
@@ -10,7 +10,7 @@ import type { Reader } from "./read-messages.ts"
 /** Reads permission requests in the order in which they were asked. The cost depends on the number of results only. */
 export function readPermissions(reader: Reader, query: PermissionQuery): PermissionRequest[] {
   const { sessionID, permissionID, open = false } = query
-  if (sessionID === undefined && permissionID === undefined && !open) throw noPermissionQuery()
+  if (sessionID === undefined && permissionID === undefined && !open) throw permissionQueryTooBroad()
   const where: [sql: string, ...values: Value[]][] = [["s.importing = 0"]]
   if (sessionID !== undefined) where.push(["p.session = ?", sessionHead(reader, sessionID).key])
   if (permissionID !== undefined) where.push(["p.id = ?", encodeID(permissionID)])
