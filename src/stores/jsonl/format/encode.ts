@@ -7,7 +7,7 @@ import { formatLines } from "./lines.ts"
 import { type Adoption, type CommitLine, infoDifference, snapshotLine } from "./state-line.ts"
 import { chainOf } from "./summary.ts"
 
-/** Text for the ends of a session's two files. */
+/** Text to append to a session's main file and state file. */
 export interface Encoded {
   main: string
   state: string
@@ -16,13 +16,13 @@ export interface Encoded {
 export interface EncodeOptions {
   version: number
   nowMs: number
-  /** True if the main file says it already, by another program's hand. */
+  /** True if the messages are already in the main file, because another program wrote them. */
   adopted?: boolean
-  /** Where its messages are. */
+  /** The byte ranges of these messages. */
   adopt?: Omit<Adoption, "version">
 }
 
-/** What one commit did to a session, as lines. Keeps the book. */
+/** Encodes what one commit did to a session, and updates the append state. */
 export function encodeTouched(
   changed: ChangedSession,
   appendState: AppendState,
@@ -49,7 +49,7 @@ export function encodeTouched(
     ...(changed.inbox ? inboxFields(session, appendState) : {}),
     ...(adopt ? { adopt } : {}),
   }
-  settle(session, appendState)
+  markWritten(session, appendState)
   if (adopt) {
     appendState.adopted.push({ ...adopt, version })
     appendState.written = session.messages.length
@@ -57,7 +57,7 @@ export function encodeTouched(
   return { main: formatLines(main), state: formatLines([line]) }
 }
 
-/** The messages that were sealed, the moves of the history and the title, in the order in which they were made. */
+/** Encodes sealed messages, moves of the history and a new title, in the order in which they happened. */
 function mainLines(session: PlainSession, appendState: AppendState, options: EncodeOptions): EntryBase[] {
   const { version, nowMs } = options
   const lines: EntryBase[] = []
@@ -88,14 +88,14 @@ function mainLines(session: PlainSession, appendState: AppendState, options: Enc
 
 function messageLines(
   message: PlainMessage,
-  place: { session: PlainSession; appendState: AppendState; segment: string; chain: number },
+  context: { session: PlainSession; appendState: AppendState; segment: string; chain: number },
 ): EntryBase[] {
-  const { appendState, segment, chain } = place
+  const { appendState, segment, chain } = context
   const { lines, leaf } = encodeMessage(message, {
     at: [chain, appendState.written],
     parentId: appendState.leaf,
     segment,
-    sessionID: place.session.info.id,
+    sessionID: context.session.info.id,
     freeID: (wanted) => freeID(appendState.ids, wanted),
   })
   appendState.leaf = leaf
@@ -104,7 +104,7 @@ function messageLines(
   return lines
 }
 
-/** The rows of the open message that changed; pieces of a replaced part that stay are counted. */
+/** Returns the changed rows of the open message. A replaced part stores how many of its pieces stay. */
 function openFields(changed: ChangedSession, chain: number): Partial<CommitLine> {
   const { session } = changed
   const position = session.messages.length - 1
@@ -154,16 +154,16 @@ function permissionFields({ session, permissions }: ChangedSession): Partial<Com
 function inboxFields(session: PlainSession, appendState: AppendState): Partial<CommitLine> {
   const waiting = new Set(session.inbox.map((item) => item.id))
   const admitted = session.inbox.filter((item) => !appendState.inbox.has(item.id))
-  const gone = [...appendState.inbox].filter((id) => !waiting.has(id))
-  const taken = gone.flatMap((id): NonNullable<CommitLine["taken"]> => {
+  const takenIDs = [...appendState.inbox].filter((id) => !waiting.has(id))
+  const taken = takenIDs.flatMap((id): NonNullable<CommitLine["taken"]> => {
     const item = session.taken.get(id)
     return item ? [[id, item]] : []
   })
   return { ...(admitted.length > 0 ? { admitted } : {}), ...(taken.length > 0 ? { taken } : {}) }
 }
 
-/** A book for files that are still empty. */
-export function emptyBook(session: PlainSession, family: string): AppendState {
+/** Returns the append state for empty files. */
+export function emptyAppendState(session: PlainSession, family: string): AppendState {
   return {
     family,
     foreignEnd: 0,
@@ -180,7 +180,7 @@ export function emptyBook(session: PlainSession, family: string): AppendState {
   }
 }
 
-/** Both files of a session from the beginning, with everything that the session reaches. The book must be empty. */
+/** Encodes both files of a new session with its whole history. The append state must be empty. */
 export function encodeWhole(
   session: PlainSession,
   appendState: AppendState,
@@ -188,14 +188,14 @@ export function encodeWhole(
 ): Encoded {
   const header = headerLine(session.info, options)
   const main = [header, ...mainLines(session, appendState, options)]
-  settle(session, appendState)
+  markWritten(session, appendState)
   return {
     main: formatLines(main),
     state: formatLines([snapshotLine(session, { ...options, ...appendState })]),
   }
 }
 
-/** The state file of a session from the beginning. */
+/** Encodes the state file of a session from the beginning. */
 export function encodeState(
   session: PlainSession,
   appendState: AppendState,
@@ -204,8 +204,8 @@ export function encodeState(
   return formatLines([snapshotLine(session, { ...options, ...appendState })])
 }
 
-/** Notes that everything of the session is in its files. */
-export function settle(session: PlainSession, appendState: AppendState): void {
+/** Records in the append state that the whole session is in its files. */
+export function markWritten(session: PlainSession, appendState: AppendState): void {
   appendState.info = session.info
   appendState.left = session.left.length
   appendState.moves = session.moves.length
