@@ -290,7 +290,7 @@ function collectSideRows(
     })
   }
   for (const [version, data] of reader.db.all(
-    "SELECT version, data FROM permissions WHERE session = ? AND version > ?",
+    "SELECT version, data FROM permissions WHERE session = ? AND version > ? ORDER BY key",
     tip.key,
     since,
   )) {
