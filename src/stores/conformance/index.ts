@@ -32,7 +32,9 @@ export {
   fits,
 } from "./driver.ts"
 
-/** What every store must keep to, case by case. Any test runner will do: a case throws if its promise is broken. */
+/**
+ * The test cases that every store must pass. They work with any test runner: a case throws if its promise is broken.
+ */
 export const conformanceCases: readonly ConformanceCase[] = [
   ...commitCases,
   ...tickCases,
