@@ -268,7 +268,7 @@ export interface Changes {
 
 export interface Watched {
   cursor: string
-  /** The session and its removed descendants. */
+  /** The ids of the sessions that changed. */
   sessions: string[]
 }
 
@@ -343,6 +343,7 @@ export interface Lease {
 }
 
 export interface Removal {
+  /** The ids of the session and its removed descendants. */
   sessions: string[]
   /** How many messages were removed. */
   messages: number
