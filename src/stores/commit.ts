@@ -14,26 +14,38 @@ import {
   Tokens,
 } from "../protocol/index.ts"
 
-/** A sealed message with its parts, as a fork or a revert at a part appends it: a cut copy with new ids. */
+/** A sealed message with its parts that a fork or a revert appends: a truncated copy of a message, with new ids. */
 const SealedMessage = z.object({ message: MessageBody, parts: z.array(PartBody) })
 
 /**
- * What one commit can do. The operations of a commit are applied in order, all or none.
+ * The operations of a commit. They are applied in order, all or none.
  *
- * Operations marked (run) need the fence of the session's lease, unless the same commit made the session or
- * the session is still being imported.
+ * An operation marked (run) needs the fence of the session's lease, unless the same commit created the session or the
+ * session is still being imported; otherwise it is `conflict`. Every operation is `not_found` if its session does not
+ * exist, and `invalid` if its fields are malformed.
  */
 export const Op = z.discriminatedUnion("op", [
-  /** `importing`: nobody sees the session until `session.publish`. `conflict` if the id or the agent's key is taken. */
+  /**
+   * Creates a session with an empty history. With `importing`, the session is invisible until `session.publish`.
+   * `conflict` if the session id or the segment id was used before, if the agent's key is taken, or if the share secret
+   * is taken. `not_found` if the parent does not exist.
+   */
   z.object({
     op: z.literal("session.create"),
     session: NewSession,
     segment: SegmentID,
     importing: z.boolean().optional(),
   }),
-  /** Ends an import: the session and all its messages appear at once. */
+  /**
+   * Ends an import: the session and all its messages become visible at once. `invalid` if the session is not being
+   * imported.
+   */
   z.object({ op: z.literal("session.publish"), sessionID: SessionID }),
-  /** Sets single fields; `add` adds to cost and tokens, exactly. */
+  /**
+   * Sets single fields; `null` removes an optional field. `add` adds to cost and tokens; decimal costs are added
+   * exactly. `conflict` if the key or the share secret is taken. `not_found` if `revert` names a message or a part that
+   * the history does not have.
+   */
   z.object({
     op: z.literal("session.patch"),
     sessionID: SessionID,
@@ -41,11 +53,13 @@ export const Op = z.discriminatedUnion("op", [
     add: z.object({ cost: z.number().nonnegative(), tokens: Tokens }).partial().optional(),
   }),
   /**
-   * A new session that shares the source's sealed messages up to, and without, `messageID`; whole without it.
-   * Never includes an open message or what the source's revert mark hides. `left` forks a tail that a revert left.
-   * agent, model, permission and maxHistory come from the source unless `session` names them; projectID and
-   * directory likewise. It is a root session unless `session` names a parent, also if its source is a child; `caller`
-   * and the other fields never come from the source. `tail` is appended, sealed.
+   * Creates a session that shares the source's sealed messages before `messageID`, or all of them without it. Open
+   * messages and messages that the source's revert mark hides are never shared. `left` forks a left tail.
+   *
+   * agent, model, permission, maxHistory, projectID and directory come from the source unless `session` names them. All
+   * other fields, such as `caller`, never come from the source. The fork is a root session unless `session` names a
+   * parent, even if its source is a child. `tail` is appended and sealed. Errors as for `session.create`; `not_found`
+   * also for an unknown message or left tail.
    */
   z.object({
     op: z.literal("session.fork"),
@@ -56,7 +70,11 @@ export const Op = z.discriminatedUnion("op", [
     segment: SegmentID,
     tail: SealedMessage.optional(),
   }),
-  /** (run) Appends a message; the one before it must be sealed. Position is the store's. Refused under a revert mark. */
+  /**
+   * (run) Appends a message. The store assigns its position. `conflict` while the message before it is open, or if the
+   * history already has the id. `invalid` while the session has a revert mark, for two parts with the same id, and for
+   * a sealed message with an unsettled tool call.
+   */
   z.object({
     op: z.literal("message.append"),
     sessionID: SessionID,
@@ -64,12 +82,13 @@ export const Op = z.discriminatedUnion("op", [
     parts: z.array(PartBody).optional(),
     sealed: z.boolean().optional(),
   }),
-  /** (run) Replaces the fields of the open message. */
+  /** (run) Replaces the fields of the open message. `invalid` if the message is sealed, or if its role would change. */
   z.object({ op: z.literal("message.put"), sessionID: SessionID, message: MessageBody }),
   /**
-   * (run) Puts a part of the open message: a known id is replaced in its place, a new one goes to the end. The value
-   * replaces what had grown by pieces; with `grown: "keep"` the pieces stay and the value's growing fields must be
-   * empty or absent. A tool state that may not follow the present one is `invalid`.
+   * (run) Puts a part of the open message. A part with a known id is replaced and keeps its index; a new part is
+   * appended. The new value replaces text that had grown by pieces. With `grown: "keep"` the pieces stay, and the
+   * growing fields of the new value must be empty or absent. `invalid` if the type would change, or for a tool state
+   * that may not follow the present state.
    */
   z.object({
     op: z.literal("part.put"),
@@ -78,7 +97,7 @@ export const Op = z.discriminatedUnion("op", [
     part: PartBody,
     grown: z.literal("keep").optional(),
   }),
-  /** (run) Removes the parts of the open message from index `keep` on: a try that failed. */
+  /** (run) Removes the parts of the open message from index `keep` on. A run does this after a model call failed. */
   z.object({
     op: z.literal("part.truncate"),
     sessionID: SessionID,
@@ -87,8 +106,9 @@ export const Op = z.discriminatedUnion("op", [
   }),
   /**
    * (run) Appends text to a growing field of a part of the open message: `text` of text and reasoning, `raw` of a
-   * pending call, `output` of a running one. `offset` must be the field's present length in UTF-16 units, else
-   * `conflict`. Do not split a surrogate pair over two pieces.
+   * pending tool call, `output` of a running tool call. `conflict` if `offset` is not the present length of the field
+   * in UTF-16 units; `details.length` has that length. `invalid` for a field that does not grow now. Do not split a
+   * surrogate pair over two pieces.
    */
   z.object({
     op: z.literal("piece.add"),
@@ -99,7 +119,7 @@ export const Op = z.discriminatedUnion("op", [
     offset: z.number().int().nonnegative(),
     text: z.string(),
   }),
-  /** (run) Finishes the open message, with its last fields if given. `invalid` while a tool call is unsettled. */
+  /** (run) Seals the open message, with its final fields if given. `invalid` while a tool call has no result. */
   z.object({
     op: z.literal("message.seal"),
     sessionID: SessionID,
@@ -107,8 +127,9 @@ export const Op = z.discriminatedUnion("op", [
     message: MessageBody.optional(),
   }),
   /**
-   * What was learnt later about a sealed message. A note stands where it was written: a fork that keeps fewer messages
-   * than there were then does not see it. The newest note of a key wins; `null` removes it.
+   * Attaches a note to a sealed message; `invalid` while the message is open. The newest note of a key wins; `null`
+   * removes it. A note belongs to the history as it was when the note was written: a fork that keeps fewer messages
+   * does not see the note.
    */
   z.object({
     op: z.literal("note.put"),
@@ -117,14 +138,19 @@ export const Op = z.discriminatedUnion("op", [
     key: z.string().regex(/^[a-z][a-z.-]{0,31}$/),
     value: z.unknown(),
   }),
+  /** Replaces all todos of the session. */
   z.object({ op: z.literal("todos.put"), sessionID: SessionID, todos: z.array(Todo) }),
-  /** Asks, or records the answer: the row stays. */
+  /**
+   * Adds a permission request, or replaces the request with the same id to record its reply. Requests are never
+   * deleted.
+   */
   z.object({ op: z.literal("permission.put"), request: PermissionRequest }),
-  /** (run) Removes an inbox item: `conflict` if it was taken already, `not_found` if it never was there. */
+  /** (run) Takes an item from the inbox. `conflict` if it was taken already, `not_found` if it was never admitted. */
   z.object({ op: z.literal("inbox.take"), sessionID: SessionID, itemID: z.string() }),
   /**
-   * (run) Moves the session to a new segment that ends just before `messageID`, then appends `tail`, sealed. What it
-   * leaves stays in `history.left`. The revert mark goes, the epoch grows.
+   * (run) Makes a revert real: moves the session to a new segment whose history ends just before `messageID`, then
+   * appends `tail`, sealed. The messages after it stay readable as a left tail in `history.left`. Clears the revert
+   * mark and increments the epoch. `invalid` while a message is open, `conflict` if the segment id was used before.
    */
   z.object({
     op: z.literal("history.move"),
@@ -139,14 +165,17 @@ export type OpOf<T extends Op["op"]> = Extract<Op, { op: T }>
 
 export const Commit = z.object({
   ops: z.array(Op).min(1),
-  /** The fence of the lease, by session. A fence that is not the present one is `conflict`. */
+  /**
+   * The fence of the lease of each session that the commit writes a run of. Another fence, or an expired lease, is
+   * `conflict`.
+   */
   fences: z.record(SessionID, z.number().int().positive()).optional(),
-  /** The `seq` that the caller has seen, by session. Another one is `conflict`. */
+  /** The `seq` of each session as the caller last read it. Another present `seq` is `conflict`. */
   expectSeq: z.record(SessionID, z.number().int().nonnegative()).optional(),
 })
 export type Commit = z.infer<typeof Commit>
 
-/** The operations that only a run may do. */
+/** The operations that need a lease. */
 export const runOps: ReadonlySet<Op["op"]> = new Set([
   "message.append",
   "message.put",

@@ -11,15 +11,18 @@ function readOr(path: string, otherwise: string): string {
   }
 }
 
-/** State and start time (in clock ticks since boot) of a process; empty where the system does not tell. */
+/**
+ * Returns the state and the start time (in clock ticks since boot) of a process. Both are empty on systems without
+ * /proc.
+ */
 function processStat(pid: number): { state: string; start: string } {
   const stat = readOr(`/proc/${pid}/stat`, "")
-  // The command's name is in parentheses and may hold spaces; the state is the first field after it.
+  // The command name is in parentheses and may contain spaces. The state is the first field after it.
   const fields = stat.slice(stat.lastIndexOf(")") + 2).split(" ")
   return { state: fields[0] ?? "", start: fields[19] ?? "" }
 }
 
-/** Names the boot and the PID namespace: the same pid in another container is another process. */
+/** Returns an id of the boot and of the PID namespace, because the same pid in another container is another process. */
 function bootID(): string {
   const boot = readOr("/proc/sys/kernel/random/boot_id", "")
   try {
@@ -29,7 +32,7 @@ function bootID(): string {
   }
 }
 
-/** This process as a holder of leases. */
+/** Describes this process as a holder of leases. Each call gets a new `instance`. */
 export function currentHolder(): Holder {
   return {
     host: hostname(),
@@ -40,7 +43,10 @@ export function currentHolder(): Holder {
   }
 }
 
-/** True only if it is certain that the holder's process is gone: same host and namespace, and no such process. */
+/**
+ * Returns true only if the holder's process is certainly dead: the same host and PID namespace, and no such process, or
+ * an earlier boot of the host. Returns false in doubt.
+ */
 export function isDead(holder: Holder, own: Holder): boolean {
   if (holder.host !== own.host) return false
   const [boot, space] = holder.bootID.split(" ")

@@ -53,7 +53,10 @@ const capabilities: Capabilities = {
   indexedSearch: false,
 }
 
-/** A store that forgets everything when it is closed: plain copies, no segments, the oracle of the property tests. */
+/**
+ * Creates a store in memory that loses its data when it is closed. It copies histories instead of sharing segments,
+ * which keeps it simple enough to be the reference of the property tests.
+ */
 export function createMemoryStore(options: MemoryStoreOptions = {}): Store {
   return new MemoryStore(options)
 }
@@ -207,12 +210,12 @@ class MemoryStore implements Store {
     return { holder: this.#holder, nowMs: this.#clock.now() }
   }
 
-  /** Tells the watchers of a change and gives its cursor. */
-  #announce({ version, touched, removed }: Applied): string {
+  /** Notifies the watchers of a change and returns its cursor. */
+  #announce({ version, changed, removed }: Applied): string {
     const cursor = encodeCursor(this.#state.storeID, version)
-    const visible = [...touched.values()].filter(({ session }) => !session.importing)
+    const visible = [...changed.values()].filter(({ session }) => !session.importing)
     const known = removed.filter((id) => this.#state.tombstones.has(id))
-    this.#watchers.tell(cursor, [...visible.map(({ session }) => session.info.id), ...known])
+    this.#watchers.notify(cursor, [...visible.map(({ session }) => session.info.id), ...known])
     return cursor
   }
 
@@ -230,7 +233,7 @@ class MemoryStore implements Store {
     throw noBlob(hash)
   }
 
-  /** Drops blobs and says how many there were. */
+  /** Removes blobs and returns how many existed. */
   #dropBlobs(hashes: string[]): number {
     return hashes.filter((hash) => this.#blobs.delete(hash)).length
   }

@@ -1,7 +1,10 @@
 import { type ErrorCode, StemmaError } from "../protocol/index.ts"
 import type { Holder } from "./store.ts"
 
-/** The sentences with which every driver refuses alike: what is wrong, and what to do. */
+/**
+ * The errors that all drivers share, so that every driver fails with the same code and text. Each text says what is
+ * wrong and what to do.
+ */
 function refusal(code: ErrorCode, message: string, details?: Record<string, unknown>): StemmaError {
   return new StemmaError(code, message, { details })
 }
@@ -15,7 +18,7 @@ export function noSession(sessionID: string): StemmaError {
 export function noMessage(sessionID: string, messageID: string): StemmaError {
   return refusal(
     "not_found",
-    `There is no message ${messageID} in session ${sessionID}. Read the history for the ids it has.`,
+    `There is no message ${messageID} in session ${sessionID}. Read the history to see its message ids.`,
     { sessionID, messageID },
   )
 }
@@ -23,7 +26,7 @@ export function noMessage(sessionID: string, messageID: string): StemmaError {
 export function noPart(messageID: string, partID: string): StemmaError {
   return refusal(
     "not_found",
-    `There is no part ${partID} in message ${messageID}. Read the message for the ids it has.`,
+    `There is no part ${partID} in message ${messageID}. Read the message to see its part ids.`,
     { messageID, partID },
   )
 }
@@ -31,7 +34,7 @@ export function noPart(messageID: string, partID: string): StemmaError {
 export function noLeftTail(sessionID: string, segment: string): StemmaError {
   return refusal(
     "not_found",
-    `Session ${sessionID} left no tail ${segment}. Its history.left lists the tails it has.`,
+    `Session ${sessionID} has no left tail ${segment}. Its left tails are listed in history.left.`,
     {
       sessionID,
       segment,
@@ -40,23 +43,27 @@ export function noLeftTail(sessionID: string, segment: string): StemmaError {
 }
 
 export function noBlob(hash: string): StemmaError {
-  return refusal("not_found", `There is no blob ${hash}. Put it first, or check the hash.`, { hash })
+  return refusal("not_found", `There is no blob ${hash}. Check the hash, or put the blob first.`, { hash })
 }
 
 export function sessionTaken(sessionID: string): StemmaError {
-  return refusal("conflict", `There is, or was, a session ${sessionID}. Make the new one with another id.`, {
-    sessionID,
-  })
+  return refusal(
+    "conflict",
+    `Session id ${sessionID} is in use, or belonged to a session that was removed. Create the session with a new id.`,
+    {
+      sessionID,
+    },
+  )
 }
 
 export function segmentTaken(segment: string): StemmaError {
-  return refusal("conflict", `Segment ${segment} is in use. Make a new segment id.`, { segment })
+  return refusal("conflict", `Segment id ${segment} was used before. Use a new segment id.`, { segment })
 }
 
 export function keyTaken(key: string, sessionID: string): StemmaError {
   return refusal(
     "conflict",
-    `Key ${key} is taken by session ${sessionID}. Use that session, or another key.`,
+    `Key ${key} belongs to session ${sessionID}. Use that session, or another key.`,
     {
       sessionID,
       key,
@@ -65,22 +72,26 @@ export function keyTaken(key: string, sessionID: string): StemmaError {
 }
 
 export function shareTaken(sessionID: string): StemmaError {
-  return refusal("conflict", `Session ${sessionID} is shared under this secret. Make a new one.`, {
-    sessionID,
-  })
+  return refusal(
+    "conflict",
+    `Session ${sessionID} is already shared under this secret. Share with a new secret.`,
+    {
+      sessionID,
+    },
+  )
 }
 
-export function noPermissionQuery(): StemmaError {
+export function permissionQueryTooBroad(): StemmaError {
   return refusal(
     "invalid",
-    "Say which permission requests: those of a session, the one with an id, or all that are open.",
+    "The query selects all permission requests of all sessions. Name a session, name a request, or ask for open requests only.",
   )
 }
 
 export function messageTaken(sessionID: string, messageID: string): StemmaError {
   return refusal(
     "conflict",
-    `Message ${messageID} is already in the history of session ${sessionID}. Make a new id.`,
+    `Message ${messageID} is already in the history of session ${sessionID}. Append the message with a new id.`,
     {
       sessionID,
       messageID,
@@ -89,16 +100,13 @@ export function messageTaken(sessionID: string, messageID: string): StemmaError 
 }
 
 export function notImporting(sessionID: string): StemmaError {
-  return refusal(
-    "invalid",
-    `Session ${sessionID} is not being imported; it needs no publishing. Leave it out.`,
-  )
+  return refusal("invalid", `Session ${sessionID} is not being imported. Leave session.publish out.`)
 }
 
-export function seqMoved(sessionID: string, seq: { expected: number; present: number }): StemmaError {
+export function seqChanged(sessionID: string, seq: { expected: number; present: number }): StemmaError {
   return refusal(
     "conflict",
-    `Session ${sessionID} was changed meanwhile: its seq is ${seq.present}, not ${seq.expected}. Read it again and retry.`,
+    `Session ${sessionID} was changed by another commit: its seq is ${seq.present}, not ${seq.expected}. Read the session again and retry.`,
     { sessionID, expected: seq.expected, seq: seq.present },
   )
 }
@@ -106,7 +114,7 @@ export function seqMoved(sessionID: string, seq: { expected: number; present: nu
 export function leaseLost(sessionID: string, fence: number): StemmaError {
   return refusal(
     "conflict",
-    `The lease on session ${sessionID} with fence ${fence} is lost. Stop this run; claim again to go on.`,
+    `The lease on session ${sessionID} with fence ${fence} is lost. Stop this run, and claim the session again to continue.`,
     { sessionID, fence },
   )
 }
@@ -114,7 +122,7 @@ export function leaseLost(sessionID: string, fence: number): StemmaError {
 export function leaseHeld(sessionID: string, holder: Holder, expiresAt: number): StemmaError {
   return refusal(
     "conflict",
-    `Session ${sessionID} is being run by process ${holder.pid} on ${holder.host}. Wait, or admit to its inbox.`,
+    `Session ${sessionID} is being run by process ${holder.pid} on ${holder.host}. Wait until the lease is free, or admit an item to the session's inbox.`,
     { sessionID, holder: { ...holder }, expiresAt },
   )
 }
@@ -122,98 +130,114 @@ export function leaseHeld(sessionID: string, holder: Holder, expiresAt: number):
 export function fenceMissing(sessionID: string, op: string): StemmaError {
   return refusal(
     "conflict",
-    `${op} writes the run of session ${sessionID}: claim the session first and commit with its fence.`,
+    `${op} needs the lease on session ${sessionID}. Claim the session, and commit with the fence of the lease.`,
     { sessionID },
   )
 }
 
-export function marked(sessionID: string): StemmaError {
+export function hasRevertMark(sessionID: string): StemmaError {
   return refusal(
     "invalid",
-    `Session ${sessionID} has a revert mark. Make the revert real with history.move, or clear the mark.`,
+    `Session ${sessionID} has a revert mark. Make the revert real with history.move, or clear the mark first.`,
     { sessionID },
   )
 }
 
-export function stillOpen(messageID: string, before: string): StemmaError {
-  return refusal("conflict", `Message ${messageID} is still open. Seal it before ${before}.`, { messageID })
+export function previousMessageOpen(messageID: string): StemmaError {
+  return refusal(
+    "conflict",
+    `Message ${messageID} is still open. Seal it before you append the next message.`,
+    { messageID },
+  )
 }
 
 export function moveWhileOpen(messageID: string): StemmaError {
-  return refusal("invalid", `Message ${messageID} is still open. Seal it before the history moves.`, {
+  return refusal("invalid", `Message ${messageID} is still open. Seal it before you move the history.`, {
     messageID,
   })
 }
 
 export function noteOnOpen(messageID: string): StemmaError {
-  return refusal("invalid", `Message ${messageID} is still open. Seal it, or put what you know into it.`, {
-    messageID,
-  })
-}
-
-export function isSealed(messageID: string): StemmaError {
   return refusal(
     "invalid",
-    `Message ${messageID} is sealed and never changes. Write a note, or fork or revert the session.`,
+    `Message ${messageID} is still open, and only sealed messages have notes. Seal it first, or change its fields.`,
+    {
+      messageID,
+    },
+  )
+}
+
+export function messageSealed(messageID: string): StemmaError {
+  return refusal(
+    "invalid",
+    `Message ${messageID} is sealed and never changes. Add a note, or fork or revert the session.`,
     { messageID },
   )
 }
 
-export function otherMessage(messageID: string): StemmaError {
+export function messageIdentityChanged(messageID: string): StemmaError {
   return refusal(
     "invalid",
-    `Message ${messageID} keeps its id and its role as long as it lives. Give the fields of that one.`,
+    `The id and the role of message ${messageID} cannot change. Pass fields with the same id and role.`,
   )
 }
 
-export function partTwice(messageID: string): StemmaError {
-  return refusal("invalid", `Message ${messageID} has two parts with the same id. Give each its own.`, {
-    messageID,
-  })
-}
-
-export function unsettled(messageID: string, partID: string): StemmaError {
+export function duplicatePartID(messageID: string): StemmaError {
   return refusal(
     "invalid",
-    `Message ${messageID} cannot be sealed: tool call ${partID} has no result yet. Complete or fail it first.`,
+    `Message ${messageID} has two parts with the same id. Give each part its own id.`,
+    {
+      messageID,
+    },
+  )
+}
+
+export function toolCallUnsettled(messageID: string, partID: string): StemmaError {
+  return refusal(
+    "invalid",
+    `Message ${messageID} cannot be sealed: tool call ${partID} has no result yet. Complete or fail the call first.`,
     { messageID, partID },
   )
 }
 
-export function otherType(partID: string, types: { present: string; next: string }): StemmaError {
+export function partTypeChanged(partID: string, types: { present: string; next: string }): StemmaError {
   return refusal(
     "invalid",
-    `Part ${partID} is a ${types.present} part and cannot become ${types.next}. Put it under a new id.`,
+    `Part ${partID} is a ${types.present} part and cannot become a ${types.next} part. Put the new part under a new id.`,
     { partID },
   )
 }
 
-export function illegalState(partID: string, states: { present: string; next: string }): StemmaError {
+export function toolStateNotAllowed(partID: string, states: { present: string; next: string }): StemmaError {
   return refusal(
     "invalid",
-    `Tool call ${partID} is ${states.present} and cannot become ${states.next}. Put a new part instead.`,
+    `Tool call ${partID} is ${states.present} and cannot become ${states.next}. Put a new part for a new call.`,
     { partID },
   )
 }
 
-export function growsWhileKept(partID: string): StemmaError {
-  return refusal("invalid", `Part ${partID} is put with grown: "keep", so its growing field must be empty.`, {
-    partID,
-  })
-}
-
-export function grownElsewhere(partID: string): StemmaError {
+export function growingFieldNotEmpty(partID: string): StemmaError {
   return refusal(
     "invalid",
-    `Part ${partID} has grown text that its new state has no place for. Put it with its whole value.`,
+    `Part ${partID} was put with grown: "keep" and text in its growing field. Leave the field empty, or leave grown out.`,
+    {
+      partID,
+    },
+  )
+}
+
+export function grownTextHasNoField(partID: string): StemmaError {
+  return refusal(
+    "invalid",
+    `The new state of part ${partID} has no field for the text that has grown. Put the part with its whole value and without grown: "keep".`,
     { partID },
   )
 }
 
-export function growsNot(partID: string, field: string): StemmaError {
+export function fieldDoesNotGrow(partID: string, field: string): StemmaError {
   return refusal(
     "invalid",
-    `Part ${partID} has no field ${field} that grows now. Put the part with its whole value.`,
+    `Field ${field} of part ${partID} does not grow in the part's present state. Put the part with its whole value.`,
     {
       partID,
       field,
@@ -221,21 +245,21 @@ export function growsNot(partID: string, field: string): StemmaError {
   )
 }
 
-export function offsetWrong(
+export function wrongOffset(
   partID: string,
   piece: { field: string; offset: number; length: number },
 ): StemmaError {
   return refusal(
     "conflict",
-    `Field ${piece.field} of part ${partID} has ${piece.length} characters; the piece begins at ${piece.offset}. Send what follows.`,
+    `Field ${piece.field} of part ${partID} has length ${piece.length}, but the piece begins at offset ${piece.offset}. Send the text from offset ${piece.length} on.`,
     { partID, ...piece },
   )
 }
 
-export function noItem(sessionID: string, itemID: string): StemmaError {
+export function noInboxItem(sessionID: string, itemID: string): StemmaError {
   return refusal(
     "not_found",
-    `There is no item ${itemID} in the inbox of ${sessionID}. Read the inbox for the ids it has.`,
+    `There is no item ${itemID} in the inbox of session ${sessionID}. Read the inbox to see its item ids.`,
     {
       sessionID,
       itemID,
@@ -243,52 +267,65 @@ export function noItem(sessionID: string, itemID: string): StemmaError {
   )
 }
 
-export function itemTaken(sessionID: string, itemID: string): StemmaError {
-  return refusal("conflict", `Item ${itemID} was taken already. Read the inbox again.`, { sessionID, itemID })
+export function inboxItemTaken(sessionID: string, itemID: string): StemmaError {
+  return refusal("conflict", `Inbox item ${itemID} was taken already. Read the inbox again.`, {
+    sessionID,
+    itemID,
+  })
 }
 
-export function itemDiffers(sessionID: string, itemID: string): StemmaError {
+export function inboxItemDiffers(sessionID: string, itemID: string): StemmaError {
   return refusal(
     "conflict",
-    `Item ${itemID} was admitted to session ${sessionID} with another payload. Give the new one its own id.`,
+    `Item ${itemID} was admitted to session ${sessionID} with another payload. Admit the new item with its own id.`,
     { sessionID, itemID },
   )
 }
 
-export function messageMissing(partID: string): StemmaError {
-  return refusal("invalid", `Name the message of part ${partID} too: messageID is missing.`, { partID })
+export function messageIDMissing(partID: string): StemmaError {
+  return refusal(
+    "invalid",
+    `messageID is missing for part ${partID}. Pass the id of the part's message too.`,
+    { partID },
+  )
 }
 
 export function redactWhileOpen(sessionID: string): StemmaError {
+  return refusal("conflict", `A message of session ${sessionID} is still open. Redact after it is sealed.`, {
+    sessionID,
+  })
+}
+
+export function redactWhileWaiting(sessionID: string): StemmaError {
   return refusal(
     "conflict",
-    `A message of session ${sessionID} is still being written. Redact it when it is sealed.`,
+    `The inbox of session ${sessionID} is not empty. Redact after a run has taken its items.`,
     {
       sessionID,
     },
   )
 }
 
-export function redactWhileWaiting(sessionID: string): StemmaError {
-  return refusal("conflict", `Session ${sessionID} has prompts waiting. Let its run take them first.`, {
+export function redactWhileRunning(sessionID: string): StemmaError {
+  return refusal("conflict", `Another process runs session ${sessionID}. Stop the run, then redact.`, {
     sessionID,
   })
 }
 
-export function redactWhileRunning(sessionID: string): StemmaError {
-  return refusal("conflict", `Session ${sessionID} is being run. Stop the run, then redact.`, { sessionID })
-}
-
-export function readOnly(place: string): StemmaError {
-  return refusal("denied", `${place} is open for reading only. Open it without readOnly to change it.`, {
-    place,
+export function storeReadOnly(path: string): StemmaError {
+  return refusal("denied", `The store ${path} was opened read-only. Open it without readOnly to write.`, {
+    place: path,
   })
 }
 
-export function notAPosition(value: number): StemmaError {
-  return refusal("invalid", "A position must be a whole number from 0 on. Give one, or leave it out.", {
-    value,
-  })
+export function invalidPosition(value: number): StemmaError {
+  return refusal(
+    "invalid",
+    `The position is ${value}, but must be a whole number from 0 on. Pass another position, or leave it out.`,
+    {
+      value,
+    },
+  )
 }
 
 export function storeClosed(): StemmaError {

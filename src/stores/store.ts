@@ -10,124 +10,194 @@ import type {
 import type { Commit } from "./commit.ts"
 
 /**
- * Where sessions are kept. Every method is async and fails with a StemmaError only:
- * `not_found` (no such session, message, blob), `conflict` (somebody was faster: fence, seq, key, lease, offset),
- * `invalid` (the input can never work), `denied` (the file system refuses), `unsupported` (not in this driver),
- * `unavailable` (closed, disk full, or no lock in time: try again), `internal` (stored data is damaged).
- * A failed call has changed nothing.
+ * The port that every store driver implements. It keeps sessions, their histories and everything around them.
  *
- * Reads see every commit that was acknowledged to this process before they were called. Strings come back as they
- * were given, but for NUL and lone surrogates, which become U+FFFD.
+ * Every method except `watch` is async. Methods fail only with a StemmaError, whose codes mean the same everywhere:
+ * - `not_found`: the session, message, part, inbox item or blob does not exist
+ * - `conflict`: another writer was first (fence, seq, id, key, lease, offset); read again, then retry or stop
+ * - `invalid`: the input can never work
+ * - `denied`: the file system refuses access, or the store was opened read-only
+ * - `unsupported`: this driver does not support the request, or a newer version wrote the data
+ * - `unavailable`: the store is closed, the disk is full, or a lock was not free in time; retry later
+ * - `internal`: stored data is damaged
+ *
+ * A call that fails has changed nothing, so it is safe to retry. A call whose answer was lost, because the process
+ * died, may have changed something: `admit`, `release`, `redact`, `collect` and `blobs.put` are idempotent and safe to
+ * repeat; for `commit`, use `expectSeq` or read first.
+ *
+ * A read sees every commit that was acknowledged to this process before the read was called. Values that a caller
+ * passes in or gets back are copies. Strings come back unchanged, except that NUL and lone surrogates become U+FFFD.
  */
 export interface Store extends AsyncDisposable {
+  /** The name of the driver, such as "sqlite". */
   readonly name: string
   readonly capabilities: Capabilities
 
   /**
-   * Applies the operations of one commit, all or none. On return they survive `kill -9` (where `durable`), and with
-   * durability "full" they were synced to disk. Commits handed in during one turn of the event loop share a
-   * transaction; one that fails does not harm the others.
+   * Applies the operations of one commit in order, all or none.
+   *
+   * On return, the commit survives `kill -9` if `capabilities.durable`; with durability "full" it was synced to disk
+   * and survives a power failure. Commits that are submitted in one event loop tick share a transaction and are applied
+   * in the order of the calls; a commit that fails does not affect the others.
+   *
+   * Not idempotent: a repeated commit is applied again. `invalid` for a malformed commit. `conflict` for a lost lease,
+   * a missing fence or another `expectSeq`. Each operation names its own errors in commit.ts.
    */
   commit(commit: Commit): Promise<Committed>
 
-  /** One session. `not_found` also while it is being imported. */
+  /**
+   * Returns one session. `not_found` if it does not exist, was removed, or is still being imported. All other reads of
+   * a session use the same rule.
+   */
   session(id: string): Promise<Session>
-  /** A page of sessions, by default the most recently updated first. */
+  /**
+   * Returns a page of sessions, the most recently updated first by default. Sessions that are being imported are not
+   * listed. `invalid` for a limit outside its range or a cursor of another listing.
+   */
   sessions(query?: SessionQuery): Promise<Page<Session>>
   /**
-   * The session and all its descendants, in order of creation and so each parent before its children. Those that are
-   * being imported are left out; if the session itself is, it is `not_found`.
+   * Returns the session and all its descendants in order of creation, so each parent comes before its children.
+   * Descendants that are being imported are left out. `not_found` as for `session`.
    */
   tree(rootID: string): Promise<Session[]>
-  /** The ancestors of a session, nearest first; one that is gone ends the chain. `not_found` as for `session`. */
+  /**
+   * Returns the ancestors of a session, nearest first. The chain ends at an ancestor that was removed. `not_found` as
+   * for `session`.
+   */
   parents(sessionID: string): Promise<Session[]>
-  /** A page of messages in order of position, whichever end it is taken from. Includes what a revert mark hides. */
+  /**
+   * Returns a page of messages in order of position, whichever end the page is taken from. Includes messages that a
+   * revert mark hides and the open message. `not_found` for an unknown session, message or left tail; `invalid` for a
+   * limit outside its range or a bound that is not a position.
+   */
   history(sessionID: string, query?: HistoryQuery): Promise<HistoryPage>
+  /** Returns the todos of a session. `not_found` as for `session`. */
   todos(sessionID: string): Promise<Todo[]>
   /**
-   * Permission requests in the order in which they were asked: of one session, or of all that are not being imported.
-   * `invalid` for a query that names no session, no request and not the open ones: all there ever were are too many.
+   * Returns permission requests in the order in which they were asked: of one session, with one id, or all open
+   * requests of all visible sessions. `invalid` for a query that names neither a session nor a request nor `open`,
+   * because the result would have no bound.
    */
   permissions(query: PermissionQuery): Promise<PermissionRequest[]>
 
   /**
-   * The newest version of every row in scope that changed after `since`, in the order of its last change; from the
-   * beginning without `since`. A commit is never cut in two, so a page may exceed `limit`. Rows of messages that the
-   * session shares with its source are not among them: after a `history` row, page in what is missing.
-   * `invalid` for a cursor of another store.
+   * Returns the newest version of every row in scope that changed after `since`, in the order of the last changes.
+   * Without `since`, starts from the beginning. A page never ends in the middle of a commit, so a page may exceed
+   * `limit`. Rows of messages that a fork shares with its source are not included: after a `history` row, read the
+   * missing messages with `history`.
+   *
+   * Repeating a call is safe: applying the same rows again gives the same state. `not_found` if the session that the
+   * scope names never existed; a removed session is remembered for 30 days and shows as a `removed` row. `invalid` for
+   * a cursor of another store.
    */
   changes(scope: Scope, since?: string, options?: { limit?: number }): Promise<Changes>
-  /** The cursor of this moment: `changes` after it gives what comes later. */
+  /** Returns the cursor of this moment: `changes` after it returns only later changes. */
   cursor(): Promise<string>
   /**
-   * Calls back soon (within 100 ms for another process's commit) after commits became visible, with the ids of the
-   * sessions they touched. Calls may be merged; none is lost. The function returned ends it. A listener that throws is reported as a warning.
+   * Calls `listener` soon after commits became visible (within 100 ms for a commit of another process), with the ids of
+   * the sessions that changed. Several commits may be merged into one call; no commit is lost. An error of a listener
+   * is emitted as a process warning. Returns a function that ends the watch. Throws `unavailable` if the store is
+   * closed.
    */
   watch(listener: (change: Watched) => void): () => void
 
-  /** Text, reasoning, tools, titles and file names of all sessions. Everything sealed before the call is found. */
+  /**
+   * Searches text, reasoning, tool input and output, titles and file names of all visible sessions. Finds everything
+   * that was sealed before the call. `invalid` for a query without a word, a limit outside its range or a cursor of
+   * another query.
+   */
   search(query: SearchQuery): Promise<SearchPage>
 
   /**
-   * Puts an item into a session's inbox; durable on return. Anyone may. The same id with the same payload is the same
-   * item, also after it was taken (`duplicate`); with another payload it is `conflict`.
+   * Admits an item to a session's inbox. Any process may call it, with or without a lease. Durable on return, as a
+   * commit.
+   *
+   * Idempotent: the same id with the same payload is the same item, also after a run has taken it (`duplicate: true`).
+   * A taken item is remembered for one day. `conflict` for the same id with another payload; `not_found` as for
+   * `session`; `invalid` for a malformed item.
    */
   admit(item: InboxItem): Promise<Admitted>
-  /** What was admitted and not yet taken, in order of admission. */
+  /** Returns the admitted items that no run has taken yet, in order of admission. `not_found` as for `session`. */
   inbox(sessionID: string): Promise<InboxItem[]>
 
   /**
-   * Takes the right to write the session's run. `conflict` with `details.holder` and `details.expiresAt` while another
-   * holds it. A lease that ran out, or whose holder is known to be dead, is taken over at once. Each claim has a higher
-   * fence than all before it.
+   * Claims the lease on a session, which is the right to write its run. Each claim gets a higher fence than all earlier
+   * claims. Takes over an expired lease, and the lease of a process that is known to be dead. Durable on return.
+   *
+   * Not idempotent: `conflict` with `details.holder` and `details.expiresAt` while any live process holds the lease,
+   * including this process. `not_found` as for `session`.
    */
   claim(sessionID: string): Promise<Lease>
-  /** Extends the lease; `conflict` if it was lost. */
+  /**
+   * Extends a lease from now by its full duration, with the same fence. `conflict` if the lease expired or another
+   * process claimed the session. `not_found` if the session was removed.
+   */
   renew(lease: Lease): Promise<Lease>
-  /** Gives the lease back; a lost one is left alone. */
+  /**
+   * Gives a lease back, so that any process may claim the session at once. Idempotent: a lost lease and a removed
+   * session are ignored.
+   */
   release(lease: Lease): Promise<void>
 
   /**
-   * Removes a session, its children, and every message that no other session reaches. Says what stays and for whom.
-   * Long removals are done in batches: the session is gone with the first, a crash leaves the rest to `collect`.
+   * Removes a session, its descendants, and every message that no other session reaches. Returns what was removed and
+   * which messages stay for which sessions. An import that was never published can be removed too.
+   *
+   * Durable on return. A long removal runs in batches: after the first batch the sessions are invisible, and if the
+   * process dies then, `collect` removes the rest. `not_found` if there is no such session, also when it was removed
+   * before.
    */
   remove(sessionID: string): Promise<Removal>
-  /** Takes content away for good, in every session that shares it: of a part, of a message, or of all messages. */
+  /**
+   * Removes content for good, in every session that shares it: of a part, of a message, or of everything a session
+   * reaches. Positions, ids and roles stay. The epoch of every session that shares the content grows.
+   *
+   * Durable on return. Idempotent: redacting redacted content is not an error. `conflict` while a target message is
+   * open, and for a whole session while its inbox has items or another process holds its lease. `not_found` for an
+   * unknown session, message or part. `invalid` for a part without its message.
+   */
   redact(target: RedactionTarget): Promise<Redaction>
 
   readonly blobs: BlobStore
 
-  /** Finds what nothing refers to: unfinished removals and imports, old blobs. Safe at any time. */
+  /**
+   * Frees what nothing refers to: the rest of interrupted removals, abandoned imports, old unreferenced blobs, and
+   * expired records of removed sessions and taken inbox items. Safe to call at any time and to repeat. If `signal`
+   * aborts it, finished work stays finished.
+   */
   collect(options?: CollectOptions): Promise<Collected>
-  /** Looks for damage; an empty list is good news. */
+  /** Checks the stored data and returns one sentence for each problem. An empty list means that no damage was found. */
   check(): Promise<{ problems: string[] }>
-  /** Finishes what was handed in and lets go of everything. Later calls are `unavailable`. */
+  /**
+   * Finishes submitted work, then releases all files, threads and timers. Idempotent. Later calls are `unavailable`.
+   */
   close(): Promise<void>
 }
 
-/** What a driver can do. A false one is a documented gap, never a surprise. */
+/** What a driver supports. Callers and tests read these flags instead of the driver's name. */
 export interface Capabilities {
-  /** Survives the process. */
+  /** The data survives the end of the process. */
   durable: boolean
-  /** Several processes may have it open. */
+  /** Several processes may open the same store at the same time. */
   multiProcess: boolean
-  /** A fork shares its source's messages; false: it copies them. */
+  /** A fork shares the stored messages of its source. False: a fork copies them. */
   sharesHistory: boolean
-  /** Search uses an index; false: it reads everything. */
+  /** Search uses an index. False: every search reads all messages. */
   indexedSearch: boolean
 }
 
 export interface Committed {
-  /** `changes` after this cursor gives what came after this commit. */
+  /** `changes` after this cursor returns what came after this commit. */
   cursor: string
+  /** The store-wide version of this commit. Versions grow in the order in which commits become visible. */
   version: number
-  /** The new `seq` of each session that the commit touched. */
+  /** The new `seq` of each session that the commit changed. */
   seq: Record<string, number>
 }
 
 export interface Page<T> {
   items: T[]
-  /** Give it as `cursor` for the next page; absent on the last one. */
+  /** Pass it as `cursor` to get the next page. Absent on the last page. */
   next?: string
 }
 
@@ -138,13 +208,13 @@ export interface SessionQuery {
   parentID?: string | null
   agent?: string
   key?: string
-  /** The secret under which it is shared; no two sessions have the same. */
+  /** Only the session that is shared under this secret. No two sessions have the same secret. */
   share?: string
-  /** true: only archived ones, false: only others. */
+  /** True: only archived sessions. False: only sessions that are not archived. */
   archived?: boolean
   /** Bounds on `time.updated`: from (inclusive) and to (exclusive). */
   updated?: { from?: number; to?: number }
-  /** A piece of the title, in any case. */
+  /** A substring of the title, ignoring case. */
   title?: string
   order?: "updated" | "created"
   /** 1 to 1,000; 50 if absent. */
@@ -155,24 +225,24 @@ export interface SessionQuery {
 export interface PermissionQuery {
   /** `not_found` as for `session`. */
   sessionID?: string
-  /** Only requests with this id: one, but for copies that an import has made. */
+  /** Only requests with this id. An import may have made copies with the same id in other sessions. */
   permissionID?: string
-  /** true: only those that nobody has answered. */
+  /** True: only requests without a reply. */
   open?: boolean
 }
 
 export interface HistoryQuery {
-  /** Only positions at or after it. */
+  /** Only positions at or after this position. */
   from?: number
-  /** Only positions before it. */
+  /** Only positions before this position. */
   to?: number
   /** Only the message with this id. */
   messageID?: string
-  /** Only messages with such a part: `prune` is a step-start part with a prune mark. */
+  /** Only messages with a compaction part, or with a step-start part that has a prune mark. */
   having?: "compaction" | "prune"
-  /** Reads a tail that a revert left, with what came before it. */
+  /** Reads a left tail, named by its segment, together with the messages before it. */
   left?: string
-  /** Which end the limit counts from; "end" if absent. */
+  /** The end of the range that the page is taken from. "end" if absent. */
   take?: "start" | "end"
   /** 1 to 1,000; 50 if absent. */
   limit?: number
@@ -180,10 +250,10 @@ export interface HistoryQuery {
 
 export interface HistoryPage {
   items: HistoryItem[]
-  /** How many messages the history has. */
+  /** How many messages the whole history has. */
   count: number
   epoch: number
-  /** True if the query matches more at the other end. */
+  /** True if more messages match the query on the other side of the page. */
   more: boolean
 }
 
@@ -198,11 +268,12 @@ export interface Changes {
 
 export interface Watched {
   cursor: string
+  /** The ids of the sessions that changed. */
   sessions: string[]
 }
 
 export interface SearchQuery {
-  /** Words must all be found; "quoted" text is found as it stands; `pre*` finds what begins so. */
+  /** All words must occur. Text in "double quotes" must occur literally. `pre*` matches words that begin with `pre`. */
   text: string
   order?: "newest" | "relevance"
   sessionID?: string
@@ -216,17 +287,19 @@ export interface SearchQuery {
 
 export interface SearchHit {
   kind: SearchKind
-  /** The session that wrote it or, if that one is gone, one that still has it. */
+  /**
+   * The session that wrote the message, or another session that has it if that session was removed or is filtered out.
+   */
   sessionID: string
-  /** How many other sessions share the message. */
+  /** How many other sessions have the message too. */
   forks: number
-  /** True if a revert of that session left it behind. */
+  /** True if the message is only in a left tail of that session. */
   left?: boolean
   messageID?: string
   partID?: string
   position?: number
   role?: "user" | "assistant"
-  /** Text around the first place, with the places that matched as [start, end) in UTF-16 units. */
+  /** Text around the first match. `marks` are the matches in the snippet as [start, end) in UTF-16 units. */
   snippet: string
   marks: [number, number][]
 }
@@ -237,39 +310,49 @@ export interface SearchPage {
 }
 
 export interface Admitted {
+  /** True if the same item was admitted before. Nothing changed then. */
   duplicate: boolean
   cursor: string
 }
 
-/** Which process holds a lease; enough to tell that it is dead. */
+/** The process that holds a lease, with enough facts to tell that the process is dead. */
 export interface Holder {
   host: string
+  /**
+   * Names the boot of the machine and the PID namespace, so that a pid of an earlier boot or another container is not
+   * mistaken for this process.
+   */
   bootID: string
   pid: number
-  /** When the process started, as the system counts it. */
+  /**
+   * The start time of the process as the operating system reports it, so that a reused pid is recognised. Empty if
+   * unknown.
+   */
   start: string
-  /** Tells two stores of one process apart. */
+  /** Distinguishes two open stores of one process. */
   instance: string
 }
 
 export interface Lease {
   sessionID: string
+  /** Grows with each claim. A commit with an older fence is refused. */
   fence: number
-  /** By the store's clock. The holder stops early, by its own monotonic clock. */
+  /** By the store's clock. The holder must stop earlier, by its own monotonic clock, because the clocks may differ. */
   expiresAt: number
   durationMs: number
 }
 
 export interface Removal {
+  /** The ids of the session and its removed descendants. */
   sessions: string[]
-  /** How many messages went. */
+  /** How many messages were removed. */
   messages: number
-  /** Messages that stay because other sessions share them, and up to 20 of those sessions. */
+  /** How many messages stay because other sessions share them, and up to 20 of those sessions in order of creation. */
   kept: { messages: number; sessions: string[] }
   blobs: number
 }
 
-/** A part (with its message), a message, or a whole session. */
+/** A part with its message, a message, or a whole session. */
 export interface RedactionTarget {
   sessionID: string
   messageID?: string
@@ -279,22 +362,30 @@ export interface RedactionTarget {
 export interface Redaction {
   messages: number
   parts: number
-  /** The sessions that shared what was redacted. */
+  /** All sessions that had the redacted content. */
   sessions: string[]
 }
 
 export interface BlobStore {
-  /** Durable on return. The same bytes give the same hash and are kept once. */
+  /**
+   * Stores bytes and returns their SHA-256 in hex. On return the bytes are synced to disk if `capabilities.durable`.
+   * Idempotent: the same bytes are stored once. `unavailable` if they cannot be written. A blob that nothing refers to
+   * stays for at least the `blobAgeMs` of `collect`.
+   */
   put(bytes: Uint8Array): Promise<string>
-  /** `not_found` if there is none. `range` is [start, end) in bytes. */
+  /**
+   * Returns the bytes of a blob. `range` is [start, end) in bytes from 0 on; a range beyond the end is cut. `not_found`
+   * if there is no such blob.
+   */
   get(hash: string, range?: { start?: number; end?: number }): Promise<Uint8Array>
+  /** Returns the size in bytes. `not_found` if there is no such blob. */
   size(hash: string): Promise<number>
 }
 
 export interface CollectOptions {
-  /** Say what would go, and leave it. */
+  /** Count what would be removed, and remove nothing. */
   dryRun?: boolean
-  /** Blobs and imports younger than this may still be in use. One hour and one day if absent. */
+  /** Blobs and imports younger than these ages may still be in use and stay. One hour and one day if absent. */
   blobAgeMs?: number
   importAgeMs?: number
   signal?: AbortSignal
@@ -308,5 +399,5 @@ export interface Collected {
   blobBytes: number
 }
 
-/** Leases: 10 s, renewed every 3 s; the holder stops 2 s before the end. */
+/** How long a lease lasts. The holder renews it every 3 s and stops 2 s before it ends. */
 export const leaseDurationMs = 10_000

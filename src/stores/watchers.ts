@@ -1,7 +1,10 @@
 import type { Watched } from "./store.ts"
 
-/** Calls every listener with a copy of its own; one that throws is reported as a warning and harms no other. */
-export function tellAll(listeners: Iterable<(change: Watched) => void>, change: Watched): void {
+/**
+ * Calls every listener with its own copy of the change. An error of a listener becomes a process warning and does not
+ * affect the other listeners.
+ */
+export function notifyAll(listeners: Iterable<(change: Watched) => void>, change: Watched): void {
   for (const listener of [...listeners]) {
     try {
       listener({ ...change, sessions: [...change.sessions] })
@@ -11,7 +14,7 @@ export function tellAll(listeners: Iterable<(change: Watched) => void>, change: 
   }
 }
 
-/** Calls listeners back after the turn of the event loop, once for all that happened in it. */
+/** Calls the listeners of `Store.watch` at the end of the event loop tick, once for all changes in the tick. */
 export class Watchers {
   readonly #listeners = new Set<(change: Watched) => void>()
   readonly #sessions = new Set<string>()
@@ -22,7 +25,7 @@ export class Watchers {
   }
 
   add(listener: (change: Watched) => void): () => void {
-    // A function of its own, so that the same listener may be added twice.
+    // A wrapper, so that the same listener can be added twice.
     const call = (change: Watched) => listener(change)
     this.#listeners.add(call)
     return () => {
@@ -30,7 +33,8 @@ export class Watchers {
     }
   }
 
-  tell(cursor: string, sessions: Iterable<string>): void {
+  /** Records that these sessions changed and schedules the call of the listeners. */
+  notify(cursor: string, sessions: Iterable<string>): void {
     if (this.#listeners.size === 0) return
     for (const id of sessions) this.#sessions.add(id)
     if (this.#sessions.size === 0) return
@@ -48,6 +52,6 @@ export class Watchers {
     this.#cursor = undefined
     this.#sessions.clear()
     if (cursor === undefined) return
-    tellAll(this.#listeners, { cursor, sessions })
+    notifyAll(this.#listeners, { cursor, sessions })
   }
 }

@@ -6,7 +6,7 @@ import { leaseCases } from "./commit/lease.ts"
 import { noteCases } from "./commit/notes.ts"
 import { openMessageCases } from "./commit/open-message.ts"
 import { textCases } from "./commit/text.ts"
-import { turnCases } from "./commit/tick.ts"
+import { tickCases } from "./commit/tick.ts"
 import type { ConformanceCase } from "./driver.ts"
 import { collectCases } from "./history/collect.ts"
 import { forkCases } from "./history/fork.ts"
@@ -32,10 +32,12 @@ export {
   fits,
 } from "./driver.ts"
 
-/** What every store must keep to, case by case. Any test runner will do: a case throws if its promise is broken. */
+/**
+ * The test cases that every store must pass. They work with any test runner: a case throws if its promise is broken.
+ */
 export const conformanceCases: readonly ConformanceCase[] = [
   ...commitCases,
-  ...turnCases,
+  ...tickCases,
   ...openMessageCases,
   ...historyCases,
   ...forkCases,

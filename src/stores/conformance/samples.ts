@@ -12,8 +12,8 @@ import {
   type UserBody,
 } from "../../protocol/index.ts"
 
-/** A clock that stands still until it is moved. */
-export class HandClock implements Clock {
+/** A clock that moves only when a test advances it. */
+export class ManualClock implements Clock {
   #nowMs = Date.UTC(2026, 0, 1)
 
   now(): number {
@@ -25,7 +25,7 @@ export class HandClock implements Clock {
   }
 }
 
-/** Numbers in [0, 1) that depend on the seed alone. */
+/** Returns a generator of numbers in [0, 1) that depend on the seed only. */
 export function randomFrom(seed: number): () => number {
   let state = seed >>> 0
   return () => {
@@ -36,7 +36,7 @@ export function randomFrom(seed: number): () => number {
   }
 }
 
-/** Makes ids and everything that has one. The same seed makes the same. */
+/** Creates ids and sample data. The same seed gives the same ids. */
 export class Samples {
   readonly #random: () => number
   readonly #clock: Clock

@@ -11,12 +11,12 @@ import type { Op } from "../commit.ts"
 import type { Committed, Lease, Scope, Store } from "../store.ts"
 import type { ConformanceCase, ConformanceDriver, ConformanceNeed, ConformanceOpenOptions } from "./driver.ts"
 import { fits } from "./driver.ts"
-import { HandClock, Samples } from "./samples.ts"
+import { ManualClock, Samples } from "./samples.ts"
 
-/** A fresh store and what a case needs to talk to it. Handles that it opened are closed after the case. */
+/** A new store and helper methods for a case. All handles that it opened are closed after the case. */
 export class Scene {
   readonly driver: ConformanceDriver
-  readonly clock = new HandClock()
+  readonly clock = new ManualClock()
   readonly make: Samples
   #store: Store | undefined
   readonly #others: Store[] = []
@@ -37,7 +37,7 @@ export class Scene {
     return this.#store
   }
 
-  /** Closes the store and opens its place again. */
+  /** Closes the store and opens the same data again. */
   async reopen(): Promise<Store> {
     assert.ok(this.driver.reopen)
     this.#store = await this.driver.reopen(this.store, { clock: this.clock })
@@ -56,7 +56,7 @@ export class Scene {
     await this.#store?.close()
   }
 
-  /** A new session whose lease this process holds. */
+  /** Creates a session and claims it. */
   async session(fields: Partial<NewSession> = {}): Promise<Run> {
     const session = this.make.session(fields)
     await this.store.commit({
@@ -70,7 +70,7 @@ export class Scene {
     return new Run(this, await this.store.claim(sessionID))
   }
 
-  /** A new session that shares the other's history, whole unless it is told where to end, and claimed. */
+  /** Forks a session, whole unless `messageID` or `left` is given, and claims the fork. */
   async fork(
     sourceID: string,
     options: { messageID?: string; left?: string; fields?: Partial<NewSession> } = {},
@@ -91,7 +91,7 @@ export class Scene {
     return this.run(fields?.id ?? session.id)
   }
 
-  /** All rows in scope after the cursor. */
+  /** Returns all rows in scope after the cursor. */
   async rows(scope: Scope, since?: string): Promise<Row[]> {
     const changes = await this.store.changes(scope, since, { limit: 10_000 })
     assert.equal(changes.more, false)
@@ -99,7 +99,7 @@ export class Scene {
   }
 }
 
-/** A session that this process runs: what it commits carries the fence. */
+/** A claimed session. Its commits carry the fence of the lease. */
 export class Run {
   readonly id: string
   readonly lease: Lease
@@ -115,26 +115,26 @@ export class Run {
     return this.#scene.store.commit({ ops, fences: { [this.id]: this.lease.fence } })
   }
 
-  /** Appends a sealed user message of one text part and gives its id. */
+  /** Appends a sealed user message with one text part and returns its id. */
   async say(text: string): Promise<string> {
     return this.append([this.#scene.make.text(text)])
   }
 
-  /** Appends a sealed user message and gives its id. */
+  /** Appends a sealed user message and returns its id. */
   async append(parts: PartBody[]): Promise<string> {
     const message = this.#scene.make.user()
     await this.commit({ op: "message.append", sessionID: this.id, message, parts, sealed: true })
     return message.id
   }
 
-  /** Says several things, one message each, and gives the ids. */
+  /** Appends one sealed user message for each text and returns the ids. */
   async sayAll(...texts: string[]): Promise<string[]> {
     const ids: string[] = []
     for (const text of texts) ids.push(await this.say(text))
     return ids
   }
 
-  /** Begins an assistant message and gives its id. */
+  /** Appends an open assistant message and returns its id. */
   async begin(...parts: PartBody[]): Promise<string> {
     const message = this.#scene.make.assistant()
     await this.commit({ op: "message.append", sessionID: this.id, message, parts })
@@ -149,7 +149,7 @@ export class Run {
     return this.commit({ op: "part.put", sessionID: this.id, messageID, part, ...options })
   }
 
-  /** Adds a piece to the `text` of a part, or to another growing field. */
+  /** Adds a piece to the field `text` of a part, or to another growing field. */
   grow(
     messageID: string,
     piece: { partID: string; offset: number; text: string; field?: "text" | "raw" | "output" },
@@ -161,7 +161,7 @@ export class Run {
     return this.commit({ op: "note.put", sessionID: this.id, messageID, key, value })
   }
 
-  /** Moves the history back to just before a message and gives the new segment. */
+  /** Moves the history back to just before a message and returns the new segment. */
   async moveBefore(messageID: string): Promise<string> {
     const segment = this.#scene.make.id("segment")
     await this.commit({ op: "history.move", sessionID: this.id, segment, messageID })
@@ -178,7 +178,7 @@ export class Run {
     return page.items
   }
 
-  /** The first text of each message, in order. */
+  /** Returns the first text of each message, in order. */
   async texts(left?: string): Promise<string[]> {
     return (await this.items(left)).map(textOf)
   }
@@ -188,13 +188,13 @@ export class Run {
   }
 }
 
-/** The first text part of a message, or nothing. */
+/** Returns the first text part of a message, or an empty string. */
 export function textOf(item: HistoryItem): string {
   const part = item.parts.find((candidate) => candidate.type === "text")
   return part?.type === "text" ? part.text : ""
 }
 
-/** Waits for a failure with this code and a sentence, and gives it back. */
+/** Asserts that the promise fails with this code and a readable sentence, and returns the error. */
 export async function failsWith(code: ErrorCode, promise: Promise<unknown>): Promise<StemmaError> {
   let error: unknown
   try {
@@ -203,13 +203,16 @@ export async function failsWith(code: ErrorCode, promise: Promise<unknown>): Pro
     error = thrown
   }
   assert.ok(error !== undefined, `expected ${code}, but the call succeeded`)
-  assert.ok(StemmaError.is(error), `expected ${code}, but another kind of error came: ${String(error)}`)
+  assert.ok(
+    StemmaError.is(error),
+    `expected ${code}, but the call failed with another kind of error: ${String(error)}`,
+  )
   assert.equal(error.code, code, error.message)
-  assert.match(error.message, /\s.*[.:]/, "an error says in a sentence what is wrong")
+  assert.match(error.message, /\s.*[.:]/, "the message of an error must be a sentence")
   return error
 }
 
-/** A case that runs on a fresh store. */
+/** Creates a case that runs on a new store. */
 export function promised(
   name: string,
   body: (scene: Scene) => Promise<void>,

@@ -4,41 +4,51 @@ import { encodeCursor } from "../cursor.ts"
 import { createState, namesOf, type PlainSession, type PlainState, type Tombstone } from "../plain/index.ts"
 import type { Holder } from "../store.ts"
 import { Watchers } from "../watchers.ts"
-import type { Unsettled } from "./catalog/catalog.ts"
+import type { Unadopted } from "./catalog/catalog.ts"
 import type { Files } from "./disk/files.ts"
 import { mainName, stateName } from "./format/header.ts"
-import { type Questions, type Summary, shellOf, summarize } from "./format/summary.ts"
+import { type Questions, type Summary, stubOf, summarize } from "./format/summary.ts"
 import type { AppendState } from "./journal/append-state.ts"
 import { Journal } from "./journal/journal.ts"
 
-/** Where the ids of removed sessions are kept. */
+/** The file with the tombstones of removed sessions. */
 export const removedName = "removed.jsonl"
 
-/** What the driver knows of a session beside what the plain model knows. */
-export interface Entry {
+/**
+ * What the driver knows about a session besides the plain model: where its files are, how much of them is accounted
+ * for, and cached facts about its content.
+ */
+export interface TrackedSession {
   readonly id: string
-  /** `agents/{agentId}/sessions`, and the name of the files in it without their endings. */
+  /** The directory `agents/{agentId}/sessions`, and the name of the session's files without their extensions. */
   readonly folder: string
   readonly name: string
-  /** How many bytes of its files are accounted for; whatever follows is somebody else's, or torn. */
+  /**
+   * How many bytes of the main file and of the state file are accounted for. Bytes after them were written by another
+   * program or by an interrupted write.
+   */
   main: number
   state: number
+  /** The id of the oldest session among the forks that share messages. */
   family: string
+  /** An estimate of the tokens that a model would be shown. */
   tokens: number
+  /** The blobs that messages and inbox items refer to. */
   blobs: Set<string>
-  /** Undefined if only its files tell. */
+  /** Whether the session has permission requests. Undefined if the files must be read to know. */
   questions: Questions | undefined
-  /** There while the session's messages are in memory. */
+  /** Set while the session's messages are in memory. */
   appendState: AppendState | undefined
+  /** Set while the session's files are being read. */
   loading: Promise<void> | undefined
-  /** When it was last asked for, and by how many just now: for dropping what nobody asks for. */
+  /** When the session was last used, and how many calls use it now. Idle sessions without pins are unloaded. */
   usedAt: number
   pins: number
-  /** How long the main file was when somebody last looked whether there is something to adopt. */
+  /** The size of the main file when it was last checked for lines of other programs. */
   seen: number
-  /** Why its files cannot be read. */
+  /** Why the session's files cannot be read. */
   problem: StemmaError | undefined
-  /** Its line in the index, as long as nothing changes. */
+  /** The session's cached line in the index. Undefined after a change. */
   indexLine: string | undefined
 }
 
@@ -52,35 +62,38 @@ interface CoreOptions {
   onWarning: (warning: string) => void
 }
 
-/** Everything that the parts of the driver share. Sessions that are not loaded are in the state as shells. */
+/**
+ * The state that all parts of the driver share. A session whose files were not read is in `state` as a stub: the fields
+ * that the index knows, without messages.
+ */
 export class Core {
   readonly files: Files
   journal: Journal
   readonly state: PlainState
   readonly clock: Clock
   readonly holder: Holder
-  readonly full: boolean
+  readonly syncsCommits: boolean
   readonly readOnly: boolean
   readonly watchers = new Watchers()
-  readonly entries = new Map<string, Entry>()
-  /** Folders whose index no longer tells what is so. */
+  readonly tracked = new Map<string, TrackedSession>()
+  /** Directories whose index file is out of date. */
   readonly staleIndexes = new Set<string>()
-  /** Files that were written since the journal was begun, and may not be synced. */
+  /** Files that were written since the last checkpoint and may not be synced to disk. */
   readonly unsynced = new Set<string>()
-  /** True if the newest batch may not be in the files: then it is done again before the next one. */
-  undone = false
-  /** When sessions that nobody asks for were last dropped from memory. */
-  droppedAt = 0
-  /** True if foreign lines were adopted in memory only, since nothing may be written. */
-  provisional = false
-  /** What was told last about a file that has something wrong. */
-  #told = new Map<string, string>()
-  /** Main files of sessions that were known and are gone, though nobody removed the sessions. */
-  readonly lost = new Set<string>()
-  /** Files among the sessions that are none, and how they looked. */
-  readonly strangers = new Map<string, string>()
-  /** Files that others wrote, found and not yet taken in. */
-  unsettled: Unsettled = { foreign: [], grown: [] }
+  /** True if the newest batch of the journal may not be in the files. It is written again before the next batch. */
+  lastBatchPending = false
+  /** When idle sessions were last unloaded. */
+  unloadedAt = 0
+  /** True if lines of other programs were adopted in memory only, because the store is read-only. */
+  adoptedInMemoryOnly = false
+  /** The last warning about each file, so that a warning is not repeated. */
+  #lastWarnings = new Map<string, string>()
+  /** Main files that are missing although their sessions were not removed. */
+  readonly missingFiles = new Set<string>()
+  /** Files in session directories that are not sessions, with their size and modification time. */
+  readonly nonSessionFiles = new Map<string, string>()
+  /** Files and lines of other programs that were found and are not adopted yet. */
+  unadopted: Unadopted = { foreign: [], grown: [] }
   readonly #options: CoreOptions
 
   constructor(options: CoreOptions) {
@@ -90,19 +103,19 @@ export class Core {
     this.state = createState(options.storeID)
     this.clock = options.clock
     this.holder = options.holder
-    this.full = options.durability === "full"
+    this.syncsCommits = options.durability === "full"
     this.readOnly = options.readOnly
   }
 
-  /** Another core on the same files that knows nothing yet. */
-  blank(): Core {
+  /** Returns a core on the same files that has read nothing yet. */
+  emptyCopy(): Core {
     const core = new Core(this.#options)
-    core.#told = this.#told
+    core.#lastWarnings = this.#lastWarnings
     return core
   }
 
-  /** Knows from now on what the other one knows, and tells the watchers of every session that differs. */
-  become(other: Core): void {
+  /** Takes over the state of another core, and notifies the watchers of every session that differs. */
+  replaceWith(other: Core): void {
     const before = new Map([...this.state.sessions].map(([id, { newest }]) => [id, newest]))
     const { sessions, tombstones, names, segments } = other.state
     this.journal.close()
@@ -110,46 +123,47 @@ export class Core {
     this.state.version = other.state.version
     Object.assign(this.state, { sessions, tombstones, names })
     for (const segment of segments) this.state.segments.add(segment)
-    replaceAll(this.entries, other.entries)
+    replaceAll(this.tracked, other.tracked)
     for (const folder of other.staleIndexes) this.staleIndexes.add(folder)
     for (const file of other.unsynced) this.unsynced.add(file)
-    for (const file of other.lost) this.lost.add(file)
-    for (const [file, stamp] of other.strangers) this.strangers.set(file, stamp)
-    this.unsettled = other.unsettled
-    this.provisional = other.provisional
-    const gone = [...before.keys()].filter((id) => !sessions.has(id))
+    for (const file of other.missingFiles) this.missingFiles.add(file)
+    for (const [file, stamp] of other.nonSessionFiles) this.nonSessionFiles.set(file, stamp)
+    this.unadopted = other.unadopted
+    this.adoptedInMemoryOnly = other.adoptedInMemoryOnly
+    const removed = [...before.keys()].filter((id) => !sessions.has(id))
     const changed = [...sessions].filter(
       ([id, session]) => session.newest !== before.get(id) && !session.importing,
     )
-    const ids = [...gone, ...changed.map(([id]) => id)]
-    this.watchers.tell(encodeCursor(this.state.storeID, this.state.version), ids)
+    const ids = [...removed, ...changed.map(([id]) => id)]
+    this.watchers.notify(encodeCursor(this.state.storeID, this.state.version), ids)
   }
 
   warn(warning: string): void {
     this.#options.onWarning(warning)
   }
 
-  /** Warns of something that stays as it is for a while: once, until there is something else to say of the file. */
+  /** Warns about a file, unless the last warning about this file was the same. */
   warnOnce(file: string, warning: string): void {
-    if (this.#told.get(file) === warning) return
-    this.#told.set(file, warning)
+    if (this.#lastWarnings.get(file) === warning) return
+    this.#lastWarnings.set(file, warning)
     this.warn(warning)
   }
 
-  mainFile(entry: Pick<Entry, "folder" | "name">): string {
+  mainFile(entry: Pick<TrackedSession, "folder" | "name">): string {
     return `${entry.folder}/${mainName(entry.name)}`
   }
 
-  stateFile(entry: Pick<Entry, "folder" | "name">): string {
+  stateFile(entry: Pick<TrackedSession, "folder" | "name">): string {
     return `${entry.folder}/${stateName(entry.name)}`
   }
 
-  addEntry(place: { id: string; folder: string; name: string }): Entry {
-    const replicaPart: Entry = {
-      ...place,
+  /** Starts to track a session. The caller adds its summary or its messages. */
+  track(location: { id: string; folder: string; name: string }): TrackedSession {
+    const tracked: TrackedSession = {
+      ...location,
       main: 0,
       state: 0,
-      family: place.id,
+      family: location.id,
       tokens: 0,
       blobs: new Set(),
       questions: undefined,
@@ -161,22 +175,22 @@ export class Core {
       problem: undefined,
       indexLine: undefined,
     }
-    this.entries.set(place.id, replicaPart)
-    return replicaPart
+    this.tracked.set(location.id, tracked)
+    return tracked
   }
 
-  /** Puts a session as far as its summary tells, in place of what is there. */
-  putShell(replicaPart: Entry, summary: Summary): void {
-    replicaPart.family = summary.family
-    replicaPart.tokens = summary.tokens
-    replicaPart.blobs = new Set(summary.blobs)
-    replicaPart.questions = summary.questions
-    replicaPart.appendState = undefined
-    this.putSession(shellOf(summary))
+  /** Replaces the session in the state with a stub made from its summary. */
+  putStub(tracked: TrackedSession, summary: Summary): void {
+    tracked.family = summary.family
+    tracked.tokens = summary.tokens
+    tracked.blobs = new Set(summary.blobs)
+    tracked.questions = summary.questions
+    tracked.appendState = undefined
+    this.putSession(stubOf(summary))
     for (const { segment } of summary.chain) this.state.segments.add(segment)
   }
 
-  /** Puts a session into the state, in place of the one that is there. */
+  /** Adds a session to the state, or replaces it. */
   putSession(session: PlainSession): void {
     const { id } = session.info
     this.#dropNames(id)
@@ -185,40 +199,40 @@ export class Core {
     this.state.version = Math.max(this.state.version, session.newest)
   }
 
-  summary(replicaPart: Entry): Summary {
-    return summarize(this.state.sessions.get(replicaPart.id)!, replicaPart)
+  summary(tracked: TrackedSession): Summary {
+    return summarize(this.state.sessions.get(tracked.id)!, tracked)
   }
 
-  /** Forgets the messages of a session; the next use reads them again. */
-  unload(replicaPart: Entry): void {
-    if (!this.state.sessions.has(replicaPart.id)) return
-    this.putShell(replicaPart, this.summary(replicaPart))
+  /** Drops the messages of a session from memory. The next use reads its files again. */
+  unload(tracked: TrackedSession): void {
+    if (!this.state.sessions.has(tracked.id)) return
+    this.putStub(tracked, this.summary(tracked))
   }
 
-  /** The session's line in the index, and the index, no longer tell what is so. */
-  stale(replicaPart: Entry): void {
-    replicaPart.indexLine = undefined
-    this.staleIndexes.add(replicaPart.folder)
+  /** Marks the session's line in the index, and the index file, as out of date. */
+  markStale(tracked: TrackedSession): void {
+    tracked.indexLine = undefined
+    this.staleIndexes.add(tracked.folder)
   }
 
-  /** Forgets a session that is gone. */
-  drop(id: string): void {
-    const replicaPart = this.entries.get(id)
+  /** Drops a session that was removed. */
+  forget(id: string): void {
+    const tracked = this.tracked.get(id)
     this.#dropNames(id)
     this.state.sessions.delete(id)
-    this.entries.delete(id)
-    if (replicaPart) this.staleIndexes.add(replicaPart.folder)
+    this.tracked.delete(id)
+    if (tracked) this.staleIndexes.add(tracked.folder)
   }
 
-  bury(tombstones: Iterable<Tombstone>): void {
+  addTombstones(tombstones: Iterable<Tombstone>): void {
     for (const tombstone of tombstones) {
       this.state.tombstones.set(tombstone.sessionID, tombstone)
       this.state.version = Math.max(this.state.version, tombstone.version)
     }
   }
 
-  /** The session's row changed in place: its names may be others now. */
-  rename(session: PlainSession, before: readonly string[]): void {
+  /** Updates the unique names of a session whose row was replaced. `before` are the names of the old row. */
+  updateNames(session: PlainSession, before: readonly string[]): void {
     this.#forgetNames(session.info.id, before)
     for (const name of namesOf(session.info)) this.state.names.set(name, session.info.id)
   }
@@ -238,8 +252,13 @@ function replaceAll<K, V>(map: Map<K, V>, other: Map<K, V>): void {
   for (const [key, value] of other) map.set(key, value)
 }
 
-export function damaged(file: string, why: string): StemmaError {
-  return new StemmaError("internal", `${file} ${why}. Restore it from a copy, or remove the session.`, {
-    details: { file },
-  })
+/** Creates the error for a damaged file. `why` continues the sentence that begins with the file name. */
+export function damagedFile(file: string, why: string): StemmaError {
+  return new StemmaError(
+    "internal",
+    `${file} ${why}. Restore the file from a backup, or remove the session.`,
+    {
+      details: { file },
+    },
+  )
 }

@@ -10,25 +10,32 @@ import { StoreLock } from "./disk/lock.ts"
 import { JsonlStore } from "./store.ts"
 
 export interface JsonlStoreOptions {
-  /** Where the files are; made if it is not there. */
+  /** The directory of the store. It is created if it does not exist. */
   directory: string
-  /** "full" syncs every commit to disk before it answers; "normal" survives the end of the process. */
+  /**
+   * "normal" (the default): an acknowledged commit survives the end of the process. "full": a commit is synced to disk
+   * before it is acknowledged, so it also survives a power failure.
+   */
   durability?: "normal" | "full"
+  /** Never writes. Lines that other programs wrote are adopted in memory only. Every method that writes is `denied`. */
   readOnly?: boolean
   clock?: Clock
   holder?: Holder
-  /** Called with a sentence when something was found damaged and put right, or left aside. Must not throw. */
+  /** Called with a sentence when the store found damage that it repaired or left alone. Must not throw. */
   onWarning?: (warning: string) => void
 }
 
 const openTimeoutMs = 10_000
 
-/** Opens, or begins, a store of lines of JSON that other programs read too. */
+/**
+ * Opens a store of JSON lines files, which other programs can read and continue, and creates the directory if it does
+ * not exist. Several processes may open the same directory.
+ */
 export async function openJsonlStore(options: JsonlStoreOptions): Promise<Store> {
   return openJsonlStoreOn(new Files(resolve(options.directory)), options)
 }
 
-/** The same on files that a test can make fail. */
+/** Like `openJsonlStore`, on a file system that a test can make fail. */
 export async function openJsonlStoreOn(
   files: Files,
   options: Omit<JsonlStoreOptions, "directory">,
@@ -37,7 +44,7 @@ export async function openJsonlStoreOn(
   if (readOnly && !existsSync(files.root)) {
     throw new StemmaError(
       "not_found",
-      `There is no directory ${files.root}. Open it for writing to begin one.`,
+      `There is no directory ${files.root}. Open the store once without readOnly to create it.`,
     )
   }
   const lock = new StoreLock(files.root)

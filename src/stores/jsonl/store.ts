@@ -1,4 +1,4 @@
-import { type InboxItem, StemmaError } from "../../protocol/index.ts"
+import type { InboxItem } from "../../protocol/index.ts"
 import type { Commit } from "../commit.ts"
 import { decodeCursor, encodeCursor } from "../cursor.ts"
 import {
@@ -15,7 +15,7 @@ import {
   searchSessions,
 } from "../plain/index.ts"
 import { prepareCommit, prepareItem } from "../prepare.ts"
-import { noPermissionQuery } from "../refusals.ts"
+import { permissionQueryTooBroad, storeClosed, storeReadOnly } from "../refusals.ts"
 import type {
   BlobStore,
   Capabilities,
@@ -32,29 +32,29 @@ import type {
 import { findProblems } from "./catalog/check.ts"
 import { collectJob } from "./catalog/collect.ts"
 import { follow } from "./catalog/follow.ts"
-import { dropIdle, MissedError, withLoaded } from "./catalog/loader.ts"
-import { adoptFound, lookAround, reread } from "./catalog/open.ts"
-import { asked, hasGrown, isNear, searched } from "./catalog/selection.ts"
-import type { Core, Entry } from "./core.ts"
+import { RereadNeededError, unloadIdle, withLoaded } from "./catalog/loader.ts"
+import { adoptFound, reread, scanForChanges } from "./catalog/open.ts"
+import { hasNewSize, mayBeInScope, sessionsToSearch, sessionsWithPermissions } from "./catalog/selection.ts"
+import type { Core, TrackedSession } from "./core.ts"
 import { blobSize, draftBlob, readBlob, syncBlob } from "./disk/blobs.ts"
 import type { StoreLock } from "./disk/lock.ts"
-import { settleSession } from "./foreign/adoption.ts"
+import { adoptNewLines } from "./foreign/adoption.ts"
 import { BatchDraft } from "./journal/batch-draft.ts"
 import {
   admitJob,
+  catchUpJob,
   claimJob,
   commitJob,
-  lookJob,
   redactJob,
   releaseJob,
   removeJob,
   renewJob,
 } from "./journal/write-jobs.ts"
-import { closedError, type WriteJob, Writer } from "./journal/writer.ts"
+import { type WriteJob, Writer } from "./journal/writer.ts"
 
-/** Files that others put into the folders are looked for at most that often. */
-const lookMs = 2000
-/** How often the journal is looked at for commits of other processes while somebody watches. */
+/** How often the directories are scanned for files that other programs added or removed. */
+const scanEveryMs = 2000
+/** How often the journal is checked for commits of other processes while the store is watched. */
 const pollMs = 30
 const retriesMax = 5
 
@@ -72,8 +72,8 @@ export class JsonlStore implements Store {
   readonly #core: Core
   readonly #lock: StoreLock
   readonly #writer: Writer
-  #lookedAt = performance.now()
-  #looking: Promise<void> | undefined
+  #scannedAt = performance.now()
+  #scanning: Promise<void> | undefined
   #rereading: Promise<void> | undefined
   #poll: NodeJS.Timeout | undefined
   #closing: Promise<void> | undefined
@@ -89,12 +89,12 @@ export class JsonlStore implements Store {
     }
   }
 
-  /** Takes in what others wrote before the store was opened. */
+  /** Adopts what other programs wrote before the store was opened. */
   async start(): Promise<this> {
     const core = this.#core
-    const { foreign, grown } = core.unsettled
+    const { foreign, grown } = core.unadopted
     if (foreign.length + grown.length > 0) {
-      await this.#writer.submit(lookJob([], (draft) => adoptFound(core, draft)))
+      await this.#writer.submit(catchUpJob([], (draft) => adoptFound(core, draft)))
     }
     return this
   }
@@ -106,24 +106,24 @@ export class JsonlStore implements Store {
   }
 
   async session(id: string) {
-    await this.#freshen([id])
+    await this.#refresh([id])
     return readSession(this.#core.state, id)
   }
 
   async sessions(query?: SessionQuery) {
-    await this.#freshen([])
-    await this.#look()
+    await this.#refresh([])
+    await this.#scan()
     return readSessions(this.#core.state, query)
   }
 
   async tree(rootID: string) {
-    await this.#freshen([rootID])
-    await this.#look()
+    await this.#refresh([rootID])
+    await this.#scan()
     return readTree(this.#core.state, rootID)
   }
 
   async parents(sessionID: string) {
-    await this.#freshen([sessionID])
+    await this.#refresh([sessionID])
     return readParents(this.#core.state, sessionID)
   }
 
@@ -139,22 +139,22 @@ export class JsonlStore implements Store {
     const { sessionID, permissionID, open } = query
     const use = () => readPermissions(this.#core.state, query)
     if (sessionID !== undefined) return this.#read([sessionID], use)
-    await this.#freshen([])
-    if (permissionID === undefined && !open) throw noPermissionQuery()
-    await this.#look()
-    const found = await this.#withLoaded(() => asked(this.#core, query), use)
-    dropIdle(this.#core)
+    await this.#refresh([])
+    if (permissionID === undefined && !open) throw permissionQueryTooBroad()
+    await this.#scan()
+    const found = await this.#withLoaded(() => sessionsWithPermissions(this.#core, query), use)
+    unloadIdle(this.#core)
     return found
   }
 
   async changes(scope: Scope, since?: string, options: { limit?: number } = {}) {
     const named = "sessionID" in scope ? [scope.sessionID] : []
-    await this.#freshen(named)
-    if (!("sessionID" in scope)) await this.#look()
+    await this.#refresh(named)
+    if (!("sessionID" in scope)) await this.#scan()
     const { state } = this.#core
     const version = decodeCursor(state.storeID, since, state.version)
     const changed = [...state.sessions.values()].filter(
-      (session) => session.newest > version && isNear(this.#core, session, scope),
+      (session) => session.newest > version && mayBeInScope(this.#core, session, scope),
     )
     return this.#withLoaded(
       () => changed.map(({ info }) => info.id),
@@ -163,7 +163,7 @@ export class JsonlStore implements Store {
   }
 
   async cursor() {
-    await this.#freshen([])
+    await this.#refresh([])
     const { storeID, version } = this.#core.state
     return encodeCursor(storeID, version)
   }
@@ -182,11 +182,11 @@ export class JsonlStore implements Store {
   }
 
   async search(query: SearchQuery) {
-    await this.#freshen([])
-    await this.#look()
+    await this.#refresh([])
+    await this.#scan()
     const { state } = this.#core
     return this.#withLoaded(
-      () => searched(this.#core, query),
+      () => sessionsToSearch(this.#core, query),
       () => searchSessions(state, query),
     )
   }
@@ -225,9 +225,9 @@ export class JsonlStore implements Store {
   }
 
   async check() {
-    await this.#freshen([])
-    this.#lookedAt = Number.NEGATIVE_INFINITY
-    await this.#look()
+    await this.#refresh([])
+    this.#scannedAt = Number.NEGATIVE_INFINITY
+    await this.#scan()
     return { problems: await findProblems(this.#core) }
   }
 
@@ -249,62 +249,65 @@ export class JsonlStore implements Store {
   }
 
   #open(): Core {
-    if (this.#closing) throw closedError()
+    if (this.#closing) throw storeClosed()
     return this.#core
   }
 
   async #write<T>(job: WriteJob<T>): Promise<T> {
     if (!this.#open().readOnly) return this.#writer.submit(job)
-    throw new StemmaError("denied", "The store was opened for reading only. Open it for writing.")
+    throw storeReadOnly(this.#core.files.root)
   }
 
-  /** Reads something of sessions whose messages must be in memory for it. */
+  /** Runs a read that needs the messages of some sessions in memory. */
   async #read<T>(ids: string[], use: (core: Core) => T): Promise<T> {
-    await this.#freshen(ids)
-    // A session that is not there, or not yet, is told without reading anything.
+    await this.#refresh(ids)
+    // A missing or unpublished session is `not_found` without reading its files.
     for (const id of ids) findVisible(this.#core.state, id)
     const result = await this.#withLoaded(
       () => ids,
       () => use(this.#core),
     )
-    dropIdle(this.#core)
+    unloadIdle(this.#core)
     return result
   }
 
-  /** Reads sessions, again and again if other processes do much at the same time. */
+  /**
+   * Loads sessions and runs `use`. Retries after a full reread if other processes wrote so much that the journal no
+   * longer has it.
+   */
   async #withLoaded<T>(ids: () => Iterable<string>, use: () => T): Promise<T> {
     for (let tries = 1; ; tries++) {
       try {
         return await withLoaded(this.#core, ids(), use)
       } catch (error) {
-        if (!(error instanceof MissedError) || tries === retriesMax) throw error
+        if (!(error instanceof RereadNeededError) || tries === retriesMax) throw error
         await this.#reread()
       }
     }
   }
 
-  /** Takes in what other processes committed, and what other programs wrote into the named sessions. */
-  async #freshen(ids: string[]): Promise<void> {
+  /** Applies commits of other processes, and adopts lines that other programs appended to the named sessions. */
+  async #refresh(ids: string[]): Promise<void> {
     const core = this.#open()
     if (!follow(core)) await this.#reread()
     for (const id of ids) {
-      const replicaPart = core.entries.get(id)
-      if (!replicaPart) continue
-      if (replicaPart.problem && !core.state.sessions.has(id)) throw replicaPart.problem
-      if (hasGrown(core, replicaPart)) await this.#settle(replicaPart)
+      const tracked = core.tracked.get(id)
+      if (!tracked) continue
+      if (tracked.problem && !core.state.sessions.has(id)) throw tracked.problem
+      if (hasNewSize(core, tracked)) await this.#adopt(tracked)
     }
   }
 
-  async #settle(replicaPart: Entry): Promise<void> {
+  async #adopt(tracked: TrackedSession): Promise<void> {
     const core = this.#core
     try {
-      if (!core.readOnly) return await this.#writer.submit(lookJob([replicaPart.id]))
+      if (!core.readOnly) return await this.#writer.submit(catchUpJob([tracked.id]))
       const { version } = core.state
-      await settleSession(core, replicaPart, { draft: new BatchDraft(core), now: false })
-      if (core.state.version > version) core.provisional = true
+      await adoptNewLines(core, tracked, { draft: new BatchDraft(core), forWriting: false })
+      if (core.state.version > version) core.adoptedInMemoryOnly = true
     } catch (error) {
-      // Whoever asks next is told as well.
-      replicaPart.seen = 0
+      // The next call checks the file again and reports the same problem.
+      tracked.seen = 0
       throw error
     }
   }
@@ -312,27 +315,27 @@ export class JsonlStore implements Store {
   async #reread(): Promise<void> {
     const again = this.#core.readOnly
       ? () => reread(this.#core, { locked: false })
-      : () => this.#writer.submit(lookJob([]))
+      : () => this.#writer.submit(catchUpJob([]))
     this.#rereading ??= again().finally(() => {
       this.#rereading = undefined
     })
     await this.#rereading
   }
 
-  /** Looks for files that others put here or took away. */
-  async #look(): Promise<void> {
-    if (performance.now() - this.#lookedAt < lookMs) return
-    this.#looking ??= this.#lookNow().finally(() => {
-      this.#lookedAt = performance.now()
-      this.#looking = undefined
+  /** Scans for files that other programs added or removed, at most every `scanEveryMs`. */
+  async #scan(): Promise<void> {
+    if (performance.now() - this.#scannedAt < scanEveryMs) return
+    this.#scanning ??= this.#scanNow().finally(() => {
+      this.#scannedAt = performance.now()
+      this.#scanning = undefined
     })
-    await this.#looking
+    await this.#scanning
   }
 
-  async #lookNow(): Promise<void> {
+  async #scanNow(): Promise<void> {
     const core = this.#core
-    if (core.readOnly || !(await lookAround(core))) return
-    await this.#writer.submit(lookJob([], (draft) => adoptFound(core, draft)))
+    if (core.readOnly || !(await scanForChanges(core))) return
+    await this.#writer.submit(catchUpJob([], (draft) => adoptFound(core, draft)))
   }
 
   #startPolling(): NodeJS.Timeout {
@@ -349,11 +352,11 @@ export class JsonlStore implements Store {
 
   async #putBlob(bytes: Uint8Array): Promise<string> {
     const core = this.#open()
-    if (core.readOnly) await this.#write(lookJob([]))
-    const { hash, place } = await draftBlob(core, bytes)
+    if (core.readOnly) await this.#write(catchUpJob([]))
+    const { hash, publish } = await draftBlob(core, bytes)
     await this.#write(
-      lookJob([], async () => {
-        place()
+      catchUpJob([], async () => {
+        publish()
         await syncBlob(core, hash)
       }),
     )

@@ -1,5 +1,5 @@
 import { type Commit, type Op, type OpOf, runOps } from "../commit.ts"
-import { fenceMissing, seqMoved } from "../refusals.ts"
+import { fenceMissing, seqChanged } from "../refusals.ts"
 import { type Applied, applyChange, type Change } from "./change.ts"
 import { checkFence } from "./lease.ts"
 import type { PlainState } from "./model.ts"
@@ -18,7 +18,7 @@ import {
 } from "./operations/session-ops.ts"
 import { findSession } from "./read/find.ts"
 
-/** Applies a prepared commit, all or nothing. `nowMs` is the store's clock. */
+/** Applies a prepared commit, all or nothing. `nowMs` is the time by the store's clock. */
 export function applyCommit(state: PlainState, commit: Commit, options: { nowMs: number }): Applied {
   return applyChange(state, (change) => {
     for (const [sessionID, fence] of Object.entries(commit.fences ?? {})) {
@@ -38,14 +38,14 @@ export function applyCommit(state: PlainState, commit: Commit, options: { nowMs:
 function checkSeq(state: PlainState, sessionID: string, expected: number): void {
   const { seq } = findSession(state, sessionID)
   if (seq === expected) return
-  throw seqMoved(sessionID, { expected, present: seq })
+  throw seqChanged(sessionID, { expected, present: seq })
 }
 
-/** A run's operation needs the fence of the session's lease, unless nobody else can know the session yet. */
+/** Fails with `conflict` if the operation needs a fence and the commit has none for the session. */
 function requireFence(change: Change, commit: Commit, op: Op): void {
   if (!runOps.has(op.op)) return
   const { sessionID } = op as Extract<Op, { sessionID: string }>
-  if (commit.fences?.[sessionID] !== undefined || change.touched.get(sessionID)?.created) return
+  if (commit.fences?.[sessionID] !== undefined || change.changed.get(sessionID)?.created) return
   if (findSession(change.state, sessionID).importing) return
   throw fenceMissing(sessionID, op.op)
 }

@@ -1,18 +1,21 @@
 import type { PlainNote, PlainPiece, PlainSession, PlainState } from "./model.ts"
 import { Undo } from "./undo.ts"
 
-/** What one change did to one session: which of its rows have the change's version now. */
-export interface Touched {
+/** What one change did to one session: the rows that have the version of the change now. */
+export interface ChangedSession {
   session: PlainSession
   created: boolean
   published: boolean
-  /** The session row. */
-  info: boolean
-  /** The history pointer moved: by a fork, a revert made real, the end of an import, a redaction. */
+  /** The session row changed. */
+  sessionRow: boolean
+  /** The history pointer moved: by a fork, a revert made real, the end of an import, or a redaction. */
   moved: boolean
-  /** Content of the session's messages was replaced: positions in the history, and whether left tails have some. */
+  /**
+   * Content of messages was redacted: at which positions of the history, and whether left tails contain redacted
+   * messages.
+   */
   redacted: { positions: number[]; left: boolean } | undefined
-  /** Positions of messages whose row changed, and among them of those that were sealed. */
+  /** The positions of messages whose row changed, and the positions of messages that were sealed. */
   messages: Set<number>
   sealed: Set<number>
   /** Parts whose row changed, as `position/index`. */
@@ -20,27 +23,27 @@ export interface Touched {
   pieces: { position: number; index: number; piece: PlainPiece }[]
   notes: PlainNote[]
   todos: boolean
-  /** Ids of the requests. */
+  /** The ids of permission requests whose row changed. */
   permissions: Set<string>
   inbox: boolean
 }
 
-/** A change that was made. `rollback` takes it back, as long as no other was made after it. */
+/** A change that was applied. `rollback` undoes it and must be called before any other change is applied. */
 export interface Applied {
   version: number
-  /** The new seq of each session that was touched. */
+  /** The new `seq` of each changed session. */
   seq: Record<string, number>
-  touched: Map<string, Touched>
-  /** The sessions that were removed, the named one first. */
+  changed: Map<string, ChangedSession>
+  /** The ids of removed sessions; the session that the caller named comes first. */
   removed: string[]
   rollback(): void
 }
 
-/** One atomic change of the state, with a version of its own. */
+/** One atomic change of the state, with its own version. */
 export class Change {
   readonly state: PlainState
   readonly undo = new Undo()
-  readonly touched = new Map<string, Touched>()
+  readonly changed = new Map<string, ChangedSession>()
   readonly removed: string[] = []
   #made = 0
 
@@ -53,22 +56,27 @@ export class Change {
     return this.state.version
   }
 
-  /** Grows from commit to commit and within one: the order in which sessions, parts and requests were made. */
+  /**
+   * Returns a number that grows with every call and every change. It orders sessions, parts and requests by creation.
+   */
   nextSerial(): number {
     return this.version * 2 ** 20 + this.#made++
   }
 
-  /** To be called for a session before anything of it changes; the first call counts the commit in its seq. */
-  touch(session: PlainSession): Touched {
-    const known = this.touched.get(session.info.id)
+  /**
+   * Records that the change affects a session. Must be called before the session changes. The first call increments the
+   * session's `seq`.
+   */
+  markChanged(session: PlainSession): ChangedSession {
+    const known = this.changed.get(session.info.id)
     if (known) return known
     this.undo.set(session, "seq", session.seq + 1)
     this.undo.set(session, "newest", this.version)
-    const touched: Touched = {
+    const changed: ChangedSession = {
       session,
       created: false,
       published: false,
-      info: false,
+      sessionRow: false,
       moved: false,
       redacted: undefined,
       messages: new Set(),
@@ -80,27 +88,27 @@ export class Change {
       permissions: new Set(),
       inbox: false,
     }
-    this.touched.set(session.info.id, touched)
-    return touched
+    this.changed.set(session.info.id, changed)
+    return changed
   }
 
-  /** Replaces fields of the session row, if any are given, and marks the row as changed. */
+  /** Replaces fields of the session row and marks the row as changed. */
   changeInfo(session: PlainSession, fields: Partial<PlainSession["info"]> = {}): void {
-    this.touch(session).info = true
+    this.markChanged(session).sessionRow = true
     this.undo.set(session, "info", { ...session.info, ...fields })
     this.undo.set(session, "version", this.version)
   }
 
-  /** The history pointer moved: a replica may keep its first `keep` messages. */
+  /** Increments the epoch. A replica may keep the first `keep` messages of the history. */
   moveHistory(session: PlainSession, keep: number): void {
-    this.touch(session).moved = true
+    this.markChanged(session).moved = true
     this.undo.set(session, "epoch", session.epoch + 1)
     this.undo.push(session.moves, { version: this.version, keep })
     this.changeInfo(session)
   }
 }
 
-/** Runs `body` as one change: all of it or, if it throws, nothing. */
+/** Runs `body` as one change. If `body` throws, the state is unchanged. */
 export function applyChange(state: PlainState, body: (change: Change) => void): Applied {
   const change = new Change(state)
   try {
@@ -110,11 +118,11 @@ export function applyChange(state: PlainState, body: (change: Change) => void): 
     throw error
   }
   const seq: Record<string, number> = {}
-  for (const [id, touched] of change.touched) seq[id] = touched.session.seq
+  for (const [id, changed] of change.changed) seq[id] = changed.session.seq
   return {
     version: change.version,
     seq,
-    touched: change.touched,
+    changed: change.changed,
     removed: change.removed,
     rollback: () => change.undo.rollback(),
   }

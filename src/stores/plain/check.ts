@@ -1,6 +1,6 @@
 import { type PlainSession, type PlainState, reachedLists } from "./model.ts"
 
-/** Sentences about everything in the state that contradicts itself. */
+/** Returns one sentence for each contradiction in the state. */
 export function checkState(state: PlainState): string[] {
   return [...state.sessions.values()].flatMap((session) => {
     const problems = checkSession(session)

@@ -3,7 +3,7 @@ import type { CollectOptions } from "../store.ts"
 import type { PlainState } from "./model.ts"
 import { referencedBlobs, removeSession } from "./operations/remove.ts"
 
-/** Imports that nobody will finish. */
+/** Returns the ids of imports that are older than `importAgeMs`, in order of creation. */
 export function abandonedImports(
   state: PlainState,
   options: { nowMs: number; importAgeMs?: number },
@@ -13,7 +13,7 @@ export function abandonedImports(
   return old.sort((a, b) => a.serial - b.serial).map((session) => session.info.id)
 }
 
-/** A blob as a driver knows it: when it was last put, and how many bytes it has. */
+/** A blob of the driver: when it was last put, and its size. */
 export interface KnownBlob {
   hash: string
   time: number
@@ -26,7 +26,7 @@ export interface CollectedState {
   blobs: KnownBlob[]
 }
 
-/** Drops what is too old to be of use, and says what went and which blobs may go. */
+/** Removes abandoned imports and expired records. Returns what was removed and which blobs the driver may remove. */
 export function collectState(
   state: PlainState,
   options: CollectOptions & { nowMs: number; blobs: Iterable<KnownBlob> },
@@ -41,7 +41,7 @@ export function collectState(
     undone.push(applied.rollback)
     messages += removal.messages
   }
-  // Nobody ever saw these sessions: their end is no change.
+  // An unpublished import was never visible, so its removal is not a change and takes no version.
   state.version = version
   const referenced = referencedBlobs(state)
   const latestBlob = nowMs - (options.blobAgeMs ?? collectAge.blobMs)

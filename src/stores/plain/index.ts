@@ -1,5 +1,5 @@
 export { applyCommit } from "./apply.ts"
-export { type Applied, applyChange, Change, type Touched } from "./change.ts"
+export { type Applied, applyChange, Change, type ChangedSession } from "./change.ts"
 export { checkState } from "./check.ts"
 export { abandonedImports, type CollectedState, collectState, type KnownBlob } from "./collect.ts"
 export {
@@ -20,10 +20,17 @@ export {
   type RemovalMade,
   referencedBlobs,
   removeSession,
-  unreferenced,
+  unreferencedBlobs,
 } from "./operations/remove.ts"
 export { changedRows, readChanges } from "./read/changes.ts"
-export { ancestors, findPosition, findSession, findVisible, inOrder, openMessage } from "./read/find.ts"
+export {
+  ancestors,
+  findPosition,
+  findSession,
+  findVisible,
+  openMessage,
+  sessionsInOrder,
+} from "./read/find.ts"
 export { copyJson } from "./read/json.ts"
 export { readHistory, readInbox, readPermissions, readSession, readSessions, readTodos } from "./read/read.ts"
 export { searchSessions } from "./read/search.ts"

@@ -4,18 +4,18 @@ import { type Holder, type Lease, leaseDurationMs } from "../store.ts"
 import type { PlainLease, PlainSession, PlainState } from "./model.ts"
 import { findVisible } from "./read/find.ts"
 
-/** Who asks, and when by the store's clock. */
+/** The process that asks for a lease, and the time by the store's clock. */
 export interface Claimant {
   holder: Holder
   nowMs: number
 }
 
-/** The lease that somebody holds now. */
+/** Returns the lease if it has not expired. */
 export function liveLease(session: PlainSession, nowMs: number): PlainLease | undefined {
   return session.lease && nowMs < session.lease.expiresAt ? session.lease : undefined
 }
 
-/** True if a live process other than the one that asks holds the lease. */
+/** True if another process that is not known to be dead holds the lease. */
 export function isHeldByOther(session: PlainSession, claimant: Claimant): boolean {
   const lease = liveLease(session, claimant.nowMs)
   if (!lease || sameHolder(lease.holder, claimant.holder)) return false
@@ -37,7 +37,7 @@ export function renewLease(state: PlainState, lease: Lease, claimant: Claimant):
   return extend(session, claimant)
 }
 
-/** A lost lease is left alone, and so is one of a session that is gone. */
+/** Does nothing for a lost lease or a removed session. */
 export function releaseLease(state: PlainState, lease: Lease): void {
   const session = state.sessions.get(lease.sessionID)
   if (session?.fence === lease.fence) session.lease = undefined
@@ -49,7 +49,7 @@ function extend(session: PlainSession, { holder, nowMs }: Claimant): Lease {
   return { sessionID: session.info.id, fence: session.fence, expiresAt, durationMs: leaseDurationMs }
 }
 
-/** `conflict` unless the fence is that of a lease that is held now. */
+/** Fails with `conflict` unless the fence belongs to a lease that has not expired. */
 export function checkFence(session: PlainSession, fence: number, options: { nowMs: number }): void {
   if (session.fence === fence && liveLease(session, options.nowMs)) return
   throw leaseLost(session.info.id, fence)

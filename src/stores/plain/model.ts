@@ -10,7 +10,7 @@ import type {
 import { grownText, withGrownText } from "../../session/replica/grow.ts"
 import type { Holder } from "../store.ts"
 
-/** A bit of growing text of an open part, as it was committed. */
+/** A piece of growing text of an open part, as one commit added it. */
 export interface PlainPiece {
   offset: number
   text: string
@@ -18,23 +18,23 @@ export interface PlainPiece {
 }
 
 export interface PlainPart {
-  /** The row's own value, without what grew by pieces. */
+  /** The value of the part's row, without the text of its pieces. */
   body: PartBody
   version: number
-  /** Grows in the order in which parts were first put into the store; a fork's copy keeps it. */
+  /** Orders parts by the time they were first put into the store. The copy in a fork keeps the number. */
   serial: number
   /** Empty once the message is sealed. */
   pieces: PlainPiece[]
 }
 
 /**
- * A message with its parts. It changes only while it is open, and then only one session has it; sealed ones are never
- * changed in place, so that histories may hold the same object.
+ * A message with its parts. Only an open message changes, and only one session has it. A sealed message is never
+ * changed in place, so several histories may refer to the same object.
  */
 export interface PlainMessage {
-  /** The same in every session that has this message, and in no other message. */
+  /** Identifies the message: equal in every session that shares it, and different for every other message. */
   origin: string
-  /** The session that wrote it. */
+  /** The id of the session that wrote the message. */
   writer: string
   body: MessageBody
   version: number
@@ -46,16 +46,19 @@ export interface PlainNote {
   position: number
   messageID: string
   key: string
-  /** `null`: there is no note from here on. */
+  /** `null` removes the note. */
   value: unknown
   /** How many messages the history had when the note was written. */
   at: number
-  /** The session that wrote it: a fork has its source's notes too. */
+  /** The id of the session that wrote the note. A fork also has notes of its source. */
   writer: string
   version: number
 }
 
-/** A history that a revert left: all its messages, of which the first `keep` are still in the present one. */
+/**
+ * A left tail: a history that a revert left, with all its messages. Its first `keep` messages are in the present
+ * history too.
+ */
 export interface PlainTail {
   segment: string
   keep: number
@@ -66,13 +69,13 @@ export interface PlainTail {
 export interface PlainPermission {
   request: PermissionRequest
   version: number
-  /** Grows in the order in which requests were first put into the store. */
+  /** Orders requests by the time they were first put into the store. */
   serial: number
 }
 
-/** What is remembered of an inbox item after it was taken. */
+/** The record of an inbox item that a run has taken. */
 export interface TakenItem {
-  /** Hash of the payload. */
+  /** The hash of the item's payload. */
   hash: string
   time: number
 }
@@ -88,63 +91,63 @@ export interface PlainSession {
   info: SessionFields
   /** The version of the session row. */
   version: number
-  /** The newest version of anything of the session. */
+  /** The newest version of any row of the session. */
   newest: number
   seq: number
-  /** Grows in the order of creation. */
+  /** Orders sessions by creation. */
   serial: number
-  /** When it was put into the store, by the store's clock. */
+  /** When the session was put into the store, by the store's clock. */
   begun: number
   importing: boolean
   segment: string
   epoch: number
   messages: PlainMessage[]
-  /** Positions of the messages by id. */
+  /** The position of each message in `messages`, by message id. */
   positions: Map<string, number>
-  /** The first so many messages were written by the session that this one was forked from. */
+  /** How many messages at the beginning were written by the source of this fork. */
   base: number
-  /** In order of writing; only those that stand at or before the end of the history. */
+  /** The notes of the present history, in the order in which they were written. */
   notes: PlainNote[]
   left: PlainTail[]
-  /** The changes of the epoch: what a replica may keep after each. */
+  /** The changes of the epoch, and how many messages a replica may keep after each change. */
   moves: { version: number; keep: number }[]
   todos: Todo[]
-  /** 0 while they were never put; the same for `inboxVersion`. */
+  /** The version of the last `todos.put`; 0 before the first. `inboxVersion` likewise. */
   todosVersion: number
   permissions: PlainPermission[]
   inbox: InboxItem[]
   inboxVersion: number
   taken: Map<string, TakenItem>
-  /** The fence of the newest lease, 0 before the first. */
+  /** The fence of the newest lease; 0 before the first claim. */
   fence: number
   lease: PlainLease | undefined
 }
 
-/** What stays of a removed session, so that replicas hear of it. */
+/** The record of a removed session, so that replicas learn of the removal. */
 export interface Tombstone {
   sessionID: string
   serial: number
   version: number
   parentID: string | undefined
   directory: string
-  /** From the parent upward, as they were. */
+  /** The ids of the ancestors at the time of the removal, from the parent upward. */
   ancestors: string[]
-  /** When it was removed, by the store's clock. */
+  /** When the session was removed, by the store's clock. */
   time: number
 }
 
 /**
- * A whole store as plain data. Everything in it is changed by a `Change` only. A driver that keeps sessions elsewhere
- * puts them in before it asks about them: what is not in here does not exist.
+ * A whole store as plain data. Only a `Change` modifies it. A session that is not in the state does not exist, so a
+ * driver that keeps sessions elsewhere loads them before it calls functions of this folder.
  */
 export interface PlainState {
   readonly storeID: string
   version: number
   sessions: Map<string, PlainSession>
   tombstones: Map<string, Tombstone>
-  /** Which session has a name: an agent's key, or the secret of a share. */
+  /** The session id for each unique name: the key of an agent, or the secret of a share. */
   names: Map<string, string>
-  /** Every segment id that was used. */
+  /** All segment ids that were ever used. */
   segments: Set<string>
 }
 
@@ -161,7 +164,7 @@ export function createState(storeID: string): PlainState {
 
 type NamedFields = Pick<SessionFields, "agent" | "key" | "share">
 
-/** The name under which a session's key is unique, if it has one. */
+/** Returns the unique name for a session's key, or undefined if the session has no key. */
 export function keyName({ agent = "", key }: NamedFields): string | undefined {
   return key === undefined ? undefined : JSON.stringify(["key", agent, key])
 }
@@ -170,14 +173,14 @@ export function shareName(secret: string): string {
   return JSON.stringify(["share", secret])
 }
 
-/** All names by which a session is found, each of them its own. */
+/** Returns the unique names of a session. */
 export function namesOf(fields: NamedFields): string[] {
   const key = keyName(fields)
   const secret = fields.share?.secret
   return [...(key === undefined ? [] : [key]), ...(secret === undefined ? [] : [shareName(secret)])]
 }
 
-/** The session as callers see it; nested values are still the store's own. */
+/** Returns the session as callers see it. Nested values are not copied. */
 export function sessionInfo(session: PlainSession): Session {
   return {
     ...session.info,
@@ -195,12 +198,12 @@ export function leftTail(tail: PlainTail): LeftTail {
   return { segment: tail.segment, keep: tail.keep, count: tail.messages.length }
 }
 
-/** All lists of messages that a session reaches: its history, then the tails that reverts left, oldest first. */
+/** Returns all lists of messages that a session reaches: its history, then its left tails, oldest first. */
 export function reachedLists(session: PlainSession): PlainMessage[][] {
   return [session.messages, ...session.left.map((tail) => tail.messages)]
 }
 
-/** The newest version among a message, its parts and their pieces. */
+/** Returns the newest version among a message, its parts and their pieces. */
 export function newestVersion(message: PlainMessage): number {
   let newest = message.version
   for (const part of message.parts) {
@@ -209,13 +212,13 @@ export function newestVersion(message: PlainMessage): number {
   return newest
 }
 
-/** How long the growing field of a part is now, in UTF-16 units. */
+/** Returns the length of the growing field of a part, including its pieces, in UTF-16 units. */
 export function presentLength(part: PlainPart): number {
   const last = part.pieces.at(-1)
   return last ? last.offset + last.text.length : grownText(part.body).length
 }
 
-/** The part with everything that has grown. */
+/** Returns the part with the text of its pieces. */
 export function grownBody(part: PlainPart): PartBody {
   if (part.pieces.length === 0) return part.body
   return withGrownText(part.body, grownText(part.body) + part.pieces.map((piece) => piece.text).join(""))

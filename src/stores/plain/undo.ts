@@ -1,4 +1,4 @@
-/** Changes data in place and remembers how to take every change back, newest first. */
+/** Changes data in place and records how to undo each change. */
 export class Undo {
   readonly #steps: (() => void)[] = []
 
@@ -44,6 +44,7 @@ export class Undo {
     })
   }
 
+  /** Undoes all recorded changes, newest first. */
   rollback(): void {
     for (let step = this.#steps.pop(); step !== undefined; step = this.#steps.pop()) step()
   }

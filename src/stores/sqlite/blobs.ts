@@ -7,7 +7,7 @@ import type { BlobStore } from "../store.ts"
 
 const hashPattern = /^[0-9a-f]{64}$/
 
-/** Blobs as files beside the database, named by their SHA-256, in 256 folders. */
+/** Stores blobs as files next to the database, named by their SHA-256, in 256 directories. */
 export class BlobFiles implements BlobStore {
   readonly #directory: string
   readonly #clock: Clock
@@ -19,14 +19,14 @@ export class BlobFiles implements BlobStore {
 
   async put(bytes: Uint8Array): Promise<string> {
     if (!(bytes instanceof Uint8Array)) {
-      throw new StemmaError("invalid", "A blob is bytes. Give a Uint8Array, such as a Buffer.")
+      throw new StemmaError("invalid", "A blob must be a Uint8Array. Pass a Uint8Array or a Buffer.")
     }
     const hash = createHash("sha256").update(bytes).digest("hex")
     const path = this.#path(hash)
     try {
       const known = await stat(path).catch(() => undefined)
       if (known?.size === bytes.byteLength) {
-        // Young again, so that a collection running now spares it.
+        // The new modification time keeps a collection that runs now from removing the blob.
         await this.#touch(path)
         return hash
       }
@@ -36,16 +36,16 @@ export class BlobFiles implements BlobStore {
       const reason = (cause as Error).message
       throw new StemmaError(
         "unavailable",
-        `The blob could not be written (${reason}). Check the disk and try again.`,
+        `Blob ${hash} could not be written (${reason}). Check the disk and try again.`,
         { cause },
       )
     }
   }
 
-  /** Written aside, synced, then renamed: a blob is whole or absent. */
+  /** Writes to a temporary file, syncs it and renames it, so that a blob file is complete or absent. */
   async #write(path: string, bytes: Uint8Array): Promise<void> {
-    const folder = join(path, "..")
-    await mkdir(folder, { recursive: true, mode: 0o700 })
+    const directory = join(path, "..")
+    await mkdir(directory, { recursive: true, mode: 0o700 })
     const temporary = `${path}.${randomBytes(6).toString("hex")}.tmp`
     try {
       await withFile(temporary, "wx", async (file) => {
@@ -54,7 +54,7 @@ export class BlobFiles implements BlobStore {
       })
       await this.#touch(temporary)
       await rename(temporary, path)
-      await withFile(folder, "r", (file) => file.sync())
+      await withFile(directory, "r", (file) => file.sync())
     } catch (error) {
       await rm(temporary, { force: true })
       throw error
@@ -88,7 +88,7 @@ export class BlobFiles implements BlobStore {
     throw noBlob(hash)
   }
 
-  /** True if there was such a blob. */
+  /** Returns whether the blob existed. */
   async remove(hash: string): Promise<boolean> {
     try {
       await rm(this.#path(hash))
@@ -99,14 +99,14 @@ export class BlobFiles implements BlobStore {
     }
   }
 
-  /** Removes several; gives how many there were. */
+  /** Returns how many of the blobs existed. */
   async removeAll(hashes: readonly string[]): Promise<number> {
     let removed = 0
     for (const hash of hashes) if (await this.remove(hash)) removed += 1
     return removed
   }
 
-  /** Every blob, and what a crash left of one, with its age. */
+  /** Lists all blob files, and the temporary files that a crash left, which have no hash. */
   async *list(): AsyncGenerator<{
     hash: string | undefined
     path: string

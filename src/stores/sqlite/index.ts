@@ -2,23 +2,29 @@ import { type Clock, StemmaError, systemClock } from "../../protocol/index.ts"
 import { currentHolder } from "../holder.ts"
 import type { Holder, Store } from "../store.ts"
 import { connect, type Durability, migrate } from "./connection/open.ts"
-import { SqliteStore } from "./sqlite-store.ts"
+import { SqliteStore } from "./store.ts"
 
 export interface SqliteStoreOptions {
-  /** The database file; its directory is made if it is missing. Blobs are kept beside it, in `<path>-blobs`. */
+  /**
+   * The path of the database file. Its directory is created if it does not exist. Blobs are stored in `<path>-blobs`.
+   */
   path: string
   /**
-   * "normal": what was acknowledged survives the end of the process, by whatever cause. "full": it was synced to disk
-   * first and survives a power cut too. "normal" if absent.
+   * "normal" (the default): an acknowledged commit survives the end of the process, also `kill -9`. "full": a commit is
+   * synced to disk before it is acknowledged, so it also survives a power failure.
    */
   durability?: Durability
-  /** Never writes and never migrates. */
+  /** Opens an existing store without writing to it and without migrating it. Every method that writes is `denied`. */
   readOnly?: boolean
   clock?: Clock
   holder?: Holder
 }
 
-/** Opens, or makes, a store in an SQLite file. Several processes may have it open. */
+/**
+ * Opens the store in an SQLite file, and creates the file if it does not exist. Several processes may open the same
+ * file. Fails with `not_found` (`readOnly` and no file), `denied` (file system permissions), `invalid` (bad options, or
+ * a database of another program) or `unsupported` (written by a newer version of Stemma).
+ */
 export async function openSqliteStore(options: SqliteStoreOptions): Promise<Store> {
   checkOptions(options)
   const open = {
@@ -42,13 +48,13 @@ export async function openSqliteStore(options: SqliteStoreOptions): Promise<Stor
 
 function checkOptions(options: SqliteStoreOptions): void {
   if (typeof options?.path !== "string" || options.path === "") {
-    throw new StemmaError("invalid", "The store needs a path: give the name of its database file.")
+    throw new StemmaError("invalid", "The option path is missing. Give the path of the database file.")
   }
   const { durability } = options
   if (durability === undefined || durability === "normal" || durability === "full") return
   throw new StemmaError(
     "invalid",
-    `There is no durability "${String(durability)}". Choose "normal" or "full".`,
+    `The option durability is "${String(durability)}". Choose "normal" or "full".`,
   )
 }
 

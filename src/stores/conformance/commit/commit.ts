@@ -3,39 +3,46 @@ import type { Op } from "../../commit.ts"
 import { failsWith, promised } from "../scene.ts"
 
 export const commitCases = [
-  promised("a commit is all or none: what came before a failing operation leaves no trace", async (scene) => {
-    const { store, make } = scene
-    const run = await scene.session({ title: "before", key: "old" })
-    const messageID = await run.say("one")
-    const cursor = await store.cursor()
-    const before = { info: await run.info(), items: await run.items() }
-    const other = make.session({ key: "new" })
-    const sessionID = run.id
-    const ops: Op[] = [
-      { op: "session.create", session: other, segment: make.id("segment") },
-      { op: "session.patch", sessionID, set: { title: "after", key: "newer" }, add: { cost: 1 } },
-      { op: "note.put", sessionID, messageID, key: "summary", value: "short" },
-      { op: "todos.put", sessionID, todos: [{ id: "1", content: "x", status: "pending", priority: "low" }] },
-      { op: "permission.put", request: make.permission(sessionID) },
-      { op: "message.append", sessionID, message: make.user(), parts: [make.text("two")], sealed: true },
-      { op: "history.move", sessionID, segment: make.id("segment"), messageID },
-      { op: "session.fork", sourceID: sessionID, session: make.session(), segment: make.id("segment") },
-      { op: "note.put", sessionID, messageID: make.id("message"), key: "summary", value: 1 },
-    ]
-    await failsWith("not_found", run.commit(...ops))
+  promised(
+    "a commit is all or none: the operations before a failing operation have no effect",
+    async (scene) => {
+      const { store, make } = scene
+      const run = await scene.session({ title: "before", key: "old" })
+      const messageID = await run.say("one")
+      const cursor = await store.cursor()
+      const before = { info: await run.info(), items: await run.items() }
+      const other = make.session({ key: "new" })
+      const sessionID = run.id
+      const ops: Op[] = [
+        { op: "session.create", session: other, segment: make.id("segment") },
+        { op: "session.patch", sessionID, set: { title: "after", key: "newer" }, add: { cost: 1 } },
+        { op: "note.put", sessionID, messageID, key: "summary", value: "short" },
+        {
+          op: "todos.put",
+          sessionID,
+          todos: [{ id: "1", content: "x", status: "pending", priority: "low" }],
+        },
+        { op: "permission.put", request: make.permission(sessionID) },
+        { op: "message.append", sessionID, message: make.user(), parts: [make.text("two")], sealed: true },
+        { op: "history.move", sessionID, segment: make.id("segment"), messageID },
+        { op: "session.fork", sourceID: sessionID, session: make.session(), segment: make.id("segment") },
+        { op: "note.put", sessionID, messageID: make.id("message"), key: "summary", value: 1 },
+      ]
+      await failsWith("not_found", run.commit(...ops))
 
-    assert.deepEqual({ info: await run.info(), items: await run.items() }, before)
-    assert.equal(await store.cursor(), cursor)
-    assert.deepEqual(await store.todos(sessionID), [])
-    assert.deepEqual(await store.permissions({ sessionID }), [])
-    assert.equal((await store.sessions()).items.length, 1)
-    assert.deepEqual(await scene.rows({ directory: "/work" }, cursor), [])
-    await scene.session({ key: "new" })
-    await run.say("two")
-    assert.deepEqual(await run.texts(), ["one", "two"])
-  }),
+      assert.deepEqual({ info: await run.info(), items: await run.items() }, before)
+      assert.equal(await store.cursor(), cursor)
+      assert.deepEqual(await store.todos(sessionID), [])
+      assert.deepEqual(await store.permissions({ sessionID }), [])
+      assert.equal((await store.sessions()).items.length, 1)
+      assert.deepEqual(await scene.rows({ directory: "/work" }, cursor), [])
+      await scene.session({ key: "new" })
+      await run.say("two")
+      assert.deepEqual(await run.texts(), ["one", "two"])
+    },
+  ),
 
-  promised("a failed commit takes back what it did to the open message", async (scene) => {
+  promised("a failed commit leaves the open message unchanged", async (scene) => {
     const { make } = scene
     const run = await scene.session()
     const part = make.text("ab")
@@ -61,7 +68,7 @@ export const commitCases = [
   }),
 
   promised(
-    "versions grow by one a commit, and seq by one for every session that a commit touches",
+    "each commit increments the version, and the seq of every session that it changes",
     async (scene) => {
       const { store } = scene
       const first = await scene.session()
@@ -78,28 +85,31 @@ export const commitCases = [
     },
   ),
 
-  promised("one commit may cover a parent's part, its child and the child's first prompt", async (scene) => {
-    const { store, make } = scene
-    const parent = await scene.session()
-    const messageID = await parent.begin()
-    const child = make.session({ parentID: parent.id })
-    await parent.commit(
-      { op: "session.create", session: child, segment: make.id("segment") },
-      { op: "part.put", sessionID: parent.id, messageID, part: make.text("asked a subagent") },
-      {
-        op: "message.append",
-        sessionID: child.id,
-        message: make.user(),
-        parts: [make.text("go")],
-        sealed: true,
-      },
-    )
-    assert.deepEqual(await parent.texts(), ["asked a subagent"])
-    assert.deepEqual(await (await scene.run(child.id)).texts(), ["go"])
-    assert.equal((await store.session(child.id)).parentID, parent.id)
-  }),
+  promised(
+    "one commit may change a parent's part, create a child and append the child's first message",
+    async (scene) => {
+      const { store, make } = scene
+      const parent = await scene.session()
+      const messageID = await parent.begin()
+      const child = make.session({ parentID: parent.id })
+      await parent.commit(
+        { op: "session.create", session: child, segment: make.id("segment") },
+        { op: "part.put", sessionID: parent.id, messageID, part: make.text("asked a subagent") },
+        {
+          op: "message.append",
+          sessionID: child.id,
+          message: make.user(),
+          parts: [make.text("go")],
+          sealed: true,
+        },
+      )
+      assert.deepEqual(await parent.texts(), ["asked a subagent"])
+      assert.deepEqual(await (await scene.run(child.id)).texts(), ["go"])
+      assert.equal((await store.session(child.id)).parentID, parent.id)
+    },
+  ),
 
-  promised("expectSeq lets a commit through only if nobody else touched the session", async (scene) => {
+  promised("a commit with expectSeq fails if another commit changed the session", async (scene) => {
     const { store } = scene
     const run = await scene.session()
     const sessionID = run.id
@@ -111,7 +121,7 @@ export const commitCases = [
     await failsWith("not_found", store.commit({ ops, expectSeq: { [scene.make.id("session")]: 1 } }))
   }),
 
-  promised("what a caller does to an object that it handed in changes nothing", async (scene) => {
+  promised("changing an object after passing it to the store does not change the store", async (scene) => {
     const { store, make } = scene
     const run = await scene.session()
     const part = { ...make.text("as given"), metadata: { list: [1] } }
@@ -143,26 +153,23 @@ export const commitCases = [
     assert.deepEqual(await store.inbox(run.id), [{ ...prompt, delivery: "steer" }])
   }),
 
-  promised(
-    "what a caller does to an object that it was given changes nothing in the store",
-    async (scene) => {
-      const { store, make } = scene
-      const run = await scene.session()
-      await run.append([{ ...make.text("kept"), metadata: { list: [1] } }])
-      await store.commit({ ops: [{ op: "permission.put", request: make.permission(run.id) }] })
-      const read = async () => ({
-        info: await run.info(),
-        items: await run.items(),
-        rows: await scene.rows({ sessionID: run.id }),
-        permissions: await store.permissions({ sessionID: run.id }),
-      })
-      const before = structuredClone(await read())
-      spoil(await read())
-      assert.deepEqual(await read(), before)
-    },
-  ),
+  promised("changing an object that the store returned does not change the store", async (scene) => {
+    const { store, make } = scene
+    const run = await scene.session()
+    await run.append([{ ...make.text("kept"), metadata: { list: [1] } }])
+    await store.commit({ ops: [{ op: "permission.put", request: make.permission(run.id) }] })
+    const read = async () => ({
+      info: await run.info(),
+      items: await run.items(),
+      rows: await scene.rows({ sessionID: run.id }),
+      permissions: await store.permissions({ sessionID: run.id }),
+    })
+    const before = structuredClone(await read())
+    spoil(await read())
+    assert.deepEqual(await read(), before)
+  }),
 
-  promised("cost and tokens are added to, and decimal cost is exact", async (scene) => {
+  promised("cost and tokens are added up, and decimal costs are exact", async (scene) => {
     const { store } = scene
     const run = await scene.session()
     const tokens = { input: 1, output: 2, reasoning: 3, cache: { read: 4, write: 5 } }
@@ -175,7 +182,7 @@ export const commitCases = [
     assert.deepEqual(info.tokens, { input: 4, output: 8, reasoning: 12, cache: { read: 16, write: 20 } })
   }),
 
-  promised("session fields are set one by one, and null takes an optional one away", async (scene) => {
+  promised("session fields are set one by one, and null removes an optional field", async (scene) => {
     const { store } = scene
     const run = await scene.session({ agent: "build", maxHistory: 10 })
     const patch = (set: (Op & { op: "session.patch" })["set"]) =>
@@ -199,7 +206,7 @@ export const commitCases = [
     assert.equal(bare.title, "new")
   }),
 
-  promised("a key names one live session of an agent", async (scene) => {
+  promised("two sessions of an agent cannot have the same key", async (scene) => {
     const { store, make } = scene
     const key = "telegram:group:-100123"
     const owner = await scene.session({ agent: "build", key })
@@ -229,7 +236,7 @@ export const commitCases = [
     await create({ agent: "build", key })
   }),
 
-  promised("the id of a session is used once, also if the session was removed", async (scene) => {
+  promised("a session id is used once, even if the session was removed", async (scene) => {
     const { store, make } = scene
     const run = await scene.session()
     const again = () =>
@@ -241,7 +248,7 @@ export const commitCases = [
     await failsWith("conflict", again())
   }),
 
-  promised("the id of a segment is used once", async (scene) => {
+  promised("a segment id is used once", async (scene) => {
     const { store, make } = scene
     const run = await scene.session()
     const messageID = await run.say("one")
@@ -255,7 +262,7 @@ export const commitCases = [
     await failsWith("conflict", run.commit({ op: "history.move", sessionID: run.id, segment, messageID }))
   }),
 
-  promised("a child needs a parent that is there", async (scene) => {
+  promised("a child needs a parent that exists", async (scene) => {
     const { store, make } = scene
     const session = make.session({ parentID: make.id("session") })
     await failsWith(
@@ -279,34 +286,42 @@ export const commitCases = [
     })
   }),
 
-  promised("time.updated follows the messages, never backward, and what is set", async (scene) => {
-    const { store, make } = scene
-    const run = await scene.session({ time: { created: 1000, updated: 1000 } })
-    const sessionID = run.id
-    const updated = async () => (await run.info()).time.updated
-    const append = (created: number) =>
-      run.commit({ op: "message.append", sessionID, message: make.user({ time: { created } }), sealed: true })
-    await append(3000)
-    assert.equal(await updated(), 3000)
-    await append(2000)
-    assert.equal(await updated(), 3000)
-    const message = make.assistant({ time: { created: 2500, completed: 4000 } })
-    await run.commit({ op: "message.append", sessionID, message })
-    assert.equal(await updated(), 3000)
-    await run.seal(message.id)
-    assert.equal(await updated(), 4000)
-    const brief = make.assistant({ time: { created: 2600 } })
-    await run.commit({ op: "message.append", sessionID, message: brief })
-    await run.seal(brief.id)
-    await store.commit({ ops: [{ op: "session.patch", sessionID, set: { title: "new" } }] })
-    await run.note(message.id, "summary", "x")
-    assert.equal(await updated(), 4000)
-    await store.commit({ ops: [{ op: "session.patch", sessionID, set: { time: { updated: 10 } } }] })
-    assert.equal(await updated(), 10)
-  }),
+  promised(
+    "time.updated follows new messages, never goes backward by a message, and can be set",
+    async (scene) => {
+      const { store, make } = scene
+      const run = await scene.session({ time: { created: 1000, updated: 1000 } })
+      const sessionID = run.id
+      const updated = async () => (await run.info()).time.updated
+      const append = (created: number) =>
+        run.commit({
+          op: "message.append",
+          sessionID,
+          message: make.user({ time: { created } }),
+          sealed: true,
+        })
+      await append(3000)
+      assert.equal(await updated(), 3000)
+      await append(2000)
+      assert.equal(await updated(), 3000)
+      const message = make.assistant({ time: { created: 2500, completed: 4000 } })
+      await run.commit({ op: "message.append", sessionID, message })
+      assert.equal(await updated(), 3000)
+      await run.seal(message.id)
+      assert.equal(await updated(), 4000)
+      const brief = make.assistant({ time: { created: 2600 } })
+      await run.commit({ op: "message.append", sessionID, message: brief })
+      await run.seal(brief.id)
+      await store.commit({ ops: [{ op: "session.patch", sessionID, set: { title: "new" } }] })
+      await run.note(message.id, "summary", "x")
+      assert.equal(await updated(), 4000)
+      await store.commit({ ops: [{ op: "session.patch", sessionID, set: { time: { updated: 10 } } }] })
+      assert.equal(await updated(), 10)
+    },
+  ),
 ]
 
-/** Changes everything in a value that can be changed. */
+/** Changes every field of a value that can be changed. */
 function spoil(value: unknown): void {
   if (typeof value !== "object" || value === null || Object.isFrozen(value)) return
   for (const inner of Object.values(value)) spoil(inner)

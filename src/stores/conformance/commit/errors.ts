@@ -47,7 +47,7 @@ export const errorCases = [
     )
   }),
 
-  promised("an operation on a session that is not there is not found", async (scene) => {
+  promised("an operation on a session that does not exist fails with not_found", async (scene) => {
     const { store, make } = scene
     const sessionID = make.id("session")
     const messageID = make.id("message")
@@ -72,7 +72,7 @@ export const errorCases = [
     await failsWith("not_found", store.remove(sessionID))
   }),
 
-  promised("an operation of a run without a lease is refused, whichever it is", async (scene) => {
+  promised("every operation of a run is refused without a lease", async (scene) => {
     const { store, make } = scene
     const run = await scene.session()
     const sessionID = run.id
@@ -97,17 +97,14 @@ export const errorCases = [
     assert.equal((await store.inbox(sessionID)).length, 1)
   }),
 
-  promised(
-    "a name that looks like a path or a statement is only a name that is not there",
-    async ({ store }) => {
-      for (const id of ["../../etc/passwd", "'; DROP TABLE session; --", "", "ses_\0", "__proto__"]) {
-        await failsWith("not_found", store.session(id))
-        await failsWith("not_found", store.tree(id))
-        await failsWith("not_found", store.parents(id))
-        await failsWith("not_found", store.history(id))
-        await failsWith("not_found", store.claim(id))
-        await failsWith("not_found", store.remove(id))
-      }
-    },
-  ),
+  promised("an id that looks like a path or an SQL statement is an unknown id", async ({ store }) => {
+    for (const id of ["../../etc/passwd", "'; DROP TABLE session; --", "", "ses_\0", "__proto__"]) {
+      await failsWith("not_found", store.session(id))
+      await failsWith("not_found", store.tree(id))
+      await failsWith("not_found", store.parents(id))
+      await failsWith("not_found", store.history(id))
+      await failsWith("not_found", store.claim(id))
+      await failsWith("not_found", store.remove(id))
+    }
+  }),
 ]

@@ -2,7 +2,7 @@ import assert from "node:assert/strict"
 import type { Op } from "../../commit.ts"
 import { failsWith, promised, type Scene } from "../scene.ts"
 
-/** Begins the import of a session with two messages, in two commits and without a lease. */
+/** Starts the import of a session with two messages, in two commits and without a lease. */
 async function beginImport(scene: Scene, title = "imported walrus") {
   const { store, make } = scene
   const session = make.session({ title, key: title })
@@ -22,7 +22,7 @@ async function beginImport(scene: Scene, title = "imported walrus") {
 }
 
 export const importCases = [
-  promised("nobody sees a session while it is being imported", async (scene) => {
+  promised("a session is invisible while it is being imported", async (scene) => {
     const { store, make } = scene
     const cursor = await store.cursor()
     const { sessionID, messages } = await beginImport(scene)
@@ -54,7 +54,7 @@ export const importCases = [
     await failsWith("conflict", scene.session({ key: "imported walrus" }))
   }),
 
-  promised("an import appears whole with its publishing", async (scene) => {
+  promised("publishing makes the whole imported session visible at once", async (scene) => {
     const { store, make } = scene
     const { sessionID, messages } = await beginImport(scene)
     const todos = [{ id: "1", content: "x", status: "pending", priority: "low" } as const]
@@ -87,7 +87,7 @@ export const importCases = [
   }),
 
   promised(
-    "only what is being imported can be published, and a published session's run needs its lease",
+    "only a session that is being imported can be published, and after that its run needs a lease",
     async (scene) => {
       const { store, make } = scene
       const run = await scene.session()
@@ -102,7 +102,7 @@ export const importCases = [
     },
   ),
 
-  promised("an import can end in the commit that began it", async (scene) => {
+  promised("an import can be published in the commit that creates the session", async (scene) => {
     const { store, make } = scene
     const session = make.session()
     await store.commit({
@@ -115,19 +115,22 @@ export const importCases = [
     assert.equal((await store.session(session.id)).history.count, 1)
   }),
 
-  promised("an import that was given up can be removed without a trace and begun again", async (scene) => {
-    const { store, make } = scene
-    const { sessionID, session } = await beginImport(scene)
-    const removal = await store.remove(sessionID)
-    assert.deepEqual([removal.sessions, removal.messages], [[sessionID], 2])
-    assert.deepEqual(await scene.rows({ directory: "/work" }), [])
-    await failsWith("not_found", store.changes({ sessionID }))
-    await store.commit({ ops: [{ op: "session.create", session, segment: make.id("segment") }] })
-    assert.equal((await store.session(sessionID)).history.count, 0)
-  }),
+  promised(
+    "an unpublished import can be removed without a record and started again with the same id",
+    async (scene) => {
+      const { store, make } = scene
+      const { sessionID, session } = await beginImport(scene)
+      const removal = await store.remove(sessionID)
+      assert.deepEqual([removal.sessions, removal.messages], [[sessionID], 2])
+      assert.deepEqual(await scene.rows({ directory: "/work" }), [])
+      await failsWith("not_found", store.changes({ sessionID }))
+      await store.commit({ ops: [{ op: "session.create", session, segment: make.id("segment") }] })
+      assert.equal((await store.session(sessionID)).history.count, 0)
+    },
+  ),
 
   promised(
-    "an import survives its process unseen and can be finished by the next",
+    "an unpublished import survives a reopen, stays invisible and can be published",
     async (scene) => {
       const { sessionID } = await beginImport(scene)
       await scene.reopen()

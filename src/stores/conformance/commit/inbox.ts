@@ -4,7 +4,7 @@ import type { Op } from "../../commit.ts"
 import { failsWith, promised } from "../scene.ts"
 
 export const inboxCases = [
-  promised("items wait in the order in which they were admitted, and anyone may admit", async (scene) => {
+  promised("items wait in order of admission, and admitting needs no lease", async (scene) => {
     const { store, make } = scene
     const run = await scene.session()
     const sessionID = run.id
@@ -20,7 +20,7 @@ export const inboxCases = [
     assert.deepEqual(await store.inbox(sessionID), items)
   }),
 
-  promised("the same item admitted twice is one item, also after it was taken", async (scene) => {
+  promised("admitting the same item twice is a duplicate, also after it was taken", async (scene) => {
     const { store, make } = scene
     const run = await scene.session()
     const item = make.prompt(run.id)
@@ -38,7 +38,7 @@ export const inboxCases = [
     assert.deepEqual(await store.inbox(run.id), [])
   }),
 
-  promised("the same id with another payload is refused, also after it was taken", async (scene) => {
+  promised("the same id with another payload is refused, also after the item was taken", async (scene) => {
     const { store, make } = scene
     const run = await scene.session()
     const item = make.prompt(run.id)
@@ -52,7 +52,7 @@ export const inboxCases = [
     assert.equal((await store.admit({ ...other, sessionID: elsewhere.id })).duplicate, false)
   }),
 
-  promised("taking an item and appending its message is one commit: exactly once", async (scene) => {
+  promised("an item is taken exactly once, in the commit that appends its message", async (scene) => {
     const { store, make } = scene
     const run = await scene.session()
     const item = make.prompt(run.id)
@@ -74,7 +74,7 @@ export const inboxCases = [
     await failsWith("not_found", run.commit({ op: "inbox.take", sessionID: run.id, itemID: "never" }))
   }),
 
-  promised("admitting counts as a commit of the session and needs a session that is there", async (scene) => {
+  promised("admitting counts as a commit of the session, and the session must exist", async (scene) => {
     const { store, make } = scene
     const run = await scene.session()
     const { seq } = await run.info()
@@ -88,7 +88,7 @@ export const inboxCases = [
     assert.equal((await store.inbox(run.id)).length, 1)
   }),
 
-  promised("many admissions in one turn all arrive, in order", async (scene) => {
+  promised("many admissions in one event loop tick all arrive, in order", async (scene) => {
     const { store, make } = scene
     const run = await scene.session()
     const items = Array.from({ length: 20 }, (_, i) => make.prompt(run.id, `${i}`))

@@ -4,7 +4,7 @@ import { currentHolder } from "../../holder.ts"
 import { type Lease, leaseDurationMs } from "../../store.ts"
 import { failsWith, promised, Run, type Scene } from "../scene.ts"
 
-/** A new session that nobody holds. */
+/** Creates a session without a lease. */
 async function unclaimed(scene: Scene): Promise<string> {
   const session = scene.make.session()
   await scene.store.commit({
@@ -14,19 +14,22 @@ async function unclaimed(scene: Scene): Promise<string> {
 }
 
 export const leaseCases = [
-  promised("a lease is one writer's: others hear who holds it and until when", async (scene) => {
-    const { store } = scene
-    const id = await unclaimed(scene)
-    const lease = await store.claim(id)
-    assert.deepEqual([lease.sessionID, lease.fence, lease.durationMs], [id, 1, leaseDurationMs])
-    const error = await failsWith("conflict", store.claim(id))
-    assert.equal(error.details?.expiresAt, lease.expiresAt)
-    const { host, pid } = currentHolder()
-    assert.partialDeepStrictEqual(error.details?.holder, { host, pid })
-    await failsWith("not_found", store.claim(scene.make.id("session")))
-  }),
+  promised(
+    "a lease has one holder, and the error of a second claim names the holder and the expiry",
+    async (scene) => {
+      const { store } = scene
+      const id = await unclaimed(scene)
+      const lease = await store.claim(id)
+      assert.deepEqual([lease.sessionID, lease.fence, lease.durationMs], [id, 1, leaseDurationMs])
+      const error = await failsWith("conflict", store.claim(id))
+      assert.equal(error.details?.expiresAt, lease.expiresAt)
+      const { host, pid } = currentHolder()
+      assert.partialDeepStrictEqual(error.details?.holder, { host, pid })
+      await failsWith("not_found", store.claim(scene.make.id("session")))
+    },
+  ),
 
-  promised("every claim has a higher fence than all before it", async (scene) => {
+  promised("every claim has a higher fence than all earlier claims", async (scene) => {
     const { store } = scene
     const id = await unclaimed(scene)
     for (const fence of [1, 2, 3]) {
@@ -36,7 +39,7 @@ export const leaseCases = [
     }
   }),
 
-  promised("a run's operations need the fence of the present lease", async (scene) => {
+  promised("the operations of a run need the fence of the present lease", async (scene) => {
     const { store, make } = scene
     const id = await unclaimed(scene)
     const op = () => ({ op: "message.append", sessionID: id, message: make.user(), sealed: true }) as const
@@ -56,17 +59,20 @@ export const leaseCases = [
     assert.equal((await store.history(id)).count, 2)
   }),
 
-  promised("a wrong fence fails a commit even if none of its operations needs one", async (scene) => {
-    const { store } = scene
-    const run = await scene.session()
-    const ops = [{ op: "session.patch" as const, sessionID: run.id, set: { title: "x" } }]
-    await failsWith("conflict", store.commit({ ops, fences: { [run.id]: 7 } }))
-    await failsWith("not_found", store.commit({ ops, fences: { [scene.make.id("session")]: 1 } }))
-    await store.commit({ ops })
-    assert.equal((await run.info()).title, "x")
-  }),
+  promised(
+    "a commit with a wrong fence fails even if none of its operations needs a fence",
+    async (scene) => {
+      const { store } = scene
+      const run = await scene.session()
+      const ops = [{ op: "session.patch" as const, sessionID: run.id, set: { title: "x" } }]
+      await failsWith("conflict", store.commit({ ops, fences: { [run.id]: 7 } }))
+      await failsWith("not_found", store.commit({ ops, fences: { [scene.make.id("session")]: 1 } }))
+      await store.commit({ ops })
+      assert.equal((await run.info()).title, "x")
+    },
+  ),
 
-  promised("releasing a lost lease leaves the present one alone", async (scene) => {
+  promised("releasing a lost lease does not affect the present lease", async (scene) => {
     const { store } = scene
     const id = await unclaimed(scene)
     const lost = await store.claim(id)
@@ -80,7 +86,7 @@ export const leaseCases = [
     await store.release({ ...present, sessionID: scene.make.id("session") })
   }),
 
-  promised("claiming and renewing is no change that others must read", async (scene) => {
+  promised("claiming, renewing and releasing change neither the session nor the cursor", async (scene) => {
     const { store } = scene
     const id = await unclaimed(scene)
     const before = { info: await store.session(id), cursor: await store.cursor() }
@@ -91,7 +97,7 @@ export const leaseCases = [
   }),
 
   promised(
-    "a lease runs out by the store's clock: its holder's commits fail and another may claim",
+    "a lease expires by the store's clock: commits of its holder fail, and another claim succeeds",
     async (scene) => {
       const { store, clock } = scene
       const id = await unclaimed(scene)
@@ -114,7 +120,7 @@ export const leaseCases = [
   ),
 
   promised(
-    "renewing keeps a lease alive under the same fence",
+    "renewing extends a lease with the same fence",
     async (scene) => {
       const { store, clock } = scene
       const id = await unclaimed(scene)
@@ -131,7 +137,7 @@ export const leaseCases = [
   ),
 
   promised(
-    "a lease holds against other handles, and the fence outlives its store",
+    "a lease excludes other handles, and fences keep growing after a reopen",
     async (scene) => {
       const other = await scene.second()
       const id = await unclaimed(scene)
@@ -149,7 +155,7 @@ export const leaseCases = [
   ),
 
   promised(
-    "the lease of a process that is known to be dead is taken over at once",
+    "a claim takes over the lease of a process that is known to be dead",
     async (scene) => {
       const { pid } = spawnSync(process.execPath, ["--eval", ""])
       const dead = { ...currentHolder(), pid, start: "1" }

@@ -6,24 +6,27 @@ async function notes(run: Run, left?: string): Promise<(Record<string, unknown> 
 }
 
 export const noteCases = [
-  promised("the newest note of a key wins, null takes it away, and no note is no field", async (scene) => {
-    const run = await scene.session()
-    const id = await run.say("a")
-    const items = await run.items()
-    assert.ok(!("notes" in items[0]!))
-    await run.note(id, "summary", { title: "first" })
-    await run.note(id, "summary", { title: "second" })
-    await run.note(id, "diffs", [1, 2])
-    assert.deepEqual(await notes(run), [{ summary: { title: "second" }, diffs: [1, 2] }])
-    await run.note(id, "summary", null)
-    assert.deepEqual(await notes(run), [{ diffs: [1, 2] }])
-    await run.note(id, "diffs", null)
-    assert.deepEqual(await run.items(), items)
-    await run.note(id, "summary", 0)
-    assert.deepEqual(await notes(run), [{ summary: 0 }])
-  }),
+  promised(
+    "the newest note of a key wins, null removes it, and a message without notes has no notes field",
+    async (scene) => {
+      const run = await scene.session()
+      const id = await run.say("a")
+      const items = await run.items()
+      assert.ok(!("notes" in items[0]!))
+      await run.note(id, "summary", { title: "first" })
+      await run.note(id, "summary", { title: "second" })
+      await run.note(id, "diffs", [1, 2])
+      assert.deepEqual(await notes(run), [{ summary: { title: "second" }, diffs: [1, 2] }])
+      await run.note(id, "summary", null)
+      assert.deepEqual(await notes(run), [{ diffs: [1, 2] }])
+      await run.note(id, "diffs", null)
+      assert.deepEqual(await run.items(), items)
+      await run.note(id, "summary", 0)
+      assert.deepEqual(await notes(run), [{ summary: 0 }])
+    },
+  ),
 
-  promised("a note needs no lease, but a sealed message", async (scene) => {
+  promised("a note needs a sealed message, but no lease", async (scene) => {
     const { store, make } = scene
     const run = await scene.session()
     const id = await run.say("a")
@@ -37,7 +40,7 @@ export const noteCases = [
     assert.deepEqual(await notes(run), [{ seen: 1 }, undefined])
   }),
 
-  promised("a note stands where it was written: a fork that keeps less does not see it", async (scene) => {
+  promised("a fork that keeps fewer messages does not see notes that were written later", async (scene) => {
     const run = await scene.session()
     const [a, b] = (await run.sayAll("a", "b")) as [string, string]
     await run.note(a, "summary", "at two")
@@ -55,18 +58,21 @@ export const noteCases = [
     assert.deepEqual(await notes(one), [undefined])
   }),
 
-  promised("a fork of a fork does not see what the first source noted in between", async (scene) => {
-    const source = await scene.session()
-    const id = await source.say("a")
-    const fork = await scene.fork(source.id)
-    await source.note(id, "summary", "of the source")
-    const second = await scene.fork(fork.id)
-    assert.deepEqual(await notes(fork), [undefined])
-    assert.deepEqual(await notes(second), [undefined])
-    assert.deepEqual(await notes(source), [{ summary: "of the source" }])
-  }),
+  promised(
+    "a fork of a fork does not see notes that the first source wrote after the first fork",
+    async (scene) => {
+      const source = await scene.session()
+      const id = await source.say("a")
+      const fork = await scene.fork(source.id)
+      await source.note(id, "summary", "of the source")
+      const second = await scene.fork(fork.id)
+      assert.deepEqual(await notes(fork), [undefined])
+      assert.deepEqual(await notes(second), [undefined])
+      assert.deepEqual(await notes(source), [{ summary: "of the source" }])
+    },
+  ),
 
-  promised("a fork's notes and its source's later ones do not mix", async (scene) => {
+  promised("notes of a fork and later notes of its source do not mix", async (scene) => {
     const source = await scene.session()
     const id = await source.say("a")
     await source.note(id, "summary", "shared")
@@ -84,7 +90,7 @@ export const noteCases = [
   }),
 
   promised(
-    "moving a history back brings its older notes back, and the left tail keeps the newer",
+    "moving a history back restores its older notes, and the left tail keeps the newer notes",
     async (scene) => {
       const run = await scene.session()
       const [a, b] = (await run.sayAll("a", "b")) as [string, string]

@@ -4,7 +4,7 @@ import { completed, failed, pending, running } from "../samples.ts"
 import { failsWith, promised } from "../scene.ts"
 
 export const openMessageCases = [
-  promised("messages have positions from 0 in the order in which they were appended", async (scene) => {
+  promised("messages have positions from 0 in the order of their appends", async (scene) => {
     const run = await scene.session()
     const ids = await run.sayAll("a", "b", "c")
     const items = await run.items()
@@ -15,7 +15,7 @@ export const openMessageCases = [
     assert.equal((await run.info()).history.count, 3)
   }),
 
-  promised("the next message waits until the last one is sealed", async (scene) => {
+  promised("a message cannot be appended while the message before it is open", async (scene) => {
     const run = await scene.session()
     const messageID = await run.begin()
     await failsWith("conflict", run.say("too early"))
@@ -24,7 +24,7 @@ export const openMessageCases = [
     assert.equal((await run.items()).length, 2)
   }),
 
-  promised("a message id is in a history once, also where a fork shares it", async (scene) => {
+  promised("a message id occurs once in a history, including messages that a fork shares", async (scene) => {
     const { make } = scene
     const run = await scene.session()
     const id = await run.say("one")
@@ -39,29 +39,32 @@ export const openMessageCases = [
     await failsWith("conflict", fork.commit(again(fork.id)))
   }),
 
-  promised("a message with two parts of one id is refused", async (scene) => {
+  promised("a message with two parts with the same id is refused", async (scene) => {
     const { make } = scene
     const run = await scene.session()
     const part = make.text("twice")
     await failsWith("invalid", run.append([part, part]))
   }),
 
-  promised("pieces make a text grow while the message is open, and stay when it is sealed", async (scene) => {
-    const { make } = scene
-    const run = await scene.session()
-    const part = make.text("He")
-    const messageID = await run.begin(part)
-    await run.grow(messageID, { partID: part.id, offset: 2, text: "llo" })
-    assert.deepEqual(await run.texts(), ["Hello"])
-    await run.grow(messageID, { partID: part.id, offset: 5, text: " 👋" })
-    await run.grow(messageID, { partID: part.id, offset: 8, text: "!" })
-    assert.deepEqual(await run.texts(), ["Hello 👋!"])
-    await run.seal(messageID)
-    assert.deepEqual(await run.texts(), ["Hello 👋!"])
-  }),
+  promised(
+    "pieces extend a text while the message is open, and the text stays after sealing",
+    async (scene) => {
+      const { make } = scene
+      const run = await scene.session()
+      const part = make.text("He")
+      const messageID = await run.begin(part)
+      await run.grow(messageID, { partID: part.id, offset: 2, text: "llo" })
+      assert.deepEqual(await run.texts(), ["Hello"])
+      await run.grow(messageID, { partID: part.id, offset: 5, text: " 👋" })
+      await run.grow(messageID, { partID: part.id, offset: 8, text: "!" })
+      assert.deepEqual(await run.texts(), ["Hello 👋!"])
+      await run.seal(messageID)
+      assert.deepEqual(await run.texts(), ["Hello 👋!"])
+    },
+  ),
 
   promised(
-    "a piece that does not begin where the text ends is refused and told the length",
+    "a piece that does not begin at the end of the text is refused, and the error has the length",
     async (scene) => {
       const { make } = scene
       const run = await scene.session()
@@ -88,7 +91,7 @@ export const openMessageCases = [
     await failsWith("conflict", run.grow(messageID, { partID: part.id, offset: 2, text: "" }))
   }),
 
-  promised("a piece needs a part that is there and a field of it that grows", async (scene) => {
+  promised("a piece needs a part that exists and a field that grows", async (scene) => {
     const { make } = scene
     const run = await scene.session()
     const call = make.tool(pending)
@@ -101,7 +104,7 @@ export const openMessageCases = [
     await failsWith("invalid", run.grow(messageID, { ...piece, partID: file.id }))
   }),
 
-  promised("the input of a pending call and the output of a running one grow", async (scene) => {
+  promised("the input of a pending tool call and the output of a running tool call grow", async (scene) => {
     const { make } = scene
     const run = await scene.session()
     const call = make.tool(pending)
@@ -124,7 +127,7 @@ export const openMessageCases = [
     assert.deepEqual(await state(), completed)
   }),
 
-  promised("a part with a known id is replaced in its place, a new one goes to the end", async (scene) => {
+  promised("a part with a known id is replaced at its index, and a new part is appended", async (scene) => {
     const { make } = scene
     const run = await scene.session()
     const [a, b, c] = [make.text("a"), make.text("b"), make.text("c")]
@@ -143,7 +146,7 @@ export const openMessageCases = [
     await failsWith("invalid", run.put(messageID, { ...make.reasoning("a"), id: a.id }))
   }),
 
-  promised("putting a part replaces what had grown, unless it says that it is kept", async (scene) => {
+  promised("putting a part replaces grown text, except with grown: keep", async (scene) => {
     const { make } = scene
     const run = await scene.session()
     const part = make.text("ab")
@@ -164,7 +167,7 @@ export const openMessageCases = [
     assert.deepEqual(await run.texts(), ["newer"])
   }),
 
-  promised("grown text is never kept in a field that has no place for it", async (scene) => {
+  promised("grown text is not kept when the new state has no field for it", async (scene) => {
     const { make } = scene
     const run = await scene.session()
     const call = make.tool(pending)
@@ -180,7 +183,7 @@ export const openMessageCases = [
     assert.deepEqual(part?.type === "tool" && part.state, { ...running, title: "ls", output: "out" })
   }),
 
-  promised("a tool call goes from pending to running to its one result, never back", async (scene) => {
+  promised("a tool call goes from pending to running to one result, and never back", async (scene) => {
     const { make } = scene
     const run = await scene.session()
     const call = make.tool(running)
@@ -205,7 +208,7 @@ export const openMessageCases = [
     assert.equal((await run.items())[0]?.sealed, true)
   }),
 
-  promised("truncating drops the parts of a try that failed", async (scene) => {
+  promised("truncating removes the parts from an index on", async (scene) => {
     const { make } = scene
     const run = await scene.session()
     const [a, b, c] = [make.text("a"), make.text("b"), make.text("c")]
@@ -225,7 +228,7 @@ export const openMessageCases = [
     assert.deepEqual(await ids(), [])
   }),
 
-  promised("the fields of the open message are replaced, its id and role stay", async (scene) => {
+  promised("the fields of the open message can be replaced, but not its id and role", async (scene) => {
     const { make } = scene
     const run = await scene.session()
     const message = make.assistant()
@@ -268,7 +271,7 @@ export const openMessageCases = [
     assert.deepEqual((await run.items()).slice(0, 1), before)
   }),
 
-  promised("a message that is not in the history is not found", async (scene) => {
+  promised("an operation on a message that is not in the history fails with not_found", async (scene) => {
     const { make } = scene
     const run = await scene.session()
     await run.begin()

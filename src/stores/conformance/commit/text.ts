@@ -7,50 +7,53 @@ const dirty = "a\0b\ud800c\udc00d"
 const clean = "a\ufffdb\ufffdc\ufffdd"
 
 export const textCases = [
-  promised("NUL and lone surrogates become U+FFFD wherever they stand, and lengths stay", async (scene) => {
-    const { store, make } = scene
-    const run = await scene.session({ title: dirty })
-    const sessionID = run.id
-    const part = { ...make.text(dirty), metadata: { [dirty]: [dirty] } }
-    const messageID = await run.append([
-      part,
-      make.tool({ ...completed, output: dirty, input: { x: dirty } }),
-    ])
-    await run.note(messageID, "summary", { deep: { list: [dirty] } })
-    await run.commit(
-      {
-        op: "todos.put",
+  promised(
+    "NUL and lone surrogates become U+FFFD in every field, and lengths stay the same",
+    async (scene) => {
+      const { store, make } = scene
+      const run = await scene.session({ title: dirty })
+      const sessionID = run.id
+      const part = { ...make.text(dirty), metadata: { [dirty]: [dirty] } }
+      const messageID = await run.append([
+        part,
+        make.tool({ ...completed, output: dirty, input: { x: dirty } }),
+      ])
+      await run.note(messageID, "summary", { deep: { list: [dirty] } })
+      await run.commit(
+        {
+          op: "todos.put",
+          sessionID,
+          todos: [{ id: dirty, content: dirty, status: "pending", priority: "low" }],
+        },
+        { op: "permission.put", request: make.permission(sessionID, { patterns: [dirty] }) },
+      )
+      const prompt = make.prompt(sessionID, dirty)
+      await store.admit(prompt)
+      assert.equal((await store.admit(prompt)).duplicate, true)
+      const all = JSON.stringify([
+        await run.info(),
+        await run.items(),
+        await store.todos(sessionID),
+        await store.permissions({ sessionID }),
+        await store.inbox(sessionID),
+        await scene.rows({ sessionID }),
+      ])
+      assert.ok(all.includes(clean))
+      assert.ok(!/\\u0000|\\ud[89a-f]/i.test(all))
+      const [item] = await run.items()
+      assert.deepEqual(item?.parts[0], {
+        ...part,
+        text: clean,
+        metadata: { [clean]: [clean] },
         sessionID,
-        todos: [{ id: dirty, content: dirty, status: "pending", priority: "low" }],
-      },
-      { op: "permission.put", request: make.permission(sessionID, { patterns: [dirty] }) },
-    )
-    const prompt = make.prompt(sessionID, dirty)
-    await store.admit(prompt)
-    assert.equal((await store.admit(prompt)).duplicate, true)
-    const all = JSON.stringify([
-      await run.info(),
-      await run.items(),
-      await store.todos(sessionID),
-      await store.permissions({ sessionID }),
-      await store.inbox(sessionID),
-      await scene.rows({ sessionID }),
-    ])
-    assert.ok(all.includes(clean))
-    assert.ok(!/\\u0000|\\ud[89a-f]/i.test(all))
-    const [item] = await run.items()
-    assert.deepEqual(item?.parts[0], {
-      ...part,
-      text: clean,
-      metadata: { [clean]: [clean] },
-      sessionID,
-      messageID,
-    })
-    assert.deepEqual(item?.notes, { summary: { deep: { list: [clean] } } })
-    assert.equal((await run.info()).title, clean)
-  }),
+        messageID,
+      })
+      assert.deepEqual(item?.notes, { summary: { deep: { list: [clean] } } })
+      assert.equal((await run.info()).title, clean)
+    },
+  ),
 
-  promised("pieces are cleaned too, and their offsets still fit", async (scene) => {
+  promised("NUL and lone surrogates in pieces become U+FFFD, and offsets stay valid", async (scene) => {
     const { make } = scene
     const run = await scene.session()
     const part = make.text("")
@@ -60,7 +63,7 @@ export const textCases = [
     assert.deepEqual(await run.texts(), [`${clean}e\ufffd`])
   }),
 
-  promised("all other text comes back as it was given", async (scene) => {
+  promised("all other text comes back unchanged", async (scene) => {
     const texts = [
       "",
       " ",
@@ -84,7 +87,7 @@ export const textCases = [
     assert.deepEqual(await run.texts(), texts)
   }),
 
-  promised("numbers, nested values and odd names in metadata come back as they were given", async (scene) => {
+  promised("numbers, nested values and unusual names in metadata come back unchanged", async (scene) => {
     const { make } = scene
     const run = await scene.session()
     const metadata = {

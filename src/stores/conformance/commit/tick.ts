@@ -2,8 +2,8 @@ import assert from "node:assert/strict"
 import type { Op } from "../../commit.ts"
 import { failsWith, promised } from "../scene.ts"
 
-export const turnCases = [
-  promised("commits of one turn are applied in the order in which they were handed in", async (scene) => {
+export const tickCases = [
+  promised("commits of one event loop tick are applied in the order of the calls", async (scene) => {
     const { make } = scene
     const run = await scene.session()
     const part = make.text("")
@@ -22,7 +22,7 @@ export const turnCases = [
     assert.equal(results.at(-1)?.seq[run.id], (await run.info()).seq)
   }),
 
-  promised("a commit that fails does not harm the others of its turn", async (scene) => {
+  promised("a commit that fails does not affect the other commits of its event loop tick", async (scene) => {
     const { make } = scene
     const run = await scene.session()
     const messages = Array.from({ length: 9 }, () => make.user())
@@ -49,7 +49,7 @@ export const turnCases = [
     )
   }),
 
-  promised("sessions written side by side do not mix", async (scene) => {
+  promised("sessions that are written at the same time do not mix", async (scene) => {
     const runs = await Promise.all(Array.from({ length: 10 }, () => scene.session()))
     await Promise.all(
       runs.map(async (run, i) => {
@@ -74,7 +74,7 @@ export const turnCases = [
     assert.equal((await scene.store.search({ text: "walrus" })).hits.length, 20)
   }),
 
-  promised("of two that claim or create the same at once, one wins", async (scene) => {
+  promised("of two simultaneous claims or creations of the same session, one succeeds", async (scene) => {
     const { store, make } = scene
     const session = make.session({ key: "k" })
     const create = () =>
@@ -85,7 +85,7 @@ export const turnCases = [
     assert.deepEqual(claimed.map((result) => result.status).sort(), ["fulfilled", "rejected"])
   }),
 
-  promised("closing finishes what was handed in; later calls are unavailable", async (scene) => {
+  promised("closing finishes submitted commits, and later calls are unavailable", async (scene) => {
     const { store, make } = scene
     const run = await scene.session()
     const saying = run.say("last words")
@@ -114,7 +114,7 @@ export const turnCases = [
   }),
 
   promised(
-    "everything acknowledged is there after reopening",
+    "every acknowledged commit is there after reopening",
     async (scene) => {
       const { make } = scene
       const run = await scene.session({ title: "kept", agent: "build", key: "k" })

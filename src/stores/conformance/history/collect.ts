@@ -6,7 +6,7 @@ const dayMs = 24 * hourMs
 const nothing = { messages: 0, sessions: 0, blobs: 0, blobBytes: 0 }
 
 export const collectCases = [
-  promised("a store that nothing is wrong with has nothing to collect and no problems", async (scene) => {
+  promised("a healthy store has nothing to collect and no problems", async (scene) => {
     const { store, make } = scene
     const run = await scene.session()
     const ids = await run.sayAll("a", "b")
@@ -22,7 +22,7 @@ export const collectCases = [
   }),
 
   promised(
-    "blobs that nothing refers to go when they are old enough, others stay",
+    "unreferenced blobs are removed when they are old enough, and other blobs stay",
     async (scene) => {
       const { store, make, clock } = scene
       const run = await scene.session()
@@ -55,7 +55,7 @@ export const collectCases = [
   ),
 
   promised(
-    "a blob that was put again is young again",
+    "putting a blob again resets its age",
     async (scene) => {
       const { store, clock } = scene
       const hash = await store.blobs.put(Buffer.from("x"))
@@ -68,7 +68,7 @@ export const collectCases = [
   ),
 
   promised(
-    "imports that nobody finished go after a day, however old the session says it is",
+    "unpublished imports are removed after a day, whatever creation time the session has",
     async (scene) => {
       const { store, make, clock } = scene
       const session = make.session({ time: { created: 1, updated: 1 }, key: "k" })
@@ -94,7 +94,7 @@ export const collectCases = [
   ),
 
   promised(
-    "a removed session is remembered for thirty days, a taken item for a day",
+    "a removed session is remembered for thirty days, and a taken inbox item for a day",
     async (scene) => {
       const { store, make, clock } = scene
       const run = await scene.session()

@@ -16,7 +16,7 @@ export const forkCases = [
     assert.deepEqual(strip(await fork.items()), strip(await source.items()))
   }),
 
-  promised("a fork at a message has what came before it", async (scene) => {
+  promised("a fork at a message has the messages before it", async (scene) => {
     const source = await scene.session()
     const ids = await source.sayAll("a", "b", "c")
     assert.deepEqual(await (await scene.fork(source.id, { messageID: ids[2] })).texts(), ["a", "b"])
@@ -41,7 +41,7 @@ export const forkCases = [
     assert.deepEqual(await source.texts(), ["a", "b"])
   }),
 
-  promised("a fork never has what a revert mark hides", async (scene) => {
+  promised("a fork never has messages that a revert mark hides", async (scene) => {
     const source = await scene.session()
     const ids = await source.sayAll("a", "b", "c")
     await source.mark(ids[1]!)
@@ -52,7 +52,7 @@ export const forkCases = [
     assert.deepEqual(await (await scene.fork(source.id, { messageID: ids[0] })).texts(), [])
   }),
 
-  promised("a fork and its source go their own ways", async (scene) => {
+  promised("messages appended to a fork or its source do not appear in the other", async (scene) => {
     const source = await scene.session()
     await source.sayAll("a", "b")
     const fork = await scene.fork(source.id)
@@ -64,7 +64,7 @@ export const forkCases = [
   }),
 
   promised(
-    "a fork takes agent, model, permission, maxHistory, project and directory along, unless it names its own",
+    "a fork inherits agent, model, permission, maxHistory, project and directory unless it names its own",
     async (scene) => {
       const permission = [{ permission: "edit", pattern: "*", action: "deny" as const }]
       const given = { agent: "build", model: { providerID: "p", modelID: "m" }, permission, maxHistory: 7 }
@@ -97,27 +97,34 @@ export const forkCases = [
     },
   ),
 
-  promised("a fork starts with no cost, tokens, todos, permission requests, inbox or mark", async (scene) => {
-    const { store, make } = scene
-    const source = await scene.session()
-    const sessionID = source.id
-    await source.say("a")
-    const tokens = { input: 1, output: 1, reasoning: 0, cache: { read: 0, write: 0 } }
-    await source.commit(
-      { op: "session.patch", sessionID, add: { cost: 1, tokens } },
-      { op: "todos.put", sessionID, todos: [{ id: "1", content: "x", status: "pending", priority: "low" }] },
-      { op: "permission.put", request: make.permission(sessionID) },
-    )
-    await store.admit(make.prompt(sessionID))
-    const fork = await scene.fork(sessionID)
-    const info = await fork.info()
-    assert.deepEqual([info.cost, info.tokens.input, info.revert], [0, 0, undefined])
-    assert.deepEqual(await store.todos(fork.id), [])
-    assert.deepEqual(await store.permissions({ sessionID: fork.id }), [])
-    assert.deepEqual(await store.inbox(fork.id), [])
-  }),
+  promised(
+    "a fork starts without cost, tokens, todos, permission requests, inbox items and revert mark",
+    async (scene) => {
+      const { store, make } = scene
+      const source = await scene.session()
+      const sessionID = source.id
+      await source.say("a")
+      const tokens = { input: 1, output: 1, reasoning: 0, cache: { read: 0, write: 0 } }
+      await source.commit(
+        { op: "session.patch", sessionID, add: { cost: 1, tokens } },
+        {
+          op: "todos.put",
+          sessionID,
+          todos: [{ id: "1", content: "x", status: "pending", priority: "low" }],
+        },
+        { op: "permission.put", request: make.permission(sessionID) },
+      )
+      await store.admit(make.prompt(sessionID))
+      const fork = await scene.fork(sessionID)
+      const info = await fork.info()
+      assert.deepEqual([info.cost, info.tokens.input, info.revert], [0, 0, undefined])
+      assert.deepEqual(await store.todos(fork.id), [])
+      assert.deepEqual(await store.permissions({ sessionID: fork.id }), [])
+      assert.deepEqual(await store.inbox(fork.id), [])
+    },
+  ),
 
-  promised("forks of forks read right, however many there are", async (scene) => {
+  promised("a long chain of forks reads the right messages", async (scene) => {
     let run = await scene.session()
     const said: string[] = []
     for (let i = 0; i < 150; i++) {
@@ -143,7 +150,7 @@ export const forkCases = [
     assert.deepEqual(await run.texts(), said)
   }),
 
-  promised("a fork may end in a cut copy of the message it was made at", async (scene) => {
+  promised("a fork may end in a truncated copy of the message that it was made at", async (scene) => {
     const { store, make } = scene
     const source = await scene.session()
     const [, messageID] = await source.sayAll("a", "b and more", "c")
@@ -169,7 +176,7 @@ export const forkCases = [
     assert.deepEqual(await run.texts(), ["a", "b", "d"])
   }),
 
-  promised("a session may be made, written and forked in one commit", async (scene) => {
+  promised("a session may be created, written and forked in one commit", async (scene) => {
     const { store, make } = scene
     const [source, fork] = [make.session(), make.session()]
     const parts = [make.text("a"), make.tool(completed)]
@@ -200,7 +207,7 @@ export const forkCases = [
     await failsWith("not_found", scene.fork(source.id, { fields: { parentID: scene.make.id("session") } }))
   }),
 
-  promised("a fork does not touch its source", async (scene) => {
+  promised("a fork does not change its source", async (scene) => {
     const source = await scene.session()
     await source.say("a")
     const before = await source.info()

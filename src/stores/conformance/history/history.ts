@@ -3,7 +3,7 @@ import type { PartBody } from "../../../protocol/index.ts"
 import type { HistoryQuery } from "../../store.ts"
 import { failsWith, promised, type Scene, textOf } from "../scene.ts"
 
-/** A session with ten messages that say their position. */
+/** Creates a session with ten messages whose texts are their positions. */
 async function tenMessages(scene: Scene) {
   const run = await scene.session()
   const ids = await run.sayAll(..."0123456789")
@@ -24,32 +24,35 @@ export const historyCases = [
     assert.deepEqual(await texts({ limit: 10, take: "start" }), { texts: "0123456789", more: false })
   }),
 
-  promised("a page keeps to its bounds and says if there is more within them", async (scene) => {
-    const { texts } = await tenMessages(scene)
-    assert.deepEqual(await texts({ from: 7 }), { texts: "789", more: false })
-    assert.deepEqual(await texts({ to: 3 }), { texts: "012", more: false })
-    assert.deepEqual(await texts({ from: 2, to: 6, limit: 2 }), { texts: "45", more: true })
-    assert.deepEqual(await texts({ from: 2, to: 6, limit: 2, take: "start" }), { texts: "23", more: true })
-    assert.deepEqual(await texts({ from: 4, to: 6, limit: 2 }), { texts: "45", more: false })
-    assert.deepEqual(await texts({ from: 20 }), { texts: "", more: false })
-    assert.deepEqual(await texts({ from: 6, to: 5 }), { texts: "", more: false })
-    assert.deepEqual(await texts({ to: 100, limit: 1 }), { texts: "9", more: true })
-  }),
+  promised(
+    "a page stays within its bounds and reports whether there are more messages within them",
+    async (scene) => {
+      const { texts } = await tenMessages(scene)
+      assert.deepEqual(await texts({ from: 7 }), { texts: "789", more: false })
+      assert.deepEqual(await texts({ to: 3 }), { texts: "012", more: false })
+      assert.deepEqual(await texts({ from: 2, to: 6, limit: 2 }), { texts: "45", more: true })
+      assert.deepEqual(await texts({ from: 2, to: 6, limit: 2, take: "start" }), { texts: "23", more: true })
+      assert.deepEqual(await texts({ from: 4, to: 6, limit: 2 }), { texts: "45", more: false })
+      assert.deepEqual(await texts({ from: 20 }), { texts: "", more: false })
+      assert.deepEqual(await texts({ from: 6, to: 5 }), { texts: "", more: false })
+      assert.deepEqual(await texts({ to: 100, limit: 1 }), { texts: "9", more: true })
+    },
+  ),
 
-  promised("one message is found by its id, and an unknown id is not found", async (scene) => {
+  promised("a message is found by its id, and an unknown id fails with not_found", async (scene) => {
     const { run, ids, texts } = await tenMessages(scene)
     assert.deepEqual(await texts({ messageID: ids[4] }), { texts: "4", more: false })
     await failsWith("not_found", scene.store.history(run.id, { messageID: scene.make.id("message") }))
   }),
 
-  promised("a limit outside 1 to 1,000 or a bound that is no position is refused", async (scene) => {
+  promised("a limit outside 1 to 1,000 or a bound that is not a position is refused", async (scene) => {
     const { run } = await tenMessages(scene)
     for (const query of [{ limit: 0 }, { limit: 1001 }, { limit: 1.5 }, { from: -1 }, { to: 0.5 }]) {
       await failsWith("invalid", scene.store.history(run.id, query))
     }
   }),
 
-  promised("compactions and prune marks are found by what they are", async (scene) => {
+  promised("messages with compactions and with prune marks are found", async (scene) => {
     const { store, make } = scene
     const run = await scene.session()
     const part = (fields: object) => ({ id: make.id("part"), ...fields }) as PartBody
@@ -74,7 +77,7 @@ export const historyCases = [
     )
   }),
 
-  promised("what is read names its session and message", async (scene) => {
+  promised("messages and parts that are read name their session and message", async (scene) => {
     const { make } = scene
     const run = await scene.session()
     const part = make.text("one")

@@ -6,7 +6,7 @@ import { completed } from "../samples.ts"
 import { failsWith, promised } from "../scene.ts"
 
 export const redactCases = [
-  promised("redacting a part takes its content away in every session that shares it", async (scene) => {
+  promised("redacting a part removes its content in every session that shares it", async (scene) => {
     const { store, make } = scene
     const source = await scene.session()
     await source.say("first")
@@ -35,7 +35,7 @@ export const redactCases = [
     assert.equal((await without.info()).history.epoch, 1)
   }),
 
-  promised("redacting a message takes all its parts and the notes on it", async (scene) => {
+  promised("redacting a message removes the content of all its parts and the notes on it", async (scene) => {
     const { store, make } = scene
     const run = await scene.session()
     const id = await run.append([
@@ -56,7 +56,7 @@ export const redactCases = [
   }),
 
   promised(
-    "redacting a prompt takes the title that was made of its first words, here and in forks",
+    "redacting a prompt replaces the title that was made from its first words, also in forks",
     async (scene) => {
       const { store, make } = scene
       const words = "The door code is 4711 blue fox and more"
@@ -74,7 +74,7 @@ export const redactCases = [
   ),
 
   promised(
-    "redacting a session takes everything it reaches, and its title, summary, todos and requests",
+    "redacting a session removes all content that it reaches, its title, summary, todos and permission requests",
     async (scene) => {
       const { store, make } = scene
       const run = await scene.session({ title: "secret title" })
@@ -132,7 +132,7 @@ export const redactCases = [
   ),
 
   promised(
-    "a redaction moves the epoch of every session that shares, and keeps what came before",
+    "a redaction increments the epoch of every session that shares the message and keeps the messages before it",
     async (scene) => {
       const { store } = scene
       const source = await scene.session()
@@ -156,7 +156,7 @@ export const redactCases = [
     },
   ),
 
-  promised("redacting twice is fine", async (scene) => {
+  promised("redacting twice succeeds", async (scene) => {
     const { store } = scene
     const run = await scene.session()
     const messageID = await run.say("secret")
@@ -187,11 +187,15 @@ export const redactCases = [
       [fork.id, 0],
     ] as const) {
       const row = (await scene.rows({ sessionID }, cursor)).find(({ type }) => type === "history")
-      assert.equal(row?.type === "history" && row.keep, keep, "never more than the history has")
+      assert.equal(
+        row?.type === "history" && row.keep,
+        keep,
+        "a replica never keeps more messages than the history has",
+      )
     }
   }),
 
-  promised("blobs go with the content that referred to them", async (scene) => {
+  promised("blobs are removed with the content that referred to them", async (scene) => {
     const { store, make } = scene
     const run = await scene.session()
     const hash = await store.blobs.put(Buffer.from("secret"))
@@ -205,7 +209,7 @@ export const redactCases = [
     await failsWith("not_found", store.blobs.get(hash))
   }),
 
-  promised("redacted text is no longer found, and what stays is", async (scene) => {
+  promised("search no longer finds redacted text and still finds the rest", async (scene) => {
     const { store } = scene
     const run = await scene.session()
     const [secret] = await run.sayAll("walrus here", "walrus there")
@@ -218,7 +222,7 @@ export const redactCases = [
     )
   }),
 
-  promised("an open message and a session with a waiting prompt are not redacted", async (scene) => {
+  promised("an open message, and a session with a waiting prompt, cannot be redacted", async (scene) => {
     const { store, make } = scene
     const run = await scene.session()
     const sealed = await run.say("a")
@@ -235,21 +239,24 @@ export const redactCases = [
     await store.redact({ sessionID })
   }),
 
-  promised("what is not there is not found, and a part is named with its message", async (scene) => {
-    const { store, make } = scene
-    const run = await scene.session()
-    const part = make.text("a")
-    const messageID = await run.append([part])
-    const sessionID = run.id
-    await failsWith("not_found", store.redact({ sessionID: make.id("session") }))
-    await failsWith("not_found", store.redact({ sessionID, messageID: make.id("message") }))
-    await failsWith("not_found", store.redact({ sessionID, messageID, partID: make.id("part") }))
-    await failsWith("invalid", store.redact({ sessionID, partID: part.id }))
-    assert.deepEqual(await run.texts(), ["a"])
-  }),
+  promised(
+    "redacting an unknown target fails with not_found, and a part needs its message",
+    async (scene) => {
+      const { store, make } = scene
+      const run = await scene.session()
+      const part = make.text("a")
+      const messageID = await run.append([part])
+      const sessionID = run.id
+      await failsWith("not_found", store.redact({ sessionID: make.id("session") }))
+      await failsWith("not_found", store.redact({ sessionID, messageID: make.id("message") }))
+      await failsWith("not_found", store.redact({ sessionID, messageID, partID: make.id("part") }))
+      await failsWith("invalid", store.redact({ sessionID, partID: part.id }))
+      assert.deepEqual(await run.texts(), ["a"])
+    },
+  ),
 
   promised(
-    "a session that another process runs is not redacted whole",
+    "a session that another process runs cannot be redacted as a whole",
     async (scene) => {
       const run = await scene.session()
       const other = await scene.second({ holder: { ...currentHolder(), instance: "other" } })

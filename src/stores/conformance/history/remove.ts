@@ -2,7 +2,7 @@ import assert from "node:assert/strict"
 import { failsWith, promised } from "../scene.ts"
 
 export const removeCases = [
-  promised("removing takes the session, its children and theirs", async (scene) => {
+  promised("removing a session removes all its descendants", async (scene) => {
     const { store } = scene
     const root = await scene.session()
     const child = await scene.session({ parentID: root.id })
@@ -24,7 +24,7 @@ export const removeCases = [
     await failsWith("not_found", store.remove(root.id))
   }),
 
-  promised("nothing of a removed session can be read or written", async (scene) => {
+  promised("a removed session can be neither read nor written", async (scene) => {
     const { store, make } = scene
     const run = await scene.session()
     const messageID = await run.say("a")
@@ -50,7 +50,7 @@ export const removeCases = [
     assert.deepEqual((await store.search({ text: "a" })).hits, [])
   }),
 
-  promised("messages that a fork shares stay, and the removal says for whom", async (scene) => {
+  promised("messages that a fork shares stay, and the removal names the forks", async (scene) => {
     const { store } = scene
     const source = await scene.session()
     const ids = await source.sayAll("a", "b", "c")
@@ -67,7 +67,7 @@ export const removeCases = [
     assert.deepEqual(last.kept, { messages: 0, sessions: [] })
   }),
 
-  promised("what a left tail reaches counts as reached", async (scene) => {
+  promised("messages that only a left tail of another session reaches stay", async (scene) => {
     const { store } = scene
     const source = await scene.session()
     const ids = await source.sayAll("a", "b", "c")
@@ -92,7 +92,7 @@ export const removeCases = [
     assert.deepEqual(await outside.texts(), ["a", "b", "c"])
   }),
 
-  promised("at most 20 of the sessions that keep messages are named, in order of creation", async (scene) => {
+  promised("a removal names at most 20 sessions that keep messages, in order of creation", async (scene) => {
     const { store } = scene
     const source = await scene.session()
     await source.say("a")
@@ -102,7 +102,7 @@ export const removeCases = [
     assert.deepEqual(kept, { messages: 1, sessions: forks.slice(0, 20) })
   }),
 
-  promised("blobs go with the last message that refers to them", async (scene) => {
+  promised("a blob is removed with the last message that refers to it", async (scene) => {
     const { store, make } = scene
     const shared = await store.blobs.put(Buffer.from("shared"))
     const own = await store.blobs.put(Buffer.from("own"))

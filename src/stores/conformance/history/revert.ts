@@ -3,7 +3,7 @@ import { failsWith, promised } from "../scene.ts"
 
 export const revertCases = [
   promised(
-    "a revert mark hides nothing from reading, refuses new messages, and can be cleared",
+    "a session with a revert mark can be read, refuses new messages, and the mark can be cleared",
     async (scene) => {
       const { store } = scene
       const run = await scene.session()
@@ -22,7 +22,7 @@ export const revertCases = [
     },
   ),
 
-  promised("a revert mark names a message, and a part of it, that are in the history", async (scene) => {
+  promised("a revert mark must name a message, and a part of it, that the history has", async (scene) => {
     const { store, make } = scene
     const run = await scene.session()
     const part = make.text("a")
@@ -34,7 +34,7 @@ export const revertCases = [
     await mark({ messageID, partID: part.id })
   }),
 
-  promised("making a revert real moves the history and keeps what it left", async (scene) => {
+  promised("making a revert real moves the history and keeps the left tail", async (scene) => {
     const run = await scene.session()
     const ids = await run.sayAll("a", "b", "c")
     await run.mark(ids[1]!)
@@ -74,7 +74,7 @@ export const revertCases = [
     await failsWith("not_found", scene.store.history(run.id, { messageID: ids[2] }))
   }),
 
-  promised("a mark in the present history does not hide anything of a left tail", async (scene) => {
+  promised("a revert mark in the present history does not hide messages of a left tail", async (scene) => {
     const run = await scene.session()
     const ids = await run.sayAll("a", "b", "c")
     const left = (await run.info()).history.segment
@@ -83,7 +83,7 @@ export const revertCases = [
     assert.deepEqual(await (await scene.fork(run.id, { left })).texts(), ["a", "b", "c"])
   }),
 
-  promised("a revert at a part ends in a cut copy with new ids", async (scene) => {
+  promised("a revert at a part ends in a truncated copy with new ids", async (scene) => {
     const { make } = scene
     const run = await scene.session()
     const ids = await run.sayAll("a", "b and more")
@@ -96,7 +96,7 @@ export const revertCases = [
     assert.equal((await run.info()).history.count, 2)
   }),
 
-  promised("a session can be moved back again and again, also to its beginning", async (scene) => {
+  promised("a session can be moved back several times, also to its beginning", async (scene) => {
     const run = await scene.session()
     const segments = [(await run.info()).history.segment]
     const ids = await run.sayAll("a", "b", "c")
@@ -124,22 +124,25 @@ export const revertCases = [
     assert.deepEqual(await run.texts(segments[2]), ["a", "e"])
   }),
 
-  promised("a fork can be moved back into what it shares, and its source stays", async (scene) => {
-    const source = await scene.session()
-    const ids = await source.sayAll("a", "b", "c")
-    const fork = await scene.fork(source.id)
-    await fork.say("d")
-    const left = (await fork.info()).history.segment
-    await fork.moveBefore(ids[1]!)
-    await fork.say("e")
-    assert.deepEqual(await fork.texts(), ["a", "e"])
-    assert.deepEqual(await fork.texts(left), ["a", "b", "c", "d"])
-    assert.deepEqual(await source.texts(), ["a", "b", "c"])
-    assert.equal((await fork.info()).history.epoch, 2)
-  }),
+  promised(
+    "a fork can be moved back into the messages that it shares without changing its source",
+    async (scene) => {
+      const source = await scene.session()
+      const ids = await source.sayAll("a", "b", "c")
+      const fork = await scene.fork(source.id)
+      await fork.say("d")
+      const left = (await fork.info()).history.segment
+      await fork.moveBefore(ids[1]!)
+      await fork.say("e")
+      assert.deepEqual(await fork.texts(), ["a", "e"])
+      assert.deepEqual(await fork.texts(left), ["a", "b", "c", "d"])
+      assert.deepEqual(await source.texts(), ["a", "b", "c"])
+      assert.equal((await fork.info()).history.epoch, 2)
+    },
+  ),
 
   promised(
-    "a history is not moved while a message is open, nor to a message that it does not have",
+    "a history cannot be moved while a message is open, or to a message that it does not have",
     async (scene) => {
       const run = await scene.session()
       const id = await run.say("a")

@@ -6,7 +6,7 @@ async function found(scene: Scene, secret: string): Promise<string[]> {
 }
 
 export const shareCases = [
-  promised("a shared session is found by its secret, and by nothing else", async (scene) => {
+  promised("a shared session is found by its exact secret only", async (scene) => {
     const { store, make } = scene
     const secret = "s".repeat(24)
     const share = { url: "https://example.org/share/1", secret, include: { tools: true } }

@@ -9,7 +9,7 @@ function createOp(scene: Scene, fields: Parameters<Scene["session"]>[0]): Op & {
   return { op: "session.create", session: scene.make.session(fields), segment: scene.make.id("segment") }
 }
 
-/** Makes a session without claiming it and gives its id. */
+/** Creates a session without claiming it and returns its id. */
 async function create(scene: Scene, fields: Parameters<Scene["session"]>[0] = {}): Promise<string> {
   const op = createOp(scene, fields)
   await scene.store.commit({ ops: [op] })
@@ -51,7 +51,7 @@ export const treeCases = [
     assert.deepEqual(await store.parents(chain[0]!), [])
   }),
 
-  promised("tree and parents give sessions as session() does", async (scene) => {
+  promised("tree() and parents() return sessions as session() does", async (scene) => {
     const { store } = scene
     const fields = { agent: "build", model: { providerID: "p", modelID: "m" }, budget: 2, maxHistory: 9 }
     const root = await scene.session({ ...fields, key: "k", permission: [] })
@@ -63,12 +63,12 @@ export const treeCases = [
     assert.deepEqual(await store.tree(root.id), all)
     assert.deepEqual(await store.parents(leaf.id), [all[1], all[0]])
     const [mine] = await store.tree(child.id)
-    mine!.caller!.agent = "changed by whoever read it"
+    mine!.caller!.agent = "changed by a reader"
     assert.deepEqual(await child.info(), all[1])
   }),
 
   promised(
-    "a session that is missing, removed or being imported has no tree and no parents",
+    "tree() and parents() of a missing, removed or unpublished session fail with not_found",
     async (scene) => {
       const { store, make } = scene
       const removed = await create(scene)
@@ -82,7 +82,7 @@ export const treeCases = [
     },
   ),
 
-  promised("a tree shows a child that is being imported when it is published", async (scene) => {
+  promised("a tree includes an imported child after it is published", async (scene) => {
     const { store } = scene
     const root = await create(scene)
     const importing = { ...createOp(scene, { parentID: root }), importing: true }
@@ -96,7 +96,7 @@ export const treeCases = [
     assert.deepEqual(ids(await store.parents(sessionID)), [root])
   }),
 
-  promised("a branch that was removed is gone from its tree, and the rest stays", async (scene) => {
+  promised("a removed branch disappears from its tree, and the rest stays", async (scene) => {
     const { store } = scene
     const root = await create(scene)
     const gone = await create(scene, { parentID: root })
@@ -107,12 +107,12 @@ export const treeCases = [
     assert.deepEqual(ids(await store.parents(stays)), [root])
   }),
 
-  promised("a tree may have thousands of sessions, wide and deep", async (scene) => {
+  promised("a tree may have thousands of sessions and hundreds of levels", async (scene) => {
     const { store } = scene
     const root = createOp(scene, {})
     const made = [root]
     for (let i = 1; i < 2000; i++) {
-      // Two hundred below one another, all others spread over them.
+      // A chain of two hundred sessions; all other sessions are children of these.
       const parent = i < 200 ? made[i - 1]! : made[i % 200]!
       made.push(createOp(scene, { parentID: parent.session.id }))
     }
@@ -124,7 +124,7 @@ export const treeCases = [
     assert.deepEqual(ids(await store.parents(expected[399]!)), expected.slice(0, 200).toReversed())
   }),
 
-  promised("a child keeps for whom it works, and that is replaced as a whole", async (scene) => {
+  promised("a child stores its caller, and a patch replaces the caller as a whole", async (scene) => {
     const { store, make } = scene
     const parent = await scene.session()
     const caller = callerOf(scene, { tools: { bash: false, "*": true } })
@@ -148,7 +148,7 @@ export const treeCases = [
     }
   }),
 
-  promised("a fork of a child is a root session that works for nobody", async (scene) => {
+  promised("a fork of a child is a root session without a caller", async (scene) => {
     const parent = await scene.session()
     const child = await scene.session({ parentID: parent.id, caller: callerOf(scene) })
     await child.say("a")
@@ -159,43 +159,46 @@ export const treeCases = [
     assert.deepEqual(ids(await scene.store.tree(parent.id)), [parent.id, child.id])
   }),
 
-  promised("a fork of a child may be the child of another session, with rights of its own", async (scene) => {
-    const { store, make } = scene
-    const deny = [{ permission: "edit", pattern: "*", action: "deny" as const }]
-    const [parent, other] = [await scene.session(), await scene.session()]
-    const model = { providerID: "p", modelID: "m" }
-    const source = await scene.session({
-      parentID: parent.id,
-      caller: callerOf(scene),
-      agent: "build",
-      model,
-      permission: [],
-    })
-    await source.sayAll("a", "b")
-    const own = {
-      parentID: other.id,
-      caller: callerOf(scene, { agent: "plan", tools: { task: true } }),
-      agent: "explore",
-      model: { providerID: "p", modelID: "other" },
-      permission: deny,
-    }
-    const fork = await scene.fork(source.id, { fields: own })
-    const { parentID, caller, agent, model: its, permission, forkedFrom } = await fork.info()
-    assert.deepEqual({ parentID, caller, agent, model: its, permission }, own)
-    assert.deepEqual(forkedFrom, { sessionID: source.id })
-    await fork.say("c")
-    assert.deepEqual(await fork.texts(), ["a", "b", "c"])
-    assert.deepEqual(ids(await store.parents(fork.id)), [other.id])
-    assert.deepEqual(ids(await store.tree(other.id)), [other.id, fork.id])
-    assert.deepEqual(ids(await store.tree(parent.id)), [parent.id, source.id])
-    await store.remove(parent.id)
-    assert.deepEqual(await fork.texts(), ["a", "b", "c"])
-    assert.deepEqual(ids(await store.tree(other.id)), [other.id, fork.id])
-    await failsWith("not_found", scene.fork(fork.id, { fields: { parentID: make.id("session") } }))
-    await failsWith("not_found", scene.fork(fork.id, { fields: { parentID: parent.id } }))
-  }),
+  promised(
+    "a fork of a child may be the child of another session, with its own permissions",
+    async (scene) => {
+      const { store, make } = scene
+      const deny = [{ permission: "edit", pattern: "*", action: "deny" as const }]
+      const [parent, other] = [await scene.session(), await scene.session()]
+      const model = { providerID: "p", modelID: "m" }
+      const source = await scene.session({
+        parentID: parent.id,
+        caller: callerOf(scene),
+        agent: "build",
+        model,
+        permission: [],
+      })
+      await source.sayAll("a", "b")
+      const own = {
+        parentID: other.id,
+        caller: callerOf(scene, { agent: "plan", tools: { task: true } }),
+        agent: "explore",
+        model: { providerID: "p", modelID: "other" },
+        permission: deny,
+      }
+      const fork = await scene.fork(source.id, { fields: own })
+      const { parentID, caller, agent, model: its, permission, forkedFrom } = await fork.info()
+      assert.deepEqual({ parentID, caller, agent, model: its, permission }, own)
+      assert.deepEqual(forkedFrom, { sessionID: source.id })
+      await fork.say("c")
+      assert.deepEqual(await fork.texts(), ["a", "b", "c"])
+      assert.deepEqual(ids(await store.parents(fork.id)), [other.id])
+      assert.deepEqual(ids(await store.tree(other.id)), [other.id, fork.id])
+      assert.deepEqual(ids(await store.tree(parent.id)), [parent.id, source.id])
+      await store.remove(parent.id)
+      assert.deepEqual(await fork.texts(), ["a", "b", "c"])
+      assert.deepEqual(ids(await store.tree(other.id)), [other.id, fork.id])
+      await failsWith("not_found", scene.fork(fork.id, { fields: { parentID: make.id("session") } }))
+      await failsWith("not_found", scene.fork(fork.id, { fields: { parentID: parent.id } }))
+    },
+  ),
 
-  promised("a parent, a child and a fork under it may be made in one commit", async (scene) => {
+  promised("a parent, a child and a fork of the child may be created in one commit", async (scene) => {
     const { store, make } = scene
     const source = await scene.session()
     await source.say("a")
@@ -216,7 +219,7 @@ export const treeCases = [
   }),
 
   promised(
-    "trees and for whom a child works outlive the process",
+    "trees and callers are there after reopening",
     async (scene) => {
       const root = await scene.session()
       const child = await scene.session({ parentID: root.id, caller: callerOf(scene, { tools: {} }) })
@@ -233,7 +236,7 @@ export const treeCases = [
   ),
 
   promised(
-    "a tree has at once what another process made",
+    "a tree includes a session that another process created",
     async (scene) => {
       const root = await create(scene)
       const second = await scene.second()

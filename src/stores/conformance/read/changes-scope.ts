@@ -6,27 +6,30 @@ import { failsWith, promised } from "../scene.ts"
 const types = (rows: Row[]) => rows.map((row) => row.type)
 
 export const changesScopeCases = [
-  promised("a fork shows as one history row that keeps nothing, and its own messages only", async (scene) => {
-    const { store } = scene
-    const source = await scene.session()
-    await source.sayAll("a", "b")
-    const cursor = await store.cursor()
-    const fork = await scene.fork(source.id)
-    const scope = { sessionID: fork.id }
-    for (const since of [cursor, undefined]) {
-      const rows = await scene.rows(scope, since)
-      assert.deepEqual(types(rows), ["session", "history"])
-      const [, row] = rows
-      assert.deepEqual(row?.type === "history" && [row.epoch, row.keep], [1, 0])
-    }
-    await fork.say("c")
-    const rows = await scene.rows(scope, cursor)
-    assert.deepEqual(types(rows), ["history", "session", "message", "part"])
-    assert.equal(rows[2]?.type === "message" && rows[2].position, 2)
-  }),
+  promised(
+    "changes of a fork are a history row that keeps nothing and the fork's own messages",
+    async (scene) => {
+      const { store } = scene
+      const source = await scene.session()
+      await source.sayAll("a", "b")
+      const cursor = await store.cursor()
+      const fork = await scene.fork(source.id)
+      const scope = { sessionID: fork.id }
+      for (const since of [cursor, undefined]) {
+        const rows = await scene.rows(scope, since)
+        assert.deepEqual(types(rows), ["session", "history"])
+        const [, row] = rows
+        assert.deepEqual(row?.type === "history" && [row.epoch, row.keep], [1, 0])
+      }
+      await fork.say("c")
+      const rows = await scene.rows(scope, cursor)
+      assert.deepEqual(types(rows), ["history", "session", "message", "part"])
+      assert.equal(rows[2]?.type === "message" && rows[2].position, 2)
+    },
+  ),
 
   promised(
-    "a fork's tail and its own notes are among its changes, the notes of its source are not",
+    "changes of a fork include its tail and its own notes, but not the notes of its source",
     async (scene) => {
       const { store, make } = scene
       const source = await scene.session()
@@ -46,7 +49,7 @@ export const changesScopeCases = [
   ),
 
   promised(
-    "each move shows as a history row, and pages that end between two of them lose none",
+    "each move gives a history row, and pages that end between two moves lose neither",
     async (scene) => {
       const { store } = scene
       const run = await scene.session()
@@ -76,11 +79,11 @@ export const changesScopeCases = [
       assert.deepEqual(history(paged), moves)
       const rows = await scene.rows(scope, before)
       const positions = rows.flatMap((row) => (row.type === "message" ? [row.position] : []))
-      assert.deepEqual(positions, [1, 2], "the messages of the present history, and none that were left")
+      assert.deepEqual(positions, [1, 2], "only messages of the present history")
     },
   ),
 
-  promised("what a fork writes after it moved into what it shares is among its changes", async (scene) => {
+  promised("changes include what a fork writes after it moved back into shared messages", async (scene) => {
     const source = await scene.session()
     const ids = await source.sayAll("a", "b", "c")
     const fork = await scene.fork(source.id)
@@ -93,19 +96,22 @@ export const changesScopeCases = [
     )
   }),
 
-  promised("a move that takes notes away lets replicas keep only what came before them", async (scene) => {
-    const { store } = scene
-    const run = await scene.session()
-    const ids = await run.sayAll("a", "b", "c", "d")
-    await run.note(ids[1]!, "summary", "written at four")
-    const cursor = await store.cursor()
-    await run.moveBefore(ids[3]!)
-    const row = (await scene.rows({ sessionID: run.id }, cursor)).find(({ type }) => type === "history")
-    assert.equal(row?.type === "history" && row.keep, 1)
-    assert.deepEqual((await run.info()).history.left[0]?.keep, 3)
-  }),
+  promised(
+    "after a move that removes notes, replicas keep only the messages before these notes",
+    async (scene) => {
+      const { store } = scene
+      const run = await scene.session()
+      const ids = await run.sayAll("a", "b", "c", "d")
+      await run.note(ids[1]!, "summary", "written at four")
+      const cursor = await store.cursor()
+      await run.moveBefore(ids[3]!)
+      const row = (await scene.rows({ sessionID: run.id }, cursor)).find(({ type }) => type === "history")
+      assert.equal(row?.type === "history" && row.keep, 1)
+      assert.deepEqual((await run.info()).history.left[0]?.keep, 3)
+    },
+  ),
 
-  promised("a session's tree and a directory show the changes of all their sessions", async (scene) => {
+  promised("the scopes tree and directory include the changes of all their sessions", async (scene) => {
     const { store } = scene
     const root = await scene.session({ directory: "/one" })
     const child = await scene.session({ directory: "/two", parentID: root.id })
@@ -123,7 +129,7 @@ export const changesScopeCases = [
     assert.deepEqual(new Set(rows.map((row) => row.sessionID)), new Set([grandchild.id]))
   }),
 
-  promised("a removed session shows as removed, and nothing else of it does", async (scene) => {
+  promised("a removed session gives a removed row and no other row", async (scene) => {
     const { store } = scene
     const root = await scene.session({ directory: "/one" })
     const child = await scene.session({ directory: "/two", parentID: root.id })
@@ -149,13 +155,13 @@ export const changesScopeCases = [
     assert.ok(!("parentID" in (await scene.rows({ sessionID: root.id }))[0]!))
   }),
 
-  promised("a session that never was is not found", async (scene) => {
+  promised("changes of a session that never existed fail with not_found", async (scene) => {
     const id = scene.make.id("session")
     await failsWith("not_found", scene.store.changes({ sessionID: id }))
     await failsWith("not_found", scene.store.changes({ treeID: id }))
   }),
 
-  promised("a cursor of another store, of the future, or of nobody is refused", async (scene) => {
+  promised("a cursor of another store, a future cursor and a malformed cursor are refused", async (scene) => {
     const run = await scene.session()
     const scope = { sessionID: run.id }
     const { store } = scene

@@ -7,7 +7,7 @@ import { failsWith, promised, type Scene } from "../scene.ts"
 
 const types = (rows: Row[]) => rows.map((row) => row.type)
 
-/** All rows after a cursor, page by page. */
+/** Reads all rows after a cursor, page by page. */
 async function paged(scene: Scene, scope: Scope, options: { since?: string; limit: number }): Promise<Row[]> {
   const rows: Row[] = []
   let since = options.since
@@ -15,14 +15,14 @@ async function paged(scene: Scene, scope: Scope, options: { since?: string; limi
     const page = await scene.store.changes(scope, since, { limit: options.limit })
     rows.push(...page.rows)
     if (!page.more) return rows
-    assert.notEqual(page.cursor, since, "a page that promises more moves on")
+    assert.notEqual(page.cursor, since, "a page with more: true must advance the cursor")
     since = page.cursor
   }
 }
 
 export const changesCases = [
   promised(
-    "changes from the beginning give every row once, in the order of its last change",
+    "changes from the beginning return every row once, in the order of the last changes",
     async (scene) => {
       const { store, make } = scene
       const run = await scene.session()
@@ -50,7 +50,7 @@ export const changesCases = [
     },
   ),
 
-  promised("the cursor of a commit is the place after it", async (scene) => {
+  promised("changes after the cursor of a commit exclude the commit", async (scene) => {
     const { store } = scene
     const run = await scene.session()
     const { cursor } = await run.commit({ op: "session.patch", sessionID: run.id, set: { title: "x" } })
@@ -63,7 +63,7 @@ export const changesCases = [
     assert.equal(some.cursor, await store.cursor())
   }),
 
-  promised("the rows say what changed, in the commit's order of kinds and places", async (scene) => {
+  promised("the rows of a commit are ordered by type and position", async (scene) => {
     const { store, make } = scene
     const run = await scene.session()
     const sessionID = run.id
@@ -89,7 +89,7 @@ export const changesCases = [
     ])
   }),
 
-  promised("growing text costs a piece row each, and sealing only the message's", async (scene) => {
+  promised("each piece gives one piece row, and sealing gives only the message row", async (scene) => {
     const { store, make } = scene
     const run = await scene.session()
     const sessionID = run.id
@@ -126,7 +126,7 @@ export const changesCases = [
   }),
 
   promised(
-    "a part that was put again comes without its old pieces, or with all that it kept",
+    "a part that was put again comes without its old pieces, or with all pieces that it kept",
     async (scene) => {
       const { store, make } = scene
       const run = await scene.session()
@@ -149,7 +149,7 @@ export const changesCases = [
     },
   ),
 
-  promised("dropped parts show as a message row with fewer parts", async (scene) => {
+  promised("truncated parts give a message row with fewer parts", async (scene) => {
     const { store, make } = scene
     const run = await scene.session()
     const sessionID = run.id
@@ -162,7 +162,7 @@ export const changesCases = [
     assert.equal(rows[0]?.type === "message" && rows[0].parts, 1)
   }),
 
-  promised("what people do not see of a session gives no session row", async (scene) => {
+  promised("changes that do not affect the session row give no session row", async (scene) => {
     const { store, make } = scene
     const run = await scene.session()
     const sessionID = run.id
@@ -187,36 +187,42 @@ export const changesCases = [
     assert.equal(rows[2]?.type === "note" && rows[2].value, null)
   }),
 
-  promised("a commit is never cut in two, and the pages together are the whole", async (scene) => {
-    const { store, make } = scene
-    const run = await scene.session()
-    await run.sayAll("a", "b", "c")
-    await run.append([make.text("1"), make.text("2"), make.text("3")])
-    const scope = { sessionID: run.id }
-    const whole = await scene.rows(scope)
-    for (const limit of [1, 2, 3, 5]) {
-      assert.deepEqual(await paged(scene, scope, { limit }), whole)
-      const page = await store.changes(scope, undefined, { limit })
-      const last = page.rows.at(-1)?.version ?? 0
-      assert.ok(page.rows.length >= limit)
-      assert.deepEqual(
-        page.rows,
-        whole.filter((row) => row.version <= last),
-      )
-    }
-    for (const limit of [0, -1, 0.5, 10_001])
-      await failsWith("invalid", store.changes(scope, undefined, { limit }))
-  }),
+  promised(
+    "a page never ends in the middle of a commit, and all pages together have every row",
+    async (scene) => {
+      const { store, make } = scene
+      const run = await scene.session()
+      await run.sayAll("a", "b", "c")
+      await run.append([make.text("1"), make.text("2"), make.text("3")])
+      const scope = { sessionID: run.id }
+      const whole = await scene.rows(scope)
+      for (const limit of [1, 2, 3, 5]) {
+        assert.deepEqual(await paged(scene, scope, { limit }), whole)
+        const page = await store.changes(scope, undefined, { limit })
+        const last = page.rows.at(-1)?.version ?? 0
+        assert.ok(page.rows.length >= limit)
+        assert.deepEqual(
+          page.rows,
+          whole.filter((row) => row.version <= last),
+        )
+      }
+      for (const limit of [0, -1, 0.5, 10_001])
+        await failsWith("invalid", store.changes(scope, undefined, { limit }))
+    },
+  ),
 
   promised(
-    "todos, permission requests and the inbox show as they are now, one row a thing",
+    "todos, each permission request and the inbox give one row with the present value",
     async (scene) => {
       const { store, make } = scene
       const run = await scene.session()
       const sessionID = run.id
       const cursor = await store.cursor()
       const todo = { id: "1", content: "x", status: "pending" as const, priority: "low" as const }
-      const [first, second] = [make.permission(sessionID), make.permission(sessionID)]
+      const requests = [make.permission(sessionID), make.permission(sessionID)]
+      // Rows come in the order in which requests were asked, which must not be confused with the order of their ids.
+      requests.sort((a, b) => (a.id < b.id ? 1 : -1))
+      const [first, second] = [requests[0]!, requests[1]!]
       await run.commit({ op: "todos.put", sessionID, todos: [todo] })
       await run.commit({ op: "todos.put", sessionID, todos: [{ ...todo, status: "completed" }] })
       await run.commit({ op: "permission.put", request: first }, { op: "permission.put", request: second })
@@ -226,6 +232,7 @@ export const changesCases = [
       assert.deepEqual(types(rows), ["todos", "permission", "permission", "inbox"])
       assert.deepEqual(rows[0]?.type === "todos" && rows[0].todos, [{ ...todo, status: "completed" }])
       assert.deepEqual(rows[1]?.type === "permission" && rows[1].request, first)
+      assert.deepEqual(rows[2]?.type === "permission" && rows[2].request, second)
       assert.deepEqual(rows[3]?.type === "inbox" && rows[3].items, prompts)
       const admitted = await store.cursor()
       await run.commit({ op: "inbox.take", sessionID, itemID: prompts[0]!.id })
@@ -240,7 +247,7 @@ export const changesCases = [
   ),
 
   promised(
-    "rows of sessions that one commit changed come kind by kind, in the sessions' order of creation",
+    "rows of several sessions that one commit changed are ordered by type, then by creation of the session",
     async (scene) => {
       const { store, make } = scene
       const first = await scene.session()

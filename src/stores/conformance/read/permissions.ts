@@ -4,7 +4,7 @@ import { failsWith, promised } from "../scene.ts"
 
 export const permissionsCases = [
   promised(
-    "permission requests stay in the order asked, and the answered ones can be left out",
+    "permission requests keep the order in which they were asked, and answered requests can be left out",
     async (scene) => {
       const { store, make } = scene
       const run = await scene.session()
@@ -28,7 +28,7 @@ export const permissionsCases = [
   ),
 
   promised(
-    "requests are found by id and, the open ones, in all sessions in the order asked",
+    "requests are found by id, and open requests of all sessions in the order in which they were asked",
     async (scene) => {
       const { store, make } = scene
       const [one, two] = [await scene.session(), await scene.session()]
@@ -58,7 +58,7 @@ export const permissionsCases = [
     },
   ),
 
-  promised("all requests that there ever were are not asked for at once", async (scene) => {
+  promised("a query for all requests of all sessions is refused", async (scene) => {
     const run = await scene.session()
     await scene.store.commit({ ops: [{ op: "permission.put", request: scene.make.permission(run.id) }] })
     for (const query of [{}, { open: false }, { sessionID: undefined }]) {
@@ -67,7 +67,7 @@ export const permissionsCases = [
   }),
 
   promised(
-    "open requests and shares are found again after the store was closed",
+    "open requests and shares are found after reopening",
     async (scene) => {
       const { make } = scene
       const secret = "s".repeat(24)
@@ -87,7 +87,7 @@ export const permissionsCases = [
   ),
 
   promised(
-    "what another process asks, answers and shares is found",
+    "requests, replies and shares of another process are found",
     async (scene) => {
       const { make, store } = scene
       const other = await scene.second()

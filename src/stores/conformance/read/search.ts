@@ -42,21 +42,24 @@ export const searchCases = [
     assert.deepEqual(await found(scene, "unicorn"), [])
   }),
 
-  promised("everything sealed before the call is found, and nothing that is open", async (scene) => {
-    const { make } = scene
-    const run = await scene.session()
-    const part = make.text("wal")
-    const messageID = await run.begin(part)
-    assert.deepEqual(await found(scene, "wal"), [])
-    await run.grow(messageID, { partID: part.id, offset: 3, text: "rus" })
-    assert.deepEqual(await found(scene, "walrus"), [])
-    await run.seal(messageID)
-    assert.deepEqual(snippets(await found(scene, "walrus")), ["walrus"])
-    assert.deepEqual(await found(scene, "wal"), [])
-  }),
+  promised(
+    "search finds everything that was sealed before the call, and nothing that is open",
+    async (scene) => {
+      const { make } = scene
+      const run = await scene.session()
+      const part = make.text("wal")
+      const messageID = await run.begin(part)
+      assert.deepEqual(await found(scene, "wal"), [])
+      await run.grow(messageID, { partID: part.id, offset: 3, text: "rus" })
+      assert.deepEqual(await found(scene, "walrus"), [])
+      await run.seal(messageID)
+      assert.deepEqual(snippets(await found(scene, "walrus")), ["walrus"])
+      assert.deepEqual(await found(scene, "wal"), [])
+    },
+  ),
 
   promised(
-    "all words must be found, in any case; quotes hold words together; a star is a beginning",
+    "all words must match, ignoring case; quoted text matches literally; a star matches a prefix",
     async (scene) => {
       const run = await scene.session({ title: "-" })
       await run.sayAll("The quick brown fox", "quick and brown", "brown quickly")
@@ -82,7 +85,7 @@ export const searchCases = [
     assert.deepEqual(await found(scene, "会系"), [])
   }),
 
-  promised("titles come first, then parts, the newest first", async (scene) => {
+  promised("titles come first, then parts, newest first", async (scene) => {
     const first = await scene.session({ title: "walrus one" })
     const second = await scene.session({ title: "walrus two" })
     await first.say("walrus a")
@@ -92,7 +95,7 @@ export const searchCases = [
     assert.deepEqual(snippets(await found(scene, "walrus")), expected)
   }),
 
-  promised("a part is as old as its first putting, however late its message is sealed", async (scene) => {
+  promised("the age of a part is the time of its first put, not of sealing", async (scene) => {
     const { make } = scene
     const [first, second] = [await scene.session({ title: "-" }), await scene.session({ title: "-" })]
     const part = make.text("walrus early")
@@ -103,7 +106,7 @@ export const searchCases = [
     assert.deepEqual(snippets(await found(scene, "walrus")), ["walrus late", "walrus early, put again"])
   }),
 
-  promised("pages joined are the whole list, whatever the order", async (scene) => {
+  promised("all pages together are the whole list, in every order", async (scene) => {
     for (let i = 0; i < 3; i++) {
       const run = await scene.session({ title: `walrus ${i}` })
       await run.sayAll(
@@ -127,38 +130,38 @@ export const searchCases = [
     }
   }),
 
+  promised("by relevance, a text with more matches comes before a text with one match", async (scene) => {
+    const run = await scene.session({ title: "-" })
+    await run.sayAll("walrus walrus walrus", "one walrus among many other words that say nothing of it")
+    assert.deepEqual(
+      snippets(await found(scene, { text: "walrus", order: "relevance" }))[0],
+      "walrus walrus walrus",
+    )
+    assert.notDeepEqual(snippets(await found(scene, "walrus"))[0], "walrus walrus walrus")
+  }),
+
   promised(
-    "by relevance, a text that says it more often comes before one that says it once",
+    "a hit names the session that wrote the message and counts the sessions that share it",
     async (scene) => {
-      const run = await scene.session({ title: "-" })
-      await run.sayAll("walrus walrus walrus", "one walrus among many other words that say nothing of it")
-      assert.deepEqual(
-        snippets(await found(scene, { text: "walrus", order: "relevance" }))[0],
-        "walrus walrus walrus",
-      )
-      assert.notDeepEqual(snippets(await found(scene, "walrus"))[0], "walrus walrus walrus")
+      const source = await scene.session({ title: "-" })
+      const ids = await source.sayAll("walrus", "pelican")
+      const early = await scene.fork(source.id, { messageID: ids[1], fields: { title: "-" } })
+      const late = await scene.fork(source.id, { fields: { title: "-" } })
+      const [walrus] = await found(scene, "walrus")
+      assert.deepEqual([walrus?.sessionID, walrus?.forks], [source.id, 2])
+      const [pelican] = await found(scene, "pelican")
+      assert.deepEqual([pelican?.sessionID, pelican?.forks], [source.id, 1])
+      await scene.store.remove(source.id)
+      const [orphan] = await found(scene, "walrus")
+      assert.deepEqual([orphan?.sessionID, orphan?.forks], [early.id, 1])
+      const [kept] = await found(scene, "pelican")
+      assert.deepEqual([kept?.sessionID, kept?.forks], [late.id, 0])
+      await scene.store.remove(late.id)
+      assert.deepEqual(await found(scene, "pelican"), [])
     },
   ),
 
-  promised("a hit names the session that wrote it and how many others share it", async (scene) => {
-    const source = await scene.session({ title: "-" })
-    const ids = await source.sayAll("walrus", "pelican")
-    const early = await scene.fork(source.id, { messageID: ids[1], fields: { title: "-" } })
-    const late = await scene.fork(source.id, { fields: { title: "-" } })
-    const [walrus] = await found(scene, "walrus")
-    assert.deepEqual([walrus?.sessionID, walrus?.forks], [source.id, 2])
-    const [pelican] = await found(scene, "pelican")
-    assert.deepEqual([pelican?.sessionID, pelican?.forks], [source.id, 1])
-    await scene.store.remove(source.id)
-    const [orphan] = await found(scene, "walrus")
-    assert.deepEqual([orphan?.sessionID, orphan?.forks], [early.id, 1])
-    const [kept] = await found(scene, "pelican")
-    assert.deepEqual([kept?.sessionID, kept?.forks], [late.id, 0])
-    await scene.store.remove(late.id)
-    assert.deepEqual(await found(scene, "pelican"), [])
-  }),
-
-  promised("filters choose among the sessions that share a part", async (scene) => {
+  promised("filters select among the sessions that share a part", async (scene) => {
     const source = await scene.session({ title: "walrus", projectID: "one", directory: "/one" })
     await source.say("walrus")
     const fork = await scene.fork(source.id, { fields: { title: "-", projectID: "two", directory: "/two" } })
@@ -176,7 +179,7 @@ export const searchCases = [
     assert.deepEqual(await named({ kinds: ["tool"] }), [])
   }),
 
-  promised("what a revert left is still found and says so", async (scene) => {
+  promised("messages of a left tail are found and marked as left", async (scene) => {
     const run = await scene.session({ title: "-" })
     const ids = await run.sayAll("pelican", "walrus")
     await run.moveBefore(ids[1]!)
@@ -190,21 +193,24 @@ export const searchCases = [
     assert.deepEqual([mine?.sessionID, mine?.left, mine?.forks], [fork.id, undefined, 1])
   }),
 
-  promised("a title is found as it is now", async (scene) => {
+  promised("only the present title is found", async (scene) => {
     const run = await scene.session({ title: "walrus" })
     await scene.store.commit({ ops: [{ op: "session.patch", sessionID: run.id, set: { title: "pelican" } }] })
     assert.deepEqual(await found(scene, "walrus"), [])
     assert.deepEqual(snippets(await found(scene, "pelican")), ["pelican"])
   }),
 
-  promised("a search without a word, or with a limit or cursor that is none, is refused", async (scene) => {
-    const { store } = scene
-    for (const text of ["", "   ", "!!!"]) await failsWith("invalid", store.search({ text }))
-    for (const limit of [0, 201, 1.5]) await failsWith("invalid", store.search({ text: "a", limit }))
-    await failsWith("invalid", store.search({ text: "a", cursor: "nonsense" }))
-  }),
+  promised(
+    "a search without a word, with an invalid limit or with an invalid cursor is refused",
+    async (scene) => {
+      const { store } = scene
+      for (const text of ["", "   ", "!!!"]) await failsWith("invalid", store.search({ text }))
+      for (const limit of [0, 201, 1.5]) await failsWith("invalid", store.search({ text: "a", limit }))
+      await failsWith("invalid", store.search({ text: "a", cursor: "nonsense" }))
+    },
+  ),
 
-  promised("a long text is found by its end, and the snippet shows the place", async (scene) => {
+  promised("a long text is found by its end, and the snippet shows the match", async (scene) => {
     const run = await scene.session({ title: "-" })
     await run.say(`${"word ".repeat(20_000)}walrus at the end`)
     const [hit] = await found(scene, "walrus")

@@ -3,7 +3,7 @@ import type { NewSession } from "../../../protocol/index.ts"
 import type { SessionQuery } from "../../store.ts"
 import { failsWith, promised, type Scene } from "../scene.ts"
 
-/** Makes sessions of these fields in one commit and gives their ids. */
+/** Creates sessions with these fields in one commit and returns their ids. */
 async function createAll(scene: Scene, list: Partial<NewSession>[]): Promise<string[]> {
   const sessions = list.map((fields) => scene.make.session(fields))
   await scene.store.commit({
@@ -19,7 +19,7 @@ async function listed(scene: Scene, query?: SessionQuery): Promise<string[]> {
 const at = (created: number, updated = created) => ({ time: { created, updated } })
 
 export const sessionsCases = [
-  promised("sessions are listed by their last update, or by creation, the newest first", async (scene) => {
+  promised("sessions are listed by last update or by creation, newest first", async (scene) => {
     const [a, b, c, d] = await createAll(scene, [at(10, 50), at(20, 40), at(30, 50), at(20, 20)])
     assert.deepEqual(await listed(scene), [c, a, b, d])
     assert.deepEqual(await listed(scene, { order: "created" }), [c, d, b, a])
@@ -29,14 +29,14 @@ export const sessionsCases = [
     assert.deepEqual(await listed(scene), [d, c, a, b])
   }),
 
-  promised("sessions are listed as session() gives them", async (scene) => {
+  promised("sessions() returns sessions as session() does", async (scene) => {
     const run = await scene.session({ agent: "build", key: "k" })
     await run.say("a")
     assert.deepEqual(await scene.store.sessions(), { items: [await run.info()] })
   }),
 
   promised(
-    "filters by project, directory, parent, agent, key, archived, time and title hold together",
+    "filters by project, directory, parent, agent, key, archived, time and title can be combined",
     async (scene) => {
       const [root] = await createAll(scene, [{ projectID: "none", directory: "/none", title: "none" }])
       const [a, b, c] = await createAll(scene, [
@@ -81,29 +81,32 @@ export const sessionsCases = [
     },
   ),
 
-  promised("pages joined are the whole list, also where many have the same time", async (scene) => {
-    await createAll(
-      scene,
-      Array.from({ length: 23 }, (_, i) => ({ ...at(i % 3, i % 4), projectID: i % 2 ? "odd" : "even" })),
-    )
-    for (const query of [{}, { order: "created" }, { projectID: "odd" }] satisfies SessionQuery[]) {
-      const whole = await listed(scene, { ...query, limit: 1000 })
-      for (const limit of [1, 5, whole.length]) {
-        const joined: string[] = []
-        let cursor: string | undefined
-        do {
-          const page = await scene.store.sessions({ ...query, limit, cursor })
-          assert.ok(page.items.length <= limit)
-          joined.push(...page.items.map((session) => session.id))
-          cursor = page.next
-        } while (cursor !== undefined)
-        assert.deepEqual(joined, whole)
+  promised(
+    "all pages together are the whole list, also if many sessions have the same time",
+    async (scene) => {
+      await createAll(
+        scene,
+        Array.from({ length: 23 }, (_, i) => ({ ...at(i % 3, i % 4), projectID: i % 2 ? "odd" : "even" })),
+      )
+      for (const query of [{}, { order: "created" }, { projectID: "odd" }] satisfies SessionQuery[]) {
+        const whole = await listed(scene, { ...query, limit: 1000 })
+        for (const limit of [1, 5, whole.length]) {
+          const joined: string[] = []
+          let cursor: string | undefined
+          do {
+            const page = await scene.store.sessions({ ...query, limit, cursor })
+            assert.ok(page.items.length <= limit)
+            joined.push(...page.items.map((session) => session.id))
+            cursor = page.next
+          } while (cursor !== undefined)
+          assert.deepEqual(joined, whole)
+        }
       }
-    }
-    assert.equal((await scene.store.sessions()).items.length, 23)
-  }),
+      assert.equal((await scene.store.sessions()).items.length, 23)
+    },
+  ),
 
-  promised("a page holds 50 unless told, and a limit or cursor that is none is refused", async (scene) => {
+  promised("a page has 50 sessions by default, and an invalid limit or cursor is refused", async (scene) => {
     const { store } = scene
     await createAll(
       scene,
@@ -117,7 +120,7 @@ export const sessionsCases = [
     await failsWith("invalid", store.sessions({ cursor: page.next, order: "created" }))
   }),
 
-  promised("an unknown session is not found", async (scene) => {
+  promised("reading an unknown session fails with not_found", async (scene) => {
     const id = scene.make.id("session")
     for (const call of [scene.store.session(id), scene.store.history(id), scene.store.todos(id)]) {
       await failsWith("not_found", call)
@@ -138,7 +141,7 @@ export const sessionsCases = [
     assert.deepEqual(await scene.store.todos(run.id), [todo("c")])
   }),
 
-  promised("session ids and message ids of other programs are kept as they are", async (scene) => {
+  promised("session ids and message ids of other programs are stored unchanged", async (scene) => {
     const run = await scene.session({ id: "ses-1708300000000" })
     const message = scene.make.user({ id: "msg-11" })
     const parts = [{ ...scene.make.text("a"), id: "prt-1" }]

@@ -1,54 +1,54 @@
 import { checkState } from "../../plain/index.ts"
-import type { Core, Entry } from "../core.ts"
-import { restOf, unfinishedText } from "../disk/torn-lines.ts"
+import type { Core, TrackedSession } from "../core.ts"
+import { findUnfinishedLine, unfinishedText } from "../disk/torn-lines.ts"
 import { parseLines } from "../format/lines.ts"
 import { follow } from "./follow.ts"
 import { asStemmaError, load, readSession } from "./loader.ts"
-import { lostProblems } from "./missing-files.ts"
+import { missingFileProblems } from "./missing-files.ts"
 
-/** Reads every session and says what is wrong. */
+/** Reads every session and returns one sentence for each problem. */
 export async function findProblems(core: Core): Promise<string[]> {
   const problems: string[] = []
-  for (const replicaPart of [...core.entries.values()]) {
-    if (core.entries.get(replicaPart.id) !== replicaPart) continue
-    const wasLoaded = replicaPart.appendState !== undefined
+  for (const tracked of [...core.tracked.values()]) {
+    if (core.tracked.get(tracked.id) !== tracked) continue
+    const wasLoaded = tracked.appendState !== undefined
     try {
-      await load(core, replicaPart)
-      const session = core.state.sessions.get(replicaPart.id)
-      if (!session || !replicaPart.appendState) continue
+      await load(core, tracked)
+      const session = core.state.sessions.get(tracked.id)
+      if (!session || !tracked.appendState) continue
       problems.push(
-        ...checkState({ ...core.state, sessions: new Map([[replicaPart.id, session]]) }).filter(isOwn(core)),
+        ...checkState({ ...core.state, sessions: new Map([[tracked.id, session]]) }).filter(isOwn(core)),
       )
-      if (!wasLoaded && replicaPart.pins === 0 && !core.provisional) core.unload(replicaPart)
-      await checkEnd(core, replicaPart)
+      if (!wasLoaded && tracked.pins === 0 && !core.adoptedInMemoryOnly) core.unload(tracked)
+      await checkFileEnd(core, tracked)
     } catch (error) {
       follow(core)
-      if (core.entries.get(replicaPart.id) === replicaPart) problems.push(asStemmaError(error).message)
+      if (core.tracked.get(tracked.id) === tracked) problems.push(asStemmaError(error).message)
     }
   }
-  return [...problems, ...tornFiles(core), ...(await lostProblems(core))]
+  return [...problems, ...unfinishedFiles(core), ...(await missingFileProblems(core))]
 }
 
-/** Fails if the main file lacks something, or if what others appended to it cannot be taken in. */
-async function checkEnd(core: Core, replicaPart: Entry): Promise<void> {
-  const file = core.mainFile(replicaPart)
+/** Throws if the main file is too short, or if lines that other programs appended cannot be parsed. */
+async function checkFileEnd(core: Core, tracked: TrackedSession): Promise<void> {
+  const file = core.mainFile(tracked)
   const size = core.files.stat(file)?.size
-  if (size === undefined || size === replicaPart.main) return
-  if (size < replicaPart.main) await readSession(core, replicaPart)
+  if (size === undefined || size === tracked.main) return
+  if (size < tracked.main) await readSession(core, tracked)
   else await parseLines(await core.files.readLater(file), { file })
 }
 
-/** Main files that end in the middle of a line. */
-function tornFiles(core: Core): string[] {
-  return [...core.entries.values()].flatMap((replicaPart) => {
-    if (replicaPart.problem) return []
-    const file = core.mainFile(replicaPart)
-    const rest = restOf(core, file, replicaPart.main)
+/** Returns a sentence for each main file that ends in the middle of a line. */
+function unfinishedFiles(core: Core): string[] {
+  return [...core.tracked.values()].flatMap((tracked) => {
+    if (tracked.problem) return []
+    const file = core.mainFile(tracked)
+    const rest = findUnfinishedLine(core, file, tracked.main)
     return rest && !rest.whole ? [unfinishedText(file, rest.bytes.length)] : []
   })
 }
 
-/** A parent that is not in the small state that was checked may well be in the whole one. */
+/** Ignores a missing parent that exists in the whole state, because each session was checked in a state of its own. */
 function isOwn(core: Core): (problem: string) => boolean {
   return (problem) => {
     const parent = / its parent (\S+) is missing$/.exec(problem)?.[1]

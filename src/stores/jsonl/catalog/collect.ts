@@ -11,13 +11,13 @@ const hourMs = 60 * 60 * 1000
 const takenAgeMs = 24 * hourMs
 const tombstoneAgeMs = 30 * 24 * hourMs
 
-/** Removes what nobody will miss. */
+/** The job of `Store.collect`: removes abandoned imports, unreferenced blobs, and expired records. */
 export function collectJob(core: Core, options: CollectOptions): WriteJob<Collected> {
   const nowMs = core.clock.now()
   const abandoned = () => abandonedImports(core.state, { nowMs, importAgeMs: options.importAgeMs })
   return {
     alone: true,
-    lenient: true,
+    skipsUnreadable: true,
     sessions: abandoned,
     async prepare(draft) {
       if (!options.dryRun) await forgetTaken(core, draft, options)
@@ -25,27 +25,27 @@ export function collectJob(core: Core, options: CollectOptions): WriteJob<Collec
     run(draft) {
       const imports = abandoned()
       const { version } = core.state
-      const before = new Map(imports.map((id) => [id, core.entries.get(id)?.blobs]))
+      const before = new Map(imports.map((id) => [id, core.tracked.get(id)?.blobs]))
       let messages = 0
       const undo: (() => void)[] = []
       for (const id of imports) {
         const { applied, removal } = removeSession(core.state, id, { nowMs })
         messages += removal.messages
         if (options.dryRun) undo.unshift(() => applied.rollback())
-        else draft.take(applied)
+        else draft.addChange(applied)
       }
-      // Nobody ever saw these sessions: their end is no change.
+      // An unpublished import was never visible, so its removal is not a change and takes no version.
       core.state.version = version
       const named = new Set<string>()
-      for (const [id, { blobs }] of core.entries)
+      for (const [id, { blobs }] of core.tracked)
         if (!before.has(id)) for (const hash of blobs) named.add(hash)
       const latest = nowMs - (options.blobAgeMs ?? hourMs)
       const blobs = listBlobs(core).filter(({ hash, time }) => time <= latest && !named.has(hash))
       for (const step of undo) step()
       if (!options.dryRun) {
         forgetTombstones(core, draft, nowMs)
-        draft.done.push(() => removeBlobDrafts(core, Date.now() - hourMs))
-        draft.done.push(() =>
+        draft.afterCommit.push(() => removeBlobDrafts(core, Date.now() - hourMs))
+        draft.afterCommit.push(() =>
           removeBlobs(
             core,
             blobs.map(({ hash }) => hash),
@@ -63,29 +63,29 @@ export function collectJob(core: Core, options: CollectOptions): WriteJob<Collec
   }
 }
 
-/** Items that were taken long ago need not be known any longer. Every session has to be read for it. */
+/** Deletes expired records of taken inbox items. Reads every session. */
 async function forgetTaken(core: Core, draft: BatchDraft, options: CollectOptions): Promise<void> {
   const latest = core.clock.now() - takenAgeMs
-  const entries = [...core.entries.values()].filter((replicaPart) => !replicaPart.problem)
-  for (const [done, replicaPart] of entries.entries()) {
+  const entries = [...core.tracked.values()].filter((tracked) => !tracked.problem)
+  for (const [done, tracked] of entries.entries()) {
     options.signal?.throwIfAborted()
     options.onProgress?.({ phase: "sessions", done, total: entries.length })
-    const wasLoaded = replicaPart.appendState !== undefined
+    const wasLoaded = tracked.appendState !== undefined
     try {
-      await load(core, replicaPart)
+      await load(core, tracked)
     } catch {
-      // `check` tells what is wrong with it.
+      // `check` reports the problem.
       continue
     }
-    const session = core.state.sessions.get(replicaPart.id)!
+    const session = core.state.sessions.get(tracked.id)!
     const old = [...session.taken].filter(([, item]) => item.time <= latest)
     if (old.length > 0) {
       for (const [id] of old) session.taken.delete(id)
       draft.onUndo(() => {
         for (const [id, item] of old) session.taken.set(id, item)
       })
-      draft.append(replicaPart, "state", formatLines([{ type: "forget", taken: old.map(([id]) => id) }]))
-    } else if (!wasLoaded && !session.importing) core.unload(replicaPart)
+      draft.append(tracked, "state", formatLines([{ type: "forget", taken: old.map(([id]) => id) }]))
+    } else if (!wasLoaded && !session.importing) core.unload(tracked)
   }
 }
 

@@ -1,78 +1,78 @@
 import { StemmaError } from "../../../protocol/index.ts"
-import { type Core, damaged, type Entry } from "../core.ts"
+import { type Core, damagedFile, type TrackedSession } from "../core.ts"
 import { parseLines } from "../format/lines.ts"
 import { estimateSession, questionsOf, sessionBlobs } from "../format/summary.ts"
 import { follow } from "./follow.ts"
-import { type LoadedSession, loadSession } from "./load.ts"
+import { type LoadedSession, sessionFromLines } from "./session-from-lines.ts"
 
 const retriesMax = 5
 const loadedMax = 64
 const idleMs = 2000
-const dropEveryMs = 250
+const unloadEveryMs = 250
 
 /**
- * Reads sessions into memory that are not there, and keeps them there while `use` runs. Ids that nobody has are left to
- * whoever asks for them.
+ * Loads the messages of sessions into memory and keeps them there while `use` runs. Ignores unknown ids, because `use`
+ * reports them.
  */
 export async function withLoaded<T>(core: Core, ids: Iterable<string>, use: () => T): Promise<T> {
   const names = [...ids]
-  const pinned: Entry[] = []
+  const pinned: TrackedSession[] = []
   try {
     for (;;) {
-      const missing = names.filter((id) => core.entries.get(id)?.appendState === undefined)
-      const entries = missing.flatMap((id) => core.entries.get(id) ?? [])
+      const missing = names.filter((id) => core.tracked.get(id)?.appendState === undefined)
+      const entries = missing.flatMap((id) => core.tracked.get(id) ?? [])
       if (entries.length === 0) break
-      for (const replicaPart of entries) {
-        replicaPart.pins++
-        pinned.push(replicaPart)
+      for (const tracked of entries) {
+        tracked.pins++
+        pinned.push(tracked)
       }
-      for (const replicaPart of entries) await load(core, replicaPart)
+      for (const tracked of entries) await load(core, tracked)
     }
     for (const id of names) {
-      const replicaPart = core.entries.get(id)
-      if (replicaPart) replicaPart.usedAt = performance.now()
+      const tracked = core.tracked.get(id)
+      if (tracked) tracked.usedAt = performance.now()
     }
     return use()
   } finally {
-    for (const replicaPart of pinned) replicaPart.pins--
+    for (const tracked of pinned) tracked.pins--
   }
 }
 
-/** Reads one session into memory. */
-export async function load(core: Core, replicaPart: Entry): Promise<void> {
-  if (replicaPart.problem) throw replicaPart.problem
-  replicaPart.usedAt = performance.now()
-  if (replicaPart.appendState) return
-  replicaPart.loading ??= loadFiles(core, replicaPart).finally(() => {
-    replicaPart.loading = undefined
+/** Loads the messages of one session into memory. */
+export async function load(core: Core, tracked: TrackedSession): Promise<void> {
+  if (tracked.problem) throw tracked.problem
+  tracked.usedAt = performance.now()
+  if (tracked.appendState) return
+  tracked.loading ??= loadFiles(core, tracked).finally(() => {
+    tracked.loading = undefined
   })
-  await replicaPart.loading
+  await tracked.loading
 }
 
-async function loadFiles(core: Core, replicaPart: Entry): Promise<void> {
+async function loadFiles(core: Core, tracked: TrackedSession): Promise<void> {
   for (let tries = 1; ; tries++) {
-    const { main, state } = replicaPart
+    const { main, state } = tracked
     try {
-      const loaded = await readSession(core, replicaPart)
-      if (core.entries.get(replicaPart.id) !== replicaPart || replicaPart.appendState) return
-      // Others may have written while the files were read.
-      if (replicaPart.main === main && replicaPart.state === state) {
-        install(core, replicaPart, loaded)
+      const loaded = await readSession(core, tracked)
+      if (core.tracked.get(tracked.id) !== tracked || tracked.appendState) return
+      // Other processes may have written while the files were read.
+      if (tracked.main === main && tracked.state === state) {
+        putLoaded(core, tracked, loaded)
         return
       }
     } catch (error) {
-      // A process that reads without the lock may have met another one's writing half done.
+      // This read did not hold the lock, so it may have seen files in the middle of another process's batch.
       const followed = follow(core)
-      if (core.entries.get(replicaPart.id) !== replicaPart) return
-      if (!followed) throw new MissedError(asStemmaError(error))
-      const same = replicaPart.main === main && replicaPart.state === state
+      if (core.tracked.get(tracked.id) !== tracked) return
+      if (!followed) throw new RereadNeededError(asStemmaError(error))
+      const same = tracked.main === main && tracked.state === state
       if (same || tries === retriesMax) throw asStemmaError(error)
     }
   }
 }
 
-/** A session could not be read, and other processes did so much meanwhile that everything must be read again. */
-export class MissedError extends StemmaError {
+/** A session could not be read, and the journal no longer has all batches since. Everything must be read again. */
+export class RereadNeededError extends StemmaError {
   constructor(error: StemmaError) {
     super(error.code, error.message, { details: error.details, cause: error })
   }
@@ -82,33 +82,38 @@ export function asStemmaError(error: unknown): StemmaError {
   if (StemmaError.is(error)) return error
   return new StemmaError(
     "internal",
-    `A session cannot be read: ${String(error)}. Restore its files from a copy.`,
+    `A session cannot be read: ${String(error)}. Restore its files from a backup.`,
     {
       cause: error,
     },
   )
 }
 
-export function install(core: Core, replicaPart: Entry, { session, appendState }: LoadedSession): void {
-  replicaPart.problem = undefined
-  replicaPart.appendState = appendState
-  replicaPart.family = appendState.family
-  replicaPart.tokens = estimateSession(session)
-  replicaPart.blobs = sessionBlobs(session)
-  replicaPart.questions = questionsOf(session)
+/** Replaces the stub of a session with the loaded session. */
+export function putLoaded(
+  core: Core,
+  tracked: TrackedSession,
+  { session, appendState }: LoadedSession,
+): void {
+  tracked.problem = undefined
+  tracked.appendState = appendState
+  tracked.family = appendState.family
+  tracked.tokens = estimateSession(session)
+  tracked.blobs = sessionBlobs(session)
+  tracked.questions = questionsOf(session)
   core.putSession(session)
 }
 
-/** Both files as far as they are accounted for, put together. */
-export async function readSession(core: Core, replicaPart: Entry): Promise<LoadedSession> {
-  const mainFile = core.mainFile(replicaPart)
-  const stateFile = core.stateFile(replicaPart)
-  const main = await parseLines(await readKnown(core, mainFile, replicaPart.main), { file: mainFile })
-  const state = await parseLines(await readKnown(core, stateFile, replicaPart.state), { file: stateFile })
-  if (main.end < replicaPart.main) throw damaged(mainFile, "ends in the middle of a line")
-  if (state.end < replicaPart.state) throw damaged(stateFile, "ends in the middle of a line")
-  return loadSession({
-    folder: replicaPart.folder,
+/** Reads the accounted bytes of both files and builds the session. */
+export async function readSession(core: Core, tracked: TrackedSession): Promise<LoadedSession> {
+  const mainFile = core.mainFile(tracked)
+  const stateFile = core.stateFile(tracked)
+  const main = await parseLines(await readKnown(core, mainFile, tracked.main), { file: mainFile })
+  const state = await parseLines(await readKnown(core, stateFile, tracked.state), { file: stateFile })
+  if (main.end < tracked.main) throw damagedFile(mainFile, "ends in the middle of a line")
+  if (state.end < tracked.state) throw damagedFile(stateFile, "ends in the middle of a line")
+  return sessionFromLines({
+    folder: tracked.folder,
     mainFile,
     stateFile,
     main: main.lines,
@@ -117,7 +122,9 @@ export async function readSession(core: Core, replicaPart: Entry): Promise<Loade
   })
 }
 
-/** The first `size` bytes of a file. The newest batch of the journal may not be in the file yet: it is read from there. */
+/**
+ * Reads the first `size` bytes of a file. If the newest batch is not in the file yet, its bytes come from the journal.
+ */
 async function readKnown(core: Core, file: string, size: number): Promise<Buffer> {
   const { last } = core.journal
   const draft = last?.renames?.find(([, target]) => target === file)?.[0]
@@ -129,21 +136,19 @@ async function readKnown(core: Core, file: string, size: number): Promise<Buffer
     const whole = Buffer.concat([bytes.subarray(0, append.at), Buffer.from(append.text)])
     if (whole.length >= size) return whole.subarray(0, size)
   }
-  throw damaged(file, "is shorter than it was: some of it was lost")
+  throw damagedFile(file, "is shorter than before: some bytes were lost")
 }
 
-/** Drops sessions that nobody has asked for lately, if there are many. */
-export function dropIdle(core: Core): void {
+/** Unloads the sessions that were not used lately, if more than `loadedMax` are loaded. */
+export function unloadIdle(core: Core): void {
   const now = performance.now()
-  if (core.provisional || now - core.droppedAt < dropEveryMs) return
-  core.droppedAt = now
-  const loaded = [...core.entries.values()].filter(
-    (replicaPart) => replicaPart.appendState && replicaPart.pins === 0,
-  )
+  if (core.adoptedInMemoryOnly || now - core.unloadedAt < unloadEveryMs) return
+  core.unloadedAt = now
+  const loaded = [...core.tracked.values()].filter((tracked) => tracked.appendState && tracked.pins === 0)
   if (loaded.length <= loadedMax) return
   const latest = now - idleMs
   loaded.sort((a, b) => a.usedAt - b.usedAt)
-  for (const replicaPart of loaded.slice(0, loaded.length - loadedMax)) {
-    if (replicaPart.usedAt <= latest) core.unload(replicaPart)
+  for (const tracked of loaded.slice(0, loaded.length - loadedMax)) {
+    if (tracked.usedAt <= latest) core.unload(tracked)
   }
 }

@@ -1,8 +1,8 @@
 import { createHash, randomBytes } from "node:crypto"
 import { utimesSync } from "node:fs"
 import { dirname } from "node:path"
-import { StemmaError } from "../../../protocol/index.ts"
 import type { KnownBlob } from "../../plain/index.ts"
+import { noBlob } from "../../refusals.ts"
 import type { Core } from "../core.ts"
 import { fileError } from "./files.ts"
 
@@ -13,8 +13,11 @@ function blobFile(hash: string): string {
   return `${folder}/${hash.slice(0, 2)}/${hash}`
 }
 
-/** Writes bytes beside their place, synced. `place` then puts them there, under the lock. */
-export async function draftBlob(core: Core, bytes: Uint8Array): Promise<{ hash: string; place(): void }> {
+/**
+ * Writes bytes to a temporary file and syncs it. `publish` then moves the file to its name and must be called under the
+ * lock.
+ */
+export async function draftBlob(core: Core, bytes: Uint8Array): Promise<{ hash: string; publish(): void }> {
   const hash = createHash("sha256").update(bytes).digest("hex")
   const file = blobFile(hash)
   const touch = () => {
@@ -25,7 +28,7 @@ export async function draftBlob(core: Core, bytes: Uint8Array): Promise<{ hash: 
       throw fileError(error, core.files.path(file))
     }
   }
-  if (core.files.stat(file)?.size === bytes.byteLength) return { hash, place: touch }
+  if (core.files.stat(file)?.size === bytes.byteLength) return { hash, publish: touch }
   const draft = `${file}.${randomBytes(6).toString("hex")}.tmp`
   try {
     await core.files.create(draft, Buffer.from(bytes), { sync: true })
@@ -33,11 +36,11 @@ export async function draftBlob(core: Core, bytes: Uint8Array): Promise<{ hash: 
     core.files.remove(draft)
     throw error
   }
-  const place = () => {
+  const publish = () => {
     core.files.rename(draft, file)
     touch()
   }
-  return { hash, place }
+  return { hash, publish }
 }
 
 export async function syncBlob(core: Core, hash: string): Promise<void> {
@@ -50,7 +53,7 @@ export async function readBlob(
   range: { start?: number; end?: number } = {},
 ): Promise<Uint8Array> {
   const size = blobSize(core, hash)
-  // The same meaning as of `slice`: negative bounds count from the end.
+  // As in `slice`, negative bounds count from the end.
   const bound = (value: number) => Math.min(size, Math.max(0, value < 0 ? size + value : value))
   const bytes = await core.files.readLater(blobFile(hash), bound(range.start ?? 0), bound(range.end ?? size))
   return Uint8Array.from(bytes)
@@ -59,16 +62,10 @@ export async function readBlob(
 export function blobSize(core: Core, hash: string): number {
   const size = hashForm.test(hash) ? core.files.stat(blobFile(hash))?.size : undefined
   if (size !== undefined) return size
-  throw new StemmaError(
-    "not_found",
-    `There is no blob ${hash}. It was never put, or nothing referred to it.`,
-    {
-      details: { hash },
-    },
-  )
+  throw noBlob(hash)
 }
 
-/** All blobs, and how old they are. */
+/** Returns all blobs with their modification times and sizes. */
 export function listBlobs(core: Core): KnownBlob[] {
   const found: KnownBlob[] = []
   for (const { name, directory } of core.files.list(folder)) {
@@ -81,7 +78,7 @@ export function listBlobs(core: Core): KnownBlob[] {
   return found
 }
 
-/** Removes what a process that died while putting a blob left behind. */
+/** Removes temporary files that were last modified before `latestMs`: their processes died while they put a blob. */
 export function removeBlobDrafts(core: Core, latestMs: number): void {
   for (const { name, directory } of core.files.list(folder)) {
     if (!directory) continue
@@ -93,13 +90,12 @@ export function removeBlobDrafts(core: Core, latestMs: number): void {
   }
 }
 
-/** Those of the blobs that no session names and that are there. */
+/** Returns the given blobs that exist and that no session refers to. */
 export function unnamedBlobs(core: Core, hashes: Iterable<string>): string[] {
-  const entries = [...core.entries.values()]
+  const entries = [...core.tracked.values()]
   return [...new Set(hashes)].filter(
     (hash) =>
-      !entries.some((replicaPart) => replicaPart.blobs.has(hash)) &&
-      core.files.stat(blobFile(hash)) !== undefined,
+      !entries.some((tracked) => tracked.blobs.has(hash)) && core.files.stat(blobFile(hash)) !== undefined,
   )
 }
 

@@ -21,23 +21,27 @@ import { StemmaError } from "../../../protocol/index.ts"
 
 const fsyncAsync = promisify(fsync)
 
-/** Whoever put a link here may not want its target written. Not every system knows the flag. */
+/**
+ * Never follows a symlink when writing, because the target may belong to another program. Not every system has the
+ * flag.
+ */
 const noFollow = constants.O_NOFOLLOW ?? 0
 const appending = constants.O_WRONLY | constants.O_APPEND | constants.O_CREAT | noFollow
 
-/** Up to here, a trip through the thread pool takes longer than reading. */
+/** Below this size, a synchronous read is faster than a read in the thread pool. */
 const readLaterBytesMin = 512 * 1024
 
 export interface FileStat {
   size: number
-  /** Whole milliseconds: not every program that copies files keeps more. */
+  /** Rounded to milliseconds, because some programs that copy files keep no finer times. */
   mtimeMs: number
   ino: number
 }
 
 /**
- * The files of one store, by their names below its directory. Small reads and writes are synchronous, since they take
- * less time than a trip through the thread pool; only syncing waits. Fails with a StemmaError only.
+ * The files of one store, named by their path relative to the store's directory. Small reads and writes are
+ * synchronous, because they are faster than a trip through the thread pool; only syncing is async. Fails only with a
+ * StemmaError.
  */
 export class Files {
   readonly root: string
@@ -50,7 +54,7 @@ export class Files {
     return join(this.root, name)
   }
 
-  /** Absent files give `undefined`. */
+  /** Returns undefined if the file does not exist. */
   stat(name: string): FileStat | undefined {
     return guard(this.path(name), () => {
       const found = statSync(this.path(name), { throwIfNoEntry: false })
@@ -72,7 +76,7 @@ export class Files {
     )
   }
 
-  /** Names in a directory, none if it is absent. A link is neither a file nor a directory. */
+  /** Lists a directory; empty if it does not exist. A symlink is neither a file nor a directory. */
   list(name: string): { name: string; directory: boolean; file: boolean }[] {
     return guard(this.path(name), () => {
       try {
@@ -88,7 +92,7 @@ export class Files {
     })
   }
 
-  /** The bytes in [from, to), or fewer where the file ends earlier; none if it is absent. */
+  /** Reads the bytes in [from, to), or fewer if the file is shorter; none if it does not exist. */
   read(name: string, from = 0, to = Number.POSITIVE_INFINITY): Buffer {
     return guard(this.path(name), () => {
       let fd: number
@@ -106,7 +110,7 @@ export class Files {
     })
   }
 
-  /** The same without holding up anything else if the file is long. */
+  /** Like `read`, but reads a long file without blocking the event loop. */
   async readLater(name: string, from = 0, to = Number.POSITIVE_INFINITY): Promise<Buffer> {
     if ((this.stat(name)?.size ?? 0) < readLaterBytesMin) return this.read(name, from, to)
     return guardAsync(this.path(name), async () => {
@@ -128,7 +132,7 @@ export class Files {
     })
   }
 
-  /** Holds a file open, so that no other file can get its inode number. */
+  /** Holds a file open, so that no new file can get the same inode number. */
   pin(name: string): { ino: number; release(): void } | undefined {
     return guard(this.path(name), () => {
       try {
@@ -145,7 +149,7 @@ export class Files {
     guard(this.path(name), () => mkdirSync(this.path(name), { recursive: true, mode: 0o700 }))
   }
 
-  /** Writes at the end, whole or not at all, and gives the file's size after it. */
+  /** Appends all bytes or none, and returns the new size of the file. */
   append(name: string, bytes: Buffer): number {
     return guard(this.path(name), () => {
       const fd = openSync(this.path(name), appending, 0o600)
@@ -169,14 +173,14 @@ export class Files {
     })
   }
 
-  /** Writes a file that did not exist. */
+  /** Creates a file and its directory. The file must not exist. */
   async create(name: string, bytes: Buffer, options: { sync: boolean }): Promise<void> {
     this.makeDirectory(dirname(name))
     this.append(name, bytes)
     if (options.sync) await this.sync(name)
   }
 
-  /** Puts a whole new content in place of the old one, in one step. */
+  /** Replaces the content of a file atomically. */
   async replace(name: string, bytes: Buffer, options: { sync: boolean }): Promise<void> {
     const draft = `${name}.tmp`
     this.remove(draft)
@@ -194,7 +198,7 @@ export class Files {
     guard(this.path(to), () => renameSync(this.path(from), this.path(to)))
   }
 
-  /** Absent files are fine. */
+  /** Removes a file. Does nothing if it does not exist. */
   remove(name: string): void {
     guard(this.path(name), () => {
       try {
@@ -216,7 +220,7 @@ export class Files {
     })
   }
 
-  /** Makes new and renamed files of a directory durable. */
+  /** Syncs a directory, so that new and renamed files in it are durable. */
   async syncDirectory(name: string): Promise<void> {
     await this.sync(name)
   }
@@ -233,7 +237,7 @@ function readRange(fd: number, from: number, to: number): Buffer {
   return bytes.subarray(0, length)
 }
 
-/** A full disk takes a part of the bytes before it refuses the rest: that part is taken back. */
+/** Appends all bytes. If the disk becomes full in the middle, removes the bytes that were written. */
 function appendWhole(fd: number, bytes: Buffer): void {
   let written = 0
   try {
@@ -264,7 +268,7 @@ async function guardAsync<T>(path: string, action: () => Promise<T>): Promise<T>
   }
 }
 
-/** What the file system said, as one of our own codes and a sentence. */
+/** Maps an error of the file system to a StemmaError. A StemmaError is returned as it is. */
 export function fileError(error: unknown, path: string): StemmaError {
   if (StemmaError.is(error)) return error
   const code = errorCode(error)
@@ -275,26 +279,34 @@ export function fileError(error: unknown, path: string): StemmaError {
     case "EFBIG":
       return new StemmaError(
         "unavailable",
-        `No room to write ${path}. Free some space, then try again.`,
+        `The disk has no space to write ${path}. Free some space, then try again.`,
         options,
       )
     case "EACCES":
     case "EPERM":
     case "EROFS":
-      return new StemmaError("denied", `${path} may not be used. Check who owns it and its mode.`, options)
+      return new StemmaError(
+        "denied",
+        `Access to ${path} is denied (${code}). Check the owner and the mode of the file.`,
+        options,
+      )
     case "ELOOP":
       return new StemmaError(
         "denied",
-        `${path} is a link, which is never written. Put a file there.`,
+        `${path} is a symlink, and the store never writes through symlinks. Replace it with a regular file.`,
         options,
       )
     case "ENOTDIR":
     case "EISDIR":
     case "EEXIST":
-      return new StemmaError("denied", `${path} is in the way (${code}). Name another directory.`, options)
+      return new StemmaError(
+        "denied",
+        `${path} is not what the store expects there (${code}). Move it away, or choose another directory for the store.`,
+        options,
+      )
     default: {
       const why = code ?? String(error)
-      return new StemmaError("unavailable", `${path} cannot be used now (${why}). Try again.`, options)
+      return new StemmaError("unavailable", `${path} cannot be read or written (${why}). Try again.`, options)
     }
   }
 }

@@ -1,5 +1,5 @@
 import { createHash } from "node:crypto"
-import type { Core, Entry } from "../core.ts"
+import type { Core, TrackedSession } from "../core.ts"
 import { agentOf, mainName } from "../format/header.ts"
 import { isObject } from "../format/lines.ts"
 import type { Summary } from "../format/summary.ts"
@@ -7,7 +7,10 @@ import type { Summary } from "../format/summary.ts"
 export const indexName = "sessions.json"
 const sliceMs = 8
 
-/** A session in the index: what other programs read, and what spares us reading the session's files. */
+/**
+ * A session in the index. The first fields are for other programs; `stemma` lets this driver open the store without
+ * reading the session's files.
+ */
 interface IndexEntry {
   id: string
   agentId: string
@@ -27,63 +30,63 @@ export interface IndexExtra {
   mainMs: number
   stateMs: number
   summary: Summary
-  /** Tells an entry that somebody edited. */
+  /** A checksum, so that entries edited by other programs are recognised. */
   sum: string
 }
 
-/** An index as it was found: entries that may be trusted, and what others say of the rest. */
+/** The content of an index file: entries with a valid checksum, and all entries as other programs see them. */
 export interface FoundIndex {
   known: Map<string, IndexExtra>
   others: Map<string, Record<string, unknown>>
 }
 
-/** Writes the index of a folder; it is derived from the sessions' files. */
+/** Writes the index file of a directory from the tracked sessions. */
 export async function writeIndex(core: Core, folder: string, options: { sync: boolean }): Promise<void> {
   const sessions: string[] = []
   const importing: string[] = []
   let began = performance.now()
-  for (const replicaPart of [...core.entries.values()]) {
+  for (const tracked of [...core.tracked.values()]) {
     if (performance.now() - began > sliceMs) {
       await new Promise((resolve) => setImmediate(resolve))
       began = performance.now()
     }
-    if (replicaPart.folder !== folder) continue
-    const session = core.state.sessions.get(replicaPart.id)
+    if (tracked.folder !== folder) continue
+    const session = core.state.sessions.get(tracked.id)
     if (!session) continue
-    replicaPart.indexLine ??= `${JSON.stringify(replicaPart.id)}:${JSON.stringify(indexEntry(core, replicaPart))}`
-    if (session.importing) importing.push(replicaPart.indexLine)
-    else sessions.push(replicaPart.indexLine)
+    tracked.indexLine ??= `${JSON.stringify(tracked.id)}:${JSON.stringify(indexEntry(core, tracked))}`
+    if (session.importing) importing.push(tracked.indexLine)
+    else sessions.push(tracked.indexLine)
   }
   const text = `{"sessions":{${byLine(sessions)}},"stemma":{"format":1,"importing":{${byLine(importing)}}}}\n`
   await core.files.replace(`${folder}/${indexName}`, Buffer.from(text), options)
 }
 
-/** One session a line: good to read, and to compare. */
+/** Writes one session per line, so that the file is easy to read and to compare. */
 function byLine(entries: string[]): string {
   return entries.length === 0 ? "" : `\n${entries.join(",\n")}\n`
 }
 
-function indexEntry(core: Core, replicaPart: Entry): IndexEntry {
-  const { info, messages } = core.state.sessions.get(replicaPart.id)!
+function indexEntry(core: Core, tracked: TrackedSession): IndexEntry {
+  const { info, messages } = core.state.sessions.get(tracked.id)!
   const extra = {
-    name: replicaPart.name,
-    main: replicaPart.main,
-    state: replicaPart.state,
-    mainMs: core.files.stat(core.mainFile(replicaPart))?.mtimeMs ?? 0,
-    stateMs: core.files.stat(core.stateFile(replicaPart))?.mtimeMs ?? 0,
-    summary: core.summary(replicaPart),
+    name: tracked.name,
+    main: tracked.main,
+    state: tracked.state,
+    mainMs: core.files.stat(core.mainFile(tracked))?.mtimeMs ?? 0,
+    stateMs: core.files.stat(core.stateFile(tracked))?.mtimeMs ?? 0,
+    summary: core.summary(tracked),
   }
   return {
-    id: replicaPart.id,
-    agentId: info.agent ?? agentOf(replicaPart.folder),
-    filePath: mainName(replicaPart.name),
+    id: tracked.id,
+    agentId: info.agent ?? agentOf(tracked.folder),
+    filePath: mainName(tracked.name),
     title: info.title,
     messageCount: messages.length,
     createdAt: info.time.created,
     lastAt: info.time.updated,
-    tokenEstimate: replicaPart.tokens,
-    // What could not be read must be looked at again by whoever opens the store next.
-    ...(replicaPart.problem ? {} : { stemma: { ...extra, sum: sumOf(extra) } }),
+    tokenEstimate: tracked.tokens,
+    // Without `stemma`, the next process that opens the store reads the session's files again.
+    ...(tracked.problem ? {} : { stemma: { ...extra, sum: sumOf(extra) } }),
   }
 }
 
@@ -91,7 +94,7 @@ function sumOf(extra: Omit<IndexExtra, "sum">): string {
   return createHash("sha256").update(JSON.stringify(extra)).digest("hex").slice(0, 16)
 }
 
-/** Reads the index of a folder. A missing or damaged one knows nothing. */
+/** Reads the index file of a directory. A missing or damaged file gives an empty index. */
 export function readIndex(core: Core, folder: string): FoundIndex {
   const found: FoundIndex = { known: new Map(), others: new Map() }
   const file = `${folder}/${indexName}`
@@ -101,7 +104,7 @@ export function readIndex(core: Core, folder: string): FoundIndex {
   try {
     value = JSON.parse(text)
   } catch {
-    core.warn(`${file} is damaged; it is made again from the sessions' files.`)
+    core.warn(`${file} is damaged; the store rebuilds it from the files of the sessions.`)
     return found
   }
   if (!isObject(value)) return found

@@ -15,12 +15,12 @@ beforeEach(() => {
 
 afterEach(() => rmSync(directory, { recursive: true, force: true }))
 
-/** The pid of a process that has ended. */
+/** Returns the pid of a process that has ended. */
 function deadPid(): number {
   return spawnSync(process.execPath, ["--version"]).pid
 }
 
-/** Writes the file of a process that is dead and gives its path. */
+/** Writes the file of a dead process and returns its path. */
 function deadHolder(instance: string): string {
   const holder: Holder = { ...currentHolder(), pid: deadPid(), instance }
   const path = join(directory, `lock.own.${instance}`)
@@ -33,9 +33,9 @@ function presentInstance(): string {
 }
 
 describe("the lock", () => {
-  it("is had by one at a time", async () => {
+  it("is held by one process at a time", async () => {
     let inside = 0
-    let turns = 0
+    let acquired = 0
     const work = async () => {
       const lock = new StoreLock(directory)
       for (let count = 0; count < 20; count++) {
@@ -43,17 +43,17 @@ describe("the lock", () => {
         expect(++inside).toBe(1)
         await new Promise((resolve) => setImmediate(resolve))
         inside--
-        turns++
+        acquired++
         lock.release()
       }
       lock.close()
     }
     await Promise.all([work(), work(), work(), work()])
-    expect(turns).toBe(80)
+    expect(acquired).toBe(80)
     expect(readdirSync(directory)).toEqual([])
   })
 
-  it("is waited for without holding up anything else, and not for ever", async () => {
+  it("is waited for without blocking the event loop, until the timeout", async () => {
     const holder = new StoreLock(directory)
     await holder.acquire({ timeoutMs: 100 })
     let ticks = 0
@@ -66,7 +66,7 @@ describe("the lock", () => {
     expect(ticks).toBeGreaterThan(5)
   })
 
-  it("of a dead process is taken by exactly one of those who wait", async () => {
+  it("of a dead process is taken over by exactly one waiting process", async () => {
     linkSync(deadHolder("dead"), join(directory, "lock"))
     let inside = 0
     const results = await Promise.all(
@@ -83,7 +83,7 @@ describe("the lock", () => {
     expect(results.filter(Boolean)).toHaveLength(1)
   })
 
-  it("is taken over also from one that died while taking it over", async () => {
+  it("is taken over from a process that died while it took the lock over", async () => {
     linkSync(deadHolder("first"), join(directory, "lock"))
     linkSync(deadHolder("second"), join(directory, "lock.after.first"))
     linkSync(deadHolder("third"), join(directory, "lock.after.second"))
@@ -95,7 +95,7 @@ describe("the lock", () => {
     expect(await new StoreLock(directory).acquire({ timeoutMs: 1000 })).toBe(false)
   })
 
-  it("is not taken by one who is late: the dead process's lock is somebody else's by then", async () => {
+  it("is not taken over a second time after another process took it over", async () => {
     linkSync(deadHolder("dead"), join(directory, "lock"))
     const quick = new StoreLock(directory)
     await quick.acquire({ timeoutMs: 1000 })
@@ -107,7 +107,7 @@ describe("the lock", () => {
     expect(readdirSync(directory).filter((name) => name.startsWith("lock.after."))).toEqual([])
   })
 
-  it("that cannot be read is left alone, with a sentence that says what to do", async () => {
+  it("that cannot be read is not replaced, and the error says what to do", async () => {
     writeFileSync(join(directory, "lock"), "?")
     await expect(new StoreLock(directory).acquire({ timeoutMs: 50 })).rejects.toMatchObject({
       code: "unavailable",

@@ -7,18 +7,21 @@ import type { Holder } from "../../store.ts"
 import { errorCode, fileError } from "./files.ts"
 
 const lockName = "lock"
-/** `lock.own.<instance>` names a process; `lock` is a link to the file of the one that has the lock. */
+/** `lock.own.<instance>` describes a process. `lock` is a hard link to the file of the process that holds the lock. */
 const ownPrefix = "lock.own."
-/** `lock.after.<instance>` is a link to the file of the one process that may take the lock of that dead one. */
+/**
+ * `lock.after.<instance>` is a hard link to the file of the process that may take over the lock of that dead instance.
+ */
 const afterPrefix = "lock.after."
 
 const waitMsMin = 1
 const waitMsMax = 20
 
 /**
- * One writer at a time among all processes that have the store open. Making a link fails if its name is there, so one
- * process wins. The lock of a dead process is replaced by the one process that won the link named after the dead one;
- * if that process dies too, the link named after it decides, and so on. Nobody else ever touches the lock of another.
+ * A lock between all processes that have the store open. Creating a hard link fails if the name exists, so exactly one
+ * process wins. To take over the lock of a dead process, a process must win the link named after the dead instance; if
+ * the winner dies too, the link named after the winner decides, and so on. No process ever changes the lock of a live
+ * process.
  */
 export class StoreLock {
   readonly #directory: string
@@ -29,14 +32,17 @@ export class StoreLock {
     this.#directory = directory
   }
 
-  /** Waits for the lock without blocking; `unavailable` after `timeoutMs`. True if it was taken from a dead process. */
+  /**
+   * Waits for the lock without blocking the event loop. Returns true if the lock was taken over from a dead process.
+   * `unavailable` after `timeoutMs`.
+   */
   async acquire(options: { timeoutMs: number }): Promise<boolean> {
     const deadline = performance.now() + options.timeoutMs
     let waitMs = waitMsMin
     for (;;) {
       const got = this.#try()
       if (got !== undefined) return got === "taken over"
-      if (performance.now() >= deadline) throw this.#tooLate(options.timeoutMs)
+      if (performance.now() >= deadline) throw this.#timeoutError(options.timeoutMs)
       await sleep(waitMs * (0.5 + Math.random()))
       waitMs = Math.min(waitMs * 2, waitMsMax)
     }
@@ -46,7 +52,7 @@ export class StoreLock {
     this.#unlink(lockName)
   }
 
-  /** Removes what this process, and processes that are dead, left in the directory. To be called under the lock. */
+  /** Removes the files of dead processes from the directory. Must be called under the lock. */
   sweep(): void {
     for (const name of readdirSync(this.#directory)) {
       if (!name.startsWith(ownPrefix) && !name.startsWith(afterPrefix)) continue
@@ -55,6 +61,7 @@ export class StoreLock {
     }
   }
 
+  /** Removes the file of this process. The lock must not be held. */
   close(): void {
     this.#unlink(this.#ownName)
   }
@@ -79,7 +86,7 @@ export class StoreLock {
       last = winner
       name = afterPrefix + last.instance
     }
-    // Whoever is slow finds that the lock has been taken over before, or is free: then its link means nothing.
+    // Another process may have taken over or released the lock meanwhile. Then this link is void.
     if (this.#read(lockName)?.instance !== dead.instance) {
       this.#unlink(name)
       return false
@@ -101,7 +108,7 @@ export class StoreLock {
       return true
     } catch (error) {
       if (errorCode(error) === "EEXIST") return false
-      // Somebody tidied up too much: the next try writes the file again.
+      // The file of this process may have been deleted. The next attempt writes it again.
       this.#named = false
       throw fileError(error, join(this.#directory, name))
     }
@@ -124,12 +131,12 @@ export class StoreLock {
     }
   }
 
-  #tooLate(timeoutMs: number): StemmaError {
+  #timeoutError(timeoutMs: number): StemmaError {
     const holder = this.#read(lockName)
     const who = holder ? `process ${holder.pid} on ${holder.host}` : "another process"
     return new StemmaError(
       "unavailable",
-      `The store was in use by ${who} for ${timeoutMs} ms. Try again; if that process is gone, remove the file ${lockName}.`,
+      `The store was locked by ${who} for ${timeoutMs} ms. Try again; if that process does not exist, remove the file ${lockName} in ${this.#directory}.`,
       { details: { holder, directory: this.#directory } },
     )
   }

@@ -1,17 +1,17 @@
 import { redacted } from "../../../session/history/redact.ts"
 import type { PlainMessage, PlainSession } from "../../plain/index.ts"
-import { linesIn, summaryOf } from "../catalog/load.ts"
-import type { Core, Entry } from "../core.ts"
+import { linesIn, summaryOf } from "../catalog/session-from-lines.ts"
+import type { Core, TrackedSession } from "../core.ts"
 import { decodeForeign } from "../foreign/foreign-message.ts"
 import { entryID, groupMessages } from "../format/decode.ts"
-import { type Encoded, encodeState, settle } from "../format/encode.ts"
+import { type Encoded, encodeState, markWritten } from "../format/encode.ts"
 import { encodeMessage } from "../format/entry.ts"
 import { foreignContext, headerLine } from "../format/header.ts"
 import { formatLines, type Line, parseLinesNow } from "../format/lines.ts"
 import { chainOf } from "../format/summary.ts"
 import { freeID, isOurs } from "../journal/append-state.ts"
 
-/** A message of the session and the lines that it has in the file. */
+/** A message of the session and its lines in the file. */
 interface Owned {
   message: PlainMessage
   at: [chain: number, position: number]
@@ -19,27 +19,27 @@ interface Owned {
 }
 
 /**
- * Both files of a session from the beginning, after content was replaced. Messages that came from other programs become
- * lines of ours; lines that we do not understand stay, unless the whole session was redacted, since they may repeat it.
- * Keeps the book.
+ * Encodes both files of a session again after a redaction, and updates its append state. Messages of other programs
+ * become lines of this driver. Unknown lines stay, except when the whole session was redacted, because they may repeat
+ * redacted content.
  */
 export function rewriteFiles(
   core: Core,
-  replicaPart: Entry,
+  tracked: TrackedSession,
   { session, whole }: { session: PlainSession; whole: boolean },
 ): Encoded {
-  const appendState = replicaPart.appendState!
-  const file = core.mainFile(replicaPart)
-  const lines = parseLinesNow(core.files.read(file, 0, replicaPart.main), { file }).lines
+  const appendState = tracked.appendState!
+  const file = core.mainFile(tracked)
+  const lines = parseLinesNow(core.files.read(file, 0, tracked.main), { file }).lines
   const chain = chainOf(session)
   const owners = new Map<Line, Owned>()
-  for (const owned of ownedLines(lines, { session, replicaPart })) {
+  for (const owned of ownedLines(lines, { session, tracked })) {
     for (const line of owned.lines) owners.set(line, owned)
   }
   const store = core.state.storeID
   const { parentSession } = lines[0]?.value ?? {}
   const header = headerLine(session.info, {
-    folder: replicaPart.folder,
+    folder: tracked.folder,
     store,
     ...(typeof parentSession === "string" ? { parentSession } : {}),
   })
@@ -86,15 +86,15 @@ export function rewriteFiles(
   appendState.adopted = []
   appendState.foreignEnd = 0
   appendState.unended = false
-  settle(session, appendState)
+  markWritten(session, appendState)
   return { main: formatLines(out), state: encodeState(session, appendState, { store }) }
 }
 
 function ownedLines(
   lines: Line[],
-  { session, replicaPart }: { session: PlainSession; replicaPart: Entry },
+  { session, tracked }: { session: PlainSession; tracked: TrackedSession },
 ): Owned[] {
-  const { adopted, foreignEnd } = replicaPart.appendState!
+  const { adopted, foreignEnd } = tracked.appendState!
   const chain = chainOf(session)
   const owned: Owned[] = []
   const add = (at: [number, number], own: Line[]) => {
@@ -104,7 +104,7 @@ function ownedLines(
   for (const { extra, first, further } of groupMessages(lines.filter((line) => line.from >= foreignEnd))) {
     add(extra.at, [first, ...further])
   }
-  const context = foreignContext(lines[0]?.value, replicaPart.folder)
+  const context = foreignContext(lines[0]?.value, tracked.folder)
   for (const { at, ranges } of adopted) {
     const before = chain[at[0]]!.messages.slice(0, at[1]).map(({ body }) => summaryOf(body))
     const found = decodeForeign(linesIn(lines, ranges), { ...context, before })

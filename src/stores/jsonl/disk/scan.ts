@@ -3,34 +3,34 @@ import { mainOf, sessionIDOf, stateName } from "../format/header.ts"
 import type { FileStat } from "./files.ts"
 import { indexName } from "./index-file.ts"
 
-/** A session's files as the file system shows them. */
+/** The files of a session as they were found on disk. */
 export interface FoundFiles {
   id: string
   folder: string
   name: string
   main: FileStat
-  /** Absent for a session that another program or a person wrote. */
+  /** Undefined for a session that another program or a person wrote. */
   state: FileStat | undefined
 }
 
 const sliceMs = 8
 
-/** All folders that have, or may have, sessions. */
+/** Returns all directories that may contain sessions. */
 export function sessionFolders(core: Core): string[] {
   const agents = core.files.list("agents").filter((item) => item.directory)
   return agents.map(({ name }) => `agents/${name}/sessions`)
 }
 
 /**
- * Looks at all files of sessions; `lost` are the main files that should be beside the state files that are there.
- * Drafts that a dead process left are removed if `tidy`.
+ * Finds the files of all sessions. `missingMain` are main files that do not exist although their state files do. With
+ * `tidy`, removes temporary files that a dead process left.
  */
 export async function scanFiles(
   core: Core,
   options: { tidy: boolean },
-): Promise<{ found: FoundFiles[]; lost: string[] }> {
+): Promise<{ found: FoundFiles[]; missingMain: string[] }> {
   const found: FoundFiles[] = []
-  const lost: string[] = []
+  const missingMain: string[] = []
   let began = performance.now()
   for (const folder of sessionFolders(core)) {
     const list = core.files.list(folder)
@@ -42,7 +42,7 @@ export async function scanFiles(
       }
       if (!file) continue
       const beside = mainOf(fileName)
-      if (beside !== undefined && !names.has(beside)) lost.push(`${folder}/${beside}`)
+      if (beside !== undefined && !names.has(beside)) missingMain.push(`${folder}/${beside}`)
       if (fileName.endsWith(".tmp") && options.tidy) core.files.remove(`${folder}/${fileName}`)
       const id = fileName === indexName ? undefined : sessionIDOf(fileName)
       const main = id === undefined ? undefined : core.files.stat(`${folder}/${fileName}`)
@@ -51,5 +51,5 @@ export async function scanFiles(
       found.push({ id, folder, name, main, state: core.files.stat(`${folder}/${stateName(name)}`) })
     }
   }
-  return { found, lost }
+  return { found, missingMain }
 }

@@ -3,7 +3,7 @@ import { removedName } from "../core.ts"
 import { parseGoodLines } from "../format/lines.ts"
 import type { Files } from "./files.ts"
 
-/** What is remembered of removed sessions. */
+/** Reads the tombstones of removed sessions. */
 export function readTombstones(files: Files): Tombstone[] {
   const lines = parseGoodLines(files.read(removedName), { file: removedName })
   return lines.map((line) => line.value as unknown as Tombstone)

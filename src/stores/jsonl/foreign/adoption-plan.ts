@@ -1,43 +1,46 @@
-import { type LoadedSession, summaryOf } from "../catalog/load.ts"
+import { type LoadedSession, summaryOf } from "../catalog/session-from-lines.ts"
 import { entryID } from "../format/decode.ts"
 import { foreignContext } from "../format/header.ts"
 import { isObject, type Line } from "../format/lines.ts"
 import type { ForeignMessage } from "./foreign-message.ts"
 import { awaitsResults, decodeForeign } from "./foreign-message.ts"
 
-/** What other programs added to a main file, and how it fits to what we know. */
+/** The messages that other programs added to a main file, and where they continue the history. */
 export interface AdoptionPlan {
-  /** How many messages of the present history stay; fewer than there are if the other program branched off earlier. */
+  /**
+   * How many messages of the present history stay. Fewer than all if the other program continued from an earlier
+   * message.
+   */
   keep: number
   messages: ForeignMessage[]
-  /** Where their lines are. */
+  /** The byte ranges of the new lines. */
   ranges: [from: number, to: number][]
   title: string | undefined
-  /** How far the file is accounted for then. */
+  /** Up to which byte the file is accounted for after the adoption. */
   end: number
-  /** The id of the last line taken, if there are messages. */
+  /** The id of the last adopted line. */
   leaf: string | null
 }
 
-/** What is known of a file whose new lines are to be adopted. */
+/** What is known about a file before its new lines are adopted. */
 interface KnownFile {
-  /** Nothing for a file that we never saw. */
+  /** Undefined for a file that was not a session of this store before. */
   loaded?: LoadedSession
   folder: string
-  /** How many bytes were accounted for so far. */
+  /** How many bytes are accounted for so far. */
   from: number
-  /** Where the last whole line ends. */
+  /** The byte offset where the last complete line ends. */
   end: number
-  /** True to wait for the results of calls that another program may still be making. */
-  patient: boolean
+  /** True to leave out a last message whose tool calls another program may still be running. */
+  waitsForResults: boolean
 }
 
 /**
- * Follows the other program: its place is the last line of the file, and from there the lines go back by `parentId`.
- * Lines without ids follow one another.
+ * Follows the other program: its history ends at the last line of the file and goes back from there by `parentId`. A
+ * line without `parentId` follows the line before it.
  */
 export function planAdoption(lines: Line[], known: KnownFile): AdoptionPlan {
-  const { messages: before, ends } = presentOf(known)
+  const { messages: before, ends } = presentHistory(known)
   const positions = new Map(ends.map((from, position) => [from, position]))
   const path = pathTo(lines)
   const hit = path.findLastIndex((line) => positions.has(line.from))
@@ -49,7 +52,7 @@ export function planAdoption(lines: Line[], known: KnownFile): AdoptionPlan {
   }
   let messages = decodeForeign(fresh, context)
   let { end } = known
-  if (known.patient && awaitsResults(messages, fresh)) {
+  if (known.waitsForResults && awaitsResults(messages, fresh)) {
     const waiting = messages.at(-1)!.lines[0]!
     fresh = fresh.slice(0, fresh.indexOf(waiting))
     messages = decodeForeign(fresh, context)
@@ -60,17 +63,17 @@ export function planAdoption(lines: Line[], known: KnownFile): AdoptionPlan {
     keep,
     messages,
     ranges: messages.length === 0 ? [] : joinRanges(fresh),
-    title: titleOf(lines.filter((line) => isNews(line, known) && line.from < end)),
+    title: titleOf(lines.filter((line) => isNewLine(line, known) && line.from < end)),
     end,
     leaf: (last && entryID(last)) ?? messages.at(-1)?.message.id ?? null,
   }
 }
 
-function presentOf({ loaded }: KnownFile) {
+function presentHistory({ loaded }: KnownFile) {
   return loaded ? { messages: loaded.session.messages, ends: loaded.ends } : { messages: [], ends: [] }
 }
 
-/** The lines from the first one to the last one of the file, as `parentId` leads. */
+/** Returns the lines that lead to the last line of the file, by `parentId`, in order. */
 function pathTo(lines: Line[]): Line[] {
   const entries = lines.filter((line) => line.value.type !== "session")
   const byID = new Map<string, Line>()
@@ -102,12 +105,12 @@ function joinRanges(lines: Line[]): [from: number, to: number][] {
   return ranges
 }
 
-/** True for what we do not know yet: in a file that is ours, our own lines are no news. */
-function isNews(line: Line, { loaded, from }: KnownFile): boolean {
+/** True for a line after the accounted bytes that this driver did not write. */
+function isNewLine(line: Line, { loaded, from }: KnownFile): boolean {
   return line.from >= from && !(loaded && line.value.seq !== undefined)
 }
 
-/** The name that the session was given last. */
+/** Returns the newest title in the lines. */
 function titleOf(lines: Line[]): string | undefined {
   const line = lines.findLast(({ value }) => value.type === "session_info")
   const name =

@@ -3,67 +3,79 @@ import { type Applied, applyChange, type Change, openMessage, type PlainSession 
 import { addMessage } from "../../plain/operations/message-ops.ts"
 import { moveHistory } from "../../plain/operations/move.ts"
 import { addSession } from "../../plain/operations/session-ops.ts"
-import { install, readSession } from "../catalog/loader.ts"
-import { type Core, damaged, type Entry } from "../core.ts"
+import { putLoaded, readSession } from "../catalog/loader.ts"
+import { type Core, damagedFile, type TrackedSession } from "../core.ts"
 import { unfinishedText } from "../disk/torn-lines.ts"
 import { entryID } from "../format/decode.ts"
-import { emptyBook } from "../format/encode.ts"
+import { emptyAppendState } from "../format/encode.ts"
 import { checkHeader } from "../format/header.ts"
 import { type ParsedLines, parseLines } from "../format/lines.ts"
 import type { BatchDraft } from "../journal/batch-draft.ts"
 import { type AdoptionPlan, planAdoption } from "./adoption-plan.ts"
 import { foreignFields } from "./foreign-session.ts"
 
-/** Another program may be at work on a call that long; after that it is taken for dead. */
-const patienceMs = 10 * 60 * 1000
+/** How long after its last write another program may still be running a tool call. */
+const foreignCallMaxMs = 10 * 60 * 1000
 
-interface SettleOptions {
+interface AdoptOptions {
   draft: BatchDraft
-  /** True if the session is going to be written: then nothing can wait for another program any longer. */
-  now: boolean
+  /** True if the session is about to be written. Then the adoption cannot wait for results of tool calls. */
+  forWriting: boolean
 }
 
-/** Takes in what other programs appended to a session's main file. To be called under the lock, if anything is written. */
-export async function settleSession(core: Core, replicaPart: Entry, options: SettleOptions): Promise<void> {
-  const file = core.mainFile(replicaPart)
+/**
+ * Adopts the lines that other programs appended to a session's main file. Must be called under the lock unless the
+ * store is read-only.
+ */
+export async function adoptNewLines(
+  core: Core,
+  tracked: TrackedSession,
+  options: AdoptOptions,
+): Promise<void> {
+  const file = core.mainFile(tracked)
   const size = core.files.stat(file)?.size
-  if (size === undefined) throw damaged(file, "is gone")
-  if (size === replicaPart.main) return
-  if (size < replicaPart.main) throw damaged(file, "is shorter than it was: some of it was lost")
-  const parsed = await parseWhole(core, file)
-  if (parsed.end === replicaPart.main || !core.state.sessions.has(replicaPart.id)) return
-  const loaded = await readSession(core, replicaPart)
+  if (size === undefined) throw damagedFile(file, "is gone")
+  if (size === tracked.main) return
+  if (size < tracked.main) throw damagedFile(file, "is shorter than before: some bytes were lost")
+  const parsed = await parseCompleteLines(core, file)
+  if (parsed.end === tracked.main || !core.state.sessions.has(tracked.id)) return
+  const loaded = await readSession(core, tracked)
   if (openMessage(loaded.session)) {
-    // Ours comes next, on what was there before: the other program's lines are a branch that nobody follows.
-    if (options.now) passOver(replicaPart, parsed, options.draft)
+    // The open message of this store continues the old history, so the other program's lines stay an unused branch.
+    if (options.forWriting) skipNewLines(tracked, parsed, options.draft)
     return
   }
-  install(core, replicaPart, loaded)
+  putLoaded(core, tracked, loaded)
   const plan = planAdoption(parsed.lines, {
     loaded,
-    folder: replicaPart.folder,
-    from: replicaPart.main,
+    folder: tracked.folder,
+    from: tracked.main,
     end: parsed.end,
-    patient: !options.now && isYoung(core, file),
+    waitsForResults: !options.forWriting && isRecentlyModified(core, file),
   })
-  if (plan.end === replicaPart.main) return
-  adoptInto(core, replicaPart, { plan, parsed, draft: options.draft })
+  if (plan.end === tracked.main) return
+  adoptInto(core, tracked, { plan, parsed, draft: options.draft })
 }
 
-/** A file that we never saw becomes a session. */
+/** Adds a main file that another program wrote as a new session. */
 export async function adoptFile(
   core: Core,
-  place: { id: string; folder: string; name: string },
+  location: { id: string; folder: string; name: string },
   options: { draft: BatchDraft; listed: Record<string, unknown> | undefined },
 ): Promise<void> {
-  const file = core.mainFile(place)
-  const parsed = await parseWhole(core, file)
+  const file = core.mainFile(location)
+  const parsed = await parseCompleteLines(core, file)
   checkHeader(parsed.lines[0]?.value, file)
-  const known = { folder: place.folder, from: 0, end: parsed.end, patient: isYoung(core, file) }
+  const known = {
+    folder: location.folder,
+    from: 0,
+    end: parsed.end,
+    waitsForResults: isRecentlyModified(core, file),
+  }
   const plan = planAdoption(parsed.lines, known)
-  const replicaPart = core.addEntry(place)
-  options.draft.onUndo(() => core.entries.delete(place.id))
-  const fields = foreignFields(parsed.lines, { ...place, listed: options.listed, plan })
+  const tracked = core.track(location)
+  options.draft.onUndo(() => core.tracked.delete(location.id))
+  const fields = foreignFields(parsed.lines, { ...location, listed: options.listed, plan })
   const applied = applyChange(core.state, (change) => {
     const session = addSession(change, {
       info: fields,
@@ -72,53 +84,53 @@ export async function adoptFile(
       nowMs: core.clock.now(),
     })
     change.moveHistory(session, 0)
-    addForeign(change, session, plan)
+    addForeignMessages(change, session, plan)
   })
-  const session = core.state.sessions.get(place.id)!
-  replicaPart.appendState = { ...emptyBook(session, place.id), foreignEnd: plan.end }
-  finish(core, replicaPart, { applied, plan, parsed, draft: options.draft })
+  const session = core.state.sessions.get(location.id)!
+  tracked.appendState = { ...emptyAppendState(session, location.id), foreignEnd: plan.end }
+  finishAdoption(core, tracked, { applied, plan, parsed, draft: options.draft })
 }
 
-function passOver(replicaPart: Entry, parsed: ParsedLines, draft: BatchDraft): void {
-  draft.account(replicaPart)
-  replicaPart.main = parsed.end
-  if (!replicaPart.appendState) return
-  replicaPart.appendState.unended = parsed.unended
-  for (const id of lineIDs(parsed)) replicaPart.appendState.ids.add(id)
+function skipNewLines(tracked: TrackedSession, parsed: ParsedLines, draft: BatchDraft): void {
+  draft.recordLengths(tracked)
+  tracked.main = parsed.end
+  if (!tracked.appendState) return
+  tracked.appendState.unended = parsed.unended
+  for (const id of lineIDs(parsed)) tracked.appendState.ids.add(id)
 }
 
 function adoptInto(
   core: Core,
-  replicaPart: Entry,
+  tracked: TrackedSession,
   { plan, parsed, draft }: { plan: AdoptionPlan; parsed: ParsedLines; draft: BatchDraft },
 ): void {
-  const session = core.state.sessions.get(replicaPart.id)!
+  const session = core.state.sessions.get(tracked.id)!
   const moves = plan.keep < session.messages.length
   const title = plan.title !== undefined && plan.title !== session.info.title ? plan.title : undefined
   if (!moves && plan.messages.length === 0 && title === undefined) {
-    draft.account(replicaPart)
-    replicaPart.main = plan.end
-    keepBook(replicaPart, plan, parsed)
+    draft.recordLengths(tracked)
+    tracked.main = plan.end
+    updateAppendState(tracked, plan, parsed)
     return
   }
   const applied = applyChange(core.state, (change) => {
-    // Whoever goes on at the end has taken the revert back.
+    // A program that continued after the reverted messages has undone the revert.
     if (session.info.revert) change.changeInfo(session, { revert: undefined })
     if (moves) {
       moveHistory(change, {
         op: "history.move",
-        sessionID: replicaPart.id,
+        sessionID: tracked.id,
         segment: createID("segment", core.clock.now()),
         messageID: session.messages[plan.keep]!.body.id,
       })
     }
-    addForeign(change, session, plan)
+    addForeignMessages(change, session, plan)
     if (title !== undefined) change.changeInfo(session, { title })
   })
-  finish(core, replicaPart, { applied, plan, parsed, draft })
+  finishAdoption(core, tracked, { applied, plan, parsed, draft })
 }
 
-function addForeign(change: Change, session: PlainSession, plan: AdoptionPlan): void {
+function addForeignMessages(change: Change, session: PlainSession, plan: AdoptionPlan): void {
   for (const { message, parts } of plan.messages)
     addMessage(change, session, { message, parts, sealed: true })
   const times = plan.messages.map(({ message }) => Math.floor(message.time.created))
@@ -126,28 +138,28 @@ function addForeign(change: Change, session: PlainSession, plan: AdoptionPlan): 
   if (plan.messages.length > 0) change.changeInfo(session, { time: { ...session.info.time, updated } })
 }
 
-function finish(
+function finishAdoption(
   core: Core,
-  replicaPart: Entry,
+  tracked: TrackedSession,
   made: { applied: Applied; plan: AdoptionPlan; parsed: ParsedLines; draft: BatchDraft },
 ): void {
   const { plan, applied } = made
-  const session = core.state.sessions.get(replicaPart.id)!
+  const session = core.state.sessions.get(tracked.id)!
   const adopted = session.messages.slice(plan.keep)
   const serial = adopted.flatMap((message) => message.parts)[0]?.serial ?? 0
   const at: [number, number] = [session.left.length, plan.keep]
-  const appendState = replicaPart.appendState!
+  const appendState = tracked.appendState!
   appendState.leaves.length = plan.keep
   for (const { message, lines } of plan.messages)
     appendState.leaves.push(entryID(lines.at(-1)!) ?? message.id)
-  made.draft.adopt(applied, replicaPart, adopted.length > 0 ? { at, ranges: plan.ranges, serial } : undefined)
+  made.draft.adopt(applied, tracked, adopted.length > 0 ? { at, ranges: plan.ranges, serial } : undefined)
   appendState.written = session.messages.length
-  replicaPart.main = plan.end
-  keepBook(replicaPart, plan, made.parsed)
+  tracked.main = plan.end
+  updateAppendState(tracked, plan, made.parsed)
 }
 
-function keepBook(replicaPart: Entry, plan: AdoptionPlan, parsed: ParsedLines): void {
-  const appendState = replicaPart.appendState!
+function updateAppendState(tracked: TrackedSession, plan: AdoptionPlan, parsed: ParsedLines): void {
+  const appendState = tracked.appendState!
   if (plan.messages.length > 0) appendState.leaf = plan.leaf
   appendState.unended = parsed.unended && plan.end === parsed.end
   for (const id of lineIDs(parsed)) appendState.ids.add(id)
@@ -157,8 +169,8 @@ function lineIDs({ lines }: ParsedLines): string[] {
   return lines.flatMap((line) => (line.value.type === "session" ? [] : (entryID(line) ?? [])))
 }
 
-/** The whole file but for a last line that somebody has not finished: that is left to whoever writes it. */
-async function parseWhole(core: Core, file: string): Promise<ParsedLines> {
+/** Parses all complete lines of a file. Warns about an unfinished last line. */
+async function parseCompleteLines(core: Core, file: string): Promise<ParsedLines> {
   const bytes = await core.files.readLater(file)
   const parsed = await parseLines(bytes, { file })
   const torn = bytes.length - parsed.end
@@ -166,6 +178,6 @@ async function parseWhole(core: Core, file: string): Promise<ParsedLines> {
   return parsed
 }
 
-function isYoung(core: Core, file: string): boolean {
-  return Date.now() - (core.files.stat(file)?.mtimeMs ?? 0) < patienceMs
+function isRecentlyModified(core: Core, file: string): boolean {
+  return Date.now() - (core.files.stat(file)?.mtimeMs ?? 0) < foreignCallMaxMs
 }

@@ -4,17 +4,17 @@ import { isObject } from "../format/lines.ts"
 type ToolPart = PartBody & { type: "tool" }
 type RunningPart = ToolPart & { state: { status: "running" } }
 
-/** The parts of a foreign message: its content is a string, or blocks of which some may be unknown. */
+/** Decodes the parts of a foreign message. Its content is a string or a list of blocks; unknown blocks are skipped. */
 export function foreignParts(
   content: unknown,
-  place: { timeMs: number; partID(number: number): string },
+  context: { timeMs: number; partID(number: number): string },
 ): PartBody[] {
   const blocks = typeof content === "string" ? [{ type: "text", text: content }] : content
   if (!Array.isArray(blocks)) return []
   const parts: PartBody[] = []
   for (const block of blocks as unknown[]) {
-    const part = isObject(block) ? foreignPart(block, place.timeMs) : undefined
-    if (part) parts.push({ ...part, id: place.partID(parts.length + 1) })
+    const part = isObject(block) ? foreignPart(block, context.timeMs) : undefined
+    if (part) parts.push({ ...part, id: context.partID(parts.length + 1) })
   }
   return parts
 }
@@ -49,14 +49,14 @@ function imagePart(block: Record<string, unknown>): (PartBody & { type: "file" }
   return { id: "", type: "file", mime: mimeType, url: `data:${mimeType};base64,${data}` }
 }
 
-/** The calls whose results have not been read. */
+/** Returns the tool calls without a result. */
 export function unsettledCalls(parts: PartBody[]): { index: number; part: RunningPart }[] {
   return parts.flatMap((part, index) =>
     part.type === "tool" && part.state.status === "running" ? [{ index, part: part as RunningPart }] : [],
   )
 }
 
-/** The call with the result that a line of its own gives. */
+/** Returns the tool call with the result from a `toolResult` line. */
 export function settleCall(part: ToolPart, message: Record<string, unknown>, timeMs: number): ToolPart {
   const { input } = part.state
   const start = part.state.status === "running" ? part.state.time.start : timeMs

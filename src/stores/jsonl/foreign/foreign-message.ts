@@ -22,17 +22,17 @@ import { foreignParts, messageText, settleCall, unsettledCalls } from "./foreign
 export interface ForeignMessage {
   message: UserBody | AssistantBody
   parts: PartBody[]
-  /** Its lines; the first one begins it. */
+  /** The lines of the message, the first line of it first. */
   lines: Line[]
 }
 
-/** What is known where the foreign lines begin. */
+/** What is known at the point where the foreign lines begin. */
 export interface ForeignContext {
   agent: string
   directory: string
-  /** The messages before them. */
+  /** The messages before the foreign lines. */
   before: { id: string; role: "user" | "assistant"; model: ModelRef }[]
-  /** For lines that have no time. */
+  /** The time of lines without a timestamp. */
   timeMs: number
 }
 
@@ -40,8 +40,8 @@ const unknownModel: ModelRef = { providerID: "unknown", modelID: "unknown" }
 const noResult = "No result was recorded."
 
 /**
- * Reads lines of the seed's own form, of other programs of this format, and our own in a file that is not ours. The same
- * lines after the same messages give the same ids. Lines that say nothing to us are passed over.
+ * Decodes lines of other programs in this format, and lines of this driver in a file that was not a session of this
+ * store. The same lines after the same messages give the same ids. Lines without meaning for a history are skipped.
  */
 export function decodeForeign(lines: Line[], context: ForeignContext): ForeignMessage[] {
   const reader = new ForeignReader(context)
@@ -53,7 +53,7 @@ class ForeignReader {
   readonly #context: ForeignContext
   readonly #messages: ForeignMessage[] = []
   readonly #used: Set<string>
-  /** Entry ids of other programs, by the message that the line belongs to. */
+  /** The message id for each entry id of another program. */
   readonly #owners = new Map<string, string>()
   #userID: string | undefined
   #model: ModelRef
@@ -115,26 +115,30 @@ class ForeignReader {
       agent: this.#context.agent,
       model: this.#model,
     }
-    this.#add({ message: body, parts: foreignParts(message.content, this.#place(id, timeMs)), lines: [line] })
+    this.#add({
+      message: body,
+      parts: foreignParts(message.content, this.#partContext(id, timeMs)),
+      lines: [line],
+    })
   }
 
   #takeAssistant(line: Line, message: Record<string, unknown>, timeMs: number): void {
     this.#takeModel(message.provider, message.model)
     const id = this.#messageID(line)
     const { content, stopReason } = message
-    const said = messageText(message.errorMessage)
+    const errorText = messageText(message.errorMessage)
     const body: AssistantBody = {
       ...this.#assistant(id, timeMs),
       ...usageOf(message.usage),
       ...(typeof stopReason === "string" ? { finish: stopReason } : {}),
       ...(stopReason === "error"
-        ? { error: { name: "UnknownError", data: { message: said ?? "failed" } } }
+        ? { error: { name: "UnknownError", data: { message: errorText ?? "failed" } } }
         : {}),
       ...(stopReason === "aborted"
-        ? { error: { name: "MessageAbortedError", data: { message: said ?? "aborted" } } }
+        ? { error: { name: "MessageAbortedError", data: { message: errorText ?? "aborted" } } }
         : {}),
     }
-    this.#add({ message: body, parts: foreignParts(content, this.#place(id, timeMs)), lines: [line] })
+    this.#add({ message: body, parts: foreignParts(content, this.#partContext(id, timeMs)), lines: [line] })
   }
 
   #takeResult(line: Line, message: Record<string, unknown>, timeMs: number): void {
@@ -169,7 +173,9 @@ class ForeignReader {
     this.#add({ message: { ...this.#assistant(id, timeMs), summary: true }, parts: [part], lines: [line] })
   }
 
-  /** The message whose line has this id; a name that is not in the file is kept if it can be a message's. */
+  /**
+   * Returns the message that the entry belongs to. An id that is not in the file is kept if it is a valid message id.
+   */
   #keptMessage(id: string): string | undefined {
     const owner = this.#owners.get(id) ?? asMessageID(id)
     return this.#used.has(owner) || MessageID.safeParse(id).success ? owner : undefined
@@ -205,11 +211,11 @@ class ForeignReader {
     }
   }
 
-  #place(messageID: string, timeMs: number) {
+  #partContext(messageID: string, timeMs: number) {
     return { timeMs, partID: (number: number) => partID(messageID, number) }
   }
 
-  /** The line's id made a message id; a line without one is counted: `msg-1`, `msg-2` ... */
+  /** Returns the message id for a line: made from the entry's id or, without one, `msg-1`, `msg-2` and so on. */
   #messageID(line: Line): string {
     const id = entryID(line)
     const number = this.#context.before.length + this.#messages.length + 1
@@ -232,7 +238,7 @@ class ForeignReader {
   }
 }
 
-/** True while the last message waits for the results of its calls: another program may still be at work. */
+/** True if the last message has tool calls without results, which another program may still be running. */
 export function awaitsResults(messages: ForeignMessage[], lines: Line[]): boolean {
   const last = messages.at(-1)
   const first = last?.lines[0]
@@ -280,7 +286,7 @@ export function isTime(value: unknown): value is number {
   return typeof value === "number" && Number.isFinite(value) && value >= 0 && value < 8.64e15
 }
 
-/** A foreign id as one of ours, always the same. */
+/** Maps a foreign id to a valid message id, always to the same. */
 function asMessageID(id: string): string {
   if (MessageID.safeParse(id).success) return id
   return MessageID.safeParse(`msg-${id}`).success ? `msg-${id}` : `msg-${shortHash(id)}`

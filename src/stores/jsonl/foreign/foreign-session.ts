@@ -9,32 +9,40 @@ import { isTime } from "./foreign-message.ts"
 
 const noProject = "global"
 
-/** The row of a session that we did not write, from its header, from the index it stands in, and from what was said. */
+/**
+ * Derives the fields of a foreign session from its header, from the index of another program, and from its messages.
+ */
 export function foreignFields(
   lines: Line[],
-  place: { id: string; folder: string; listed: Record<string, unknown> | undefined; plan: AdoptionPlan },
+  context: { id: string; folder: string; listed: Record<string, unknown> | undefined; plan: AdoptionPlan },
 ): SessionFields {
   const header = lines[0]?.value.type === "session" ? lines[0].value : {}
-  const listed = place.listed ?? {}
+  const listed = context.listed ?? {}
   const own = isObject(header.stemma) && isObject(header.stemma.session) ? header.stemma.session : {}
-  const { agent, directory } = foreignContext(header, place.folder)
-  const { messages } = place.plan
+  const { agent, directory } = foreignContext(header, context.folder)
+  const { messages } = context.plan
   const firstMs = messages[0]?.message.time.created
   const createdMs = headerTime(header) ?? (isTime(listed.createdAt) ? listed.createdAt : (firstMs ?? 0))
   const created = Math.floor(createdMs)
   const lastAt = isTime(listed.lastAt) ? Math.floor(listed.lastAt) : created
   const base = {
-    id: place.id,
+    id: context.id,
     projectID: noProject,
     directory,
-    agent: agent === "" ? agentOf(place.folder) : agent,
-    title: foreignTitle(place.plan, listed, created),
+    agent: agent === "" ? agentOf(context.folder) : agent,
+    title: foreignTitle(context.plan, listed, created),
     version: "",
     time: { created, updated: Math.max(created, lastAt) },
   }
-  // What we said of a session ourselves is still true in a file whose state was lost.
-  const { key: _key, parentID: _parentID, caller: _caller, forkedFrom: _forkedFrom, ...said } = own
-  const whole = NewSession.safeParse({ ...base, ...said, id: place.id, title: base.title, time: base.time })
+  // The header of a file that this driver wrote is still valid if the state file was lost.
+  const { key: _key, parentID: _parentID, caller: _caller, forkedFrom: _forkedFrom, ...stored } = own
+  const whole = NewSession.safeParse({
+    ...base,
+    ...stored,
+    id: context.id,
+    title: base.title,
+    time: base.time,
+  })
   const info = whole.success ? whole.data : NewSession.parse(base)
   return { ...info, cost: 0, tokens: noTokens() }
 }

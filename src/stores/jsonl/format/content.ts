@@ -1,6 +1,6 @@
 import type { PartBody } from "../../../protocol/index.ts"
 
-/** A block of a message's content, as other programs know it. */
+/** A content block of a message, as other programs know it. */
 export type Block =
   | { type: "text"; text: string }
   | { type: "thinking"; thinking: string }
@@ -8,14 +8,14 @@ export type Block =
   | { type: "toolCall"; id: string; name: string; arguments: Record<string, unknown> }
 
 /**
- * A part without what its block of the content says; `block` is the index of that block. A part that other programs
- * have no place for is here whole.
+ * A part without the fields that its content block holds; `block` is the index of that block. A part that other
+ * programs have no block for is stored whole.
  */
 export type StoredPart = Record<string, unknown> & { block?: number }
 
 type Role = "user" | "assistant"
 
-/** Splits parts into blocks that other programs read and what only we know. Nothing is said twice. */
+/** Splits parts into content blocks for other programs and the remaining fields, so that nothing is stored twice. */
 export function toContent(parts: PartBody[], role: Role): { content: Block[]; stored: StoredPart[] } {
   const content: Block[] = []
   const stored = parts.map((part): StoredPart => {
@@ -30,7 +30,7 @@ export function toContent(parts: PartBody[], role: Role): { content: Block[]; st
 function splitPart(part: PartBody, role: Role): { block: Block; rest: object } | undefined {
   switch (part.type) {
     case "text": {
-      // Empty text is refused by some models, and ignored text is for people only.
+      // Some models refuse empty text, and ignored text is for people only.
       if (part.text === "" || part.ignored) return undefined
       const { text, ...rest } = part
       return { block: { type: "text", text }, rest }
@@ -61,14 +61,14 @@ function splitPart(part: PartBody, role: Role): { block: Block; rest: object } |
   }
 }
 
-/** An image that is in the part itself, in the form that can be put together again letter by letter. */
+/** Returns the image block of a part with a base64 data URL that can be restored exactly. */
 function imageOf(part: { mime: string; url: string }): (Block & { type: "image" }) | undefined {
   const start = `data:${part.mime};base64,`
   if (!part.mime.startsWith("image/") || !part.url.startsWith(start)) return undefined
   return { type: "image", data: part.url.slice(start.length), mimeType: part.mime }
 }
 
-/** What a settled call gave, as its own line says it. */
+/** The result of a finished tool call, as its own line stores it. */
 interface CallResult {
   toolCallId: string
   toolName: string
@@ -77,7 +77,7 @@ interface CallResult {
   endMs: number
 }
 
-/** The result of a call that has a line of its own; `undefined` for every other part. */
+/** Returns the result of a finished tool call; undefined for every other part. */
 export function resultOf(part: PartBody, role: Role): CallResult | undefined {
   if (part.type !== "tool" || role === "user") return undefined
   const { callID: toolCallId, tool: toolName, state } = part
@@ -87,7 +87,7 @@ export function resultOf(part: PartBody, role: Role): CallResult | undefined {
   return { toolCallId, toolName, text, isError, endMs: state.time.end }
 }
 
-/** Puts parts together again, or `undefined` if blocks or results are missing. */
+/** Joins stored parts with their content blocks and results. Undefined if a block or a result is missing. */
 export function fromContent(
   stored: StoredPart[],
   content: unknown[],
@@ -114,9 +114,9 @@ function joinPart(rest: Record<string, unknown>, block: unknown, result: string 
     case "toolCall": {
       const state = rest.state as { status?: unknown } | undefined
       if (result === undefined || !state) return undefined
-      const said = state.status === "error" ? { error: result } : { output: result }
+      const outcome = state.status === "error" ? { error: result } : { output: result }
       const { id, name } = found
-      return { ...rest, callID: id, tool: name, state: { ...state, input: found.arguments, ...said } }
+      return { ...rest, callID: id, tool: name, state: { ...state, input: found.arguments, ...outcome } }
     }
     default:
       return undefined

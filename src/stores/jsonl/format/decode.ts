@@ -4,14 +4,14 @@ import { fromContent, type StoredPart } from "./content.ts"
 import { type FurtherExtra, joinCompaction, type MessageExtra } from "./entry.ts"
 import { isObject, type Line } from "./lines.ts"
 
-/** The lines of one message of ours. */
+/** The lines of one message that this driver wrote. */
 export interface MessageLines {
   extra: MessageExtra
   first: Line
   further: Line[]
 }
 
-/** What we put on the first line of a message; `undefined` for every other line. */
+/** Returns the `stemma` field of the first line of a message; undefined for every other line. */
 export function messageExtraOf(line: Line): MessageExtra | undefined {
   const { stemma } = line.value
   if (!isObject(stemma) || !Array.isArray(stemma.at) || !Array.isArray(stemma.parts)) return undefined
@@ -20,13 +20,14 @@ export function messageExtraOf(line: Line): MessageExtra | undefined {
     : undefined
 }
 
+/** Returns the `stemma` field of a further line of a message; undefined for every other line. */
 export function furtherExtraOf(line: Line): FurtherExtra | undefined {
   const { stemma } = line.value
   if (!isObject(stemma) || typeof stemma.of !== "string" || typeof stemma.part !== "number") return undefined
   return stemma as unknown as FurtherExtra
 }
 
-/** Our messages among the lines, each with all its lines, in the order of their first lines. */
+/** Groups the lines of messages that this driver wrote, in the order of their first lines. */
 export function groupMessages(lines: Line[]): MessageLines[] {
   const groups: MessageLines[] = []
   const open = new Map<string, MessageLines>()
@@ -48,7 +49,7 @@ export function entryID(line: Line): string | undefined {
   return typeof line.value.id === "string" ? line.value.id : undefined
 }
 
-/** What a message says, or `undefined` if its lines do not make one. */
+/** Decodes a message and its parts. Undefined if the lines are not a valid message. */
 export function decodeContent(group: MessageLines): { message: MessageBody; parts: PartBody[] } | undefined {
   const { extra, first } = group
   const { type, message } = first.value
@@ -92,18 +93,18 @@ function resultText(message: unknown): string | undefined {
   return isObject(block) && typeof block.text === "string" ? block.text : undefined
 }
 
-/** A sealed message of ours as the plain model has it, or `undefined` if its lines do not make one. */
+/** Decodes a sealed message for the plain model. Undefined if the lines are not a valid message. */
 export function decodeMessage(
   group: MessageLines,
-  place: { segment: string; sessionID: string },
+  owner: { segment: string; sessionID: string },
 ): PlainMessage | undefined {
   const content = decodeContent(group)
   const { seq } = group.first.value
   const { serials, versions, at, origin, writer } = group.extra
   if (!content || typeof seq !== "number" || serials.length !== content.parts.length) return undefined
   return {
-    origin: origin ?? `${place.segment}/${at[1]}`,
-    writer: writer ?? place.sessionID,
+    origin: origin ?? `${owner.segment}/${at[1]}`,
+    writer: writer ?? owner.sessionID,
     body: content.message,
     version: seq,
     sealed: true,

@@ -1,5 +1,5 @@
 import { isDefaultTitle } from "../../../session/prompt/title.ts"
-import type { PlainMessage, PlainSession, Touched } from "../../plain/index.ts"
+import type { ChangedSession, PlainMessage, PlainSession } from "../../plain/index.ts"
 import { type AppendState, freeID } from "../journal/append-state.ts"
 import { type EntryBase, encodeMessage, moveEntry, titleEntry } from "./entry.ts"
 import { headerLine } from "./header.ts"
@@ -7,7 +7,7 @@ import { formatLines } from "./lines.ts"
 import { type Adoption, type CommitLine, infoDifference, snapshotLine } from "./state-line.ts"
 import { chainOf } from "./summary.ts"
 
-/** Text for the ends of a session's two files. */
+/** Text to append to a session's main file and state file. */
 export interface Encoded {
   main: string
   state: string
@@ -16,15 +16,19 @@ export interface Encoded {
 export interface EncodeOptions {
   version: number
   nowMs: number
-  /** True if the main file says it already, by another program's hand. */
+  /** True if the messages are already in the main file, because another program wrote them. */
   adopted?: boolean
-  /** Where its messages are. */
+  /** The byte ranges of these messages. */
   adopt?: Omit<Adoption, "version">
 }
 
-/** What one commit did to a session, as lines. Keeps the book. */
-export function encodeTouched(touched: Touched, appendState: AppendState, options: EncodeOptions): Encoded {
-  const { session } = touched
+/** Encodes what one commit did to a session, and updates the append state. */
+export function encodeTouched(
+  changed: ChangedSession,
+  appendState: AppendState,
+  options: EncodeOptions,
+): Encoded {
+  const { session } = changed
   const { version, adopt } = options
   const chain = chainOf(session)
   const links = chain.slice(appendState.left + 1).map(({ segment, keep }) => ({ segment, keep }))
@@ -34,18 +38,18 @@ export function encodeTouched(touched: Touched, appendState: AppendState, option
     type: "commit",
     v: version,
     seq: session.seq,
-    ...(touched.info ? { info: infoDifference(appendState.info, session.info) } : {}),
-    ...(touched.published ? { published: true } : {}),
+    ...(changed.sessionRow ? { info: infoDifference(appendState.info, session.info) } : {}),
+    ...(changed.published ? { published: true } : {}),
     ...(links.length > 0 ? { chain: links } : {}),
     ...(moves.length > 0 ? { moves } : {}),
-    ...openFields(touched, chain.length - 1),
-    ...noteFields(touched),
-    ...(touched.todos ? { todos: session.todos } : {}),
-    ...permissionFields(touched),
-    ...(touched.inbox ? inboxFields(session, appendState) : {}),
+    ...openFields(changed, chain.length - 1),
+    ...noteFields(changed),
+    ...(changed.todos ? { todos: session.todos } : {}),
+    ...permissionFields(changed),
+    ...(changed.inbox ? inboxFields(session, appendState) : {}),
     ...(adopt ? { adopt } : {}),
   }
-  settle(session, appendState)
+  markWritten(session, appendState)
   if (adopt) {
     appendState.adopted.push({ ...adopt, version })
     appendState.written = session.messages.length
@@ -53,7 +57,7 @@ export function encodeTouched(touched: Touched, appendState: AppendState, option
   return { main: formatLines(main), state: formatLines([line]) }
 }
 
-/** The messages that were sealed, the moves of the history and the title, in the order in which they were made. */
+/** Encodes sealed messages, moves of the history and a new title, in the order in which they happened. */
 function mainLines(session: PlainSession, appendState: AppendState, options: EncodeOptions): EntryBase[] {
   const { version, nowMs } = options
   const lines: EntryBase[] = []
@@ -84,14 +88,14 @@ function mainLines(session: PlainSession, appendState: AppendState, options: Enc
 
 function messageLines(
   message: PlainMessage,
-  place: { session: PlainSession; appendState: AppendState; segment: string; chain: number },
+  context: { session: PlainSession; appendState: AppendState; segment: string; chain: number },
 ): EntryBase[] {
-  const { appendState, segment, chain } = place
+  const { appendState, segment, chain } = context
   const { lines, leaf } = encodeMessage(message, {
     at: [chain, appendState.written],
     parentId: appendState.leaf,
     segment,
-    sessionID: place.session.info.id,
+    sessionID: context.session.info.id,
     freeID: (wanted) => freeID(appendState.ids, wanted),
   })
   appendState.leaf = leaf
@@ -100,16 +104,16 @@ function messageLines(
   return lines
 }
 
-/** The rows of the open message that changed; pieces of a replaced part that stay are counted. */
-function openFields(touched: Touched, chain: number): Partial<CommitLine> {
-  const { session } = touched
+/** Returns the changed rows of the open message. A replaced part stores how many of its pieces stay. */
+function openFields(changed: ChangedSession, chain: number): Partial<CommitLine> {
+  const { session } = changed
   const position = session.messages.length - 1
   const message = session.messages[position]
   if (!message || message.sealed) return {}
-  const here = touched.pieces.filter((added) => added.position === position)
+  const here = changed.pieces.filter((added) => added.position === position)
   const parts: NonNullable<CommitLine["parts"]> = []
   for (const [index, part] of message.parts.entries()) {
-    if (!touched.parts.has(`${position}/${index}`)) continue
+    if (!changed.parts.has(`${position}/${index}`)) continue
     const offsets = here.filter((added) => added.index === index).map(({ piece }) => piece.offset)
     const first = Math.min(Number.POSITIVE_INFINITY, ...offsets)
     const kept = part.pieces.filter((piece) => piece.offset < first).length
@@ -123,7 +127,7 @@ function openFields(touched: Touched, chain: number): Partial<CommitLine> {
       .map((piece) => [index, piece.offset, piece.text])
   })
   return {
-    ...(touched.messages.has(position)
+    ...(changed.messages.has(position)
       ? { open: { at: [chain, position], body: message.body, parts: message.parts.length } }
       : {}),
     ...(parts.length > 0 ? { parts } : {}),
@@ -131,7 +135,7 @@ function openFields(touched: Touched, chain: number): Partial<CommitLine> {
   }
 }
 
-function noteFields({ session, notes }: Touched): Partial<CommitLine> {
+function noteFields({ session, notes }: ChangedSession): Partial<CommitLine> {
   if (notes.length === 0) return {}
   const lists = [...session.left.map((tail) => tail.notes), session.notes]
   const lines = notes.map(({ version: _version, writer: _writer, ...note }, index) => {
@@ -141,7 +145,7 @@ function noteFields({ session, notes }: Touched): Partial<CommitLine> {
   return { notes: lines }
 }
 
-function permissionFields({ session, permissions }: Touched): Partial<CommitLine> {
+function permissionFields({ session, permissions }: ChangedSession): Partial<CommitLine> {
   const put = session.permissions.filter(({ request }) => permissions.has(request.id))
   if (put.length === 0) return {}
   return { permissions: put.map(({ request }) => request), asked: put.map(({ serial }) => serial) }
@@ -150,16 +154,16 @@ function permissionFields({ session, permissions }: Touched): Partial<CommitLine
 function inboxFields(session: PlainSession, appendState: AppendState): Partial<CommitLine> {
   const waiting = new Set(session.inbox.map((item) => item.id))
   const admitted = session.inbox.filter((item) => !appendState.inbox.has(item.id))
-  const gone = [...appendState.inbox].filter((id) => !waiting.has(id))
-  const taken = gone.flatMap((id): NonNullable<CommitLine["taken"]> => {
+  const takenIDs = [...appendState.inbox].filter((id) => !waiting.has(id))
+  const taken = takenIDs.flatMap((id): NonNullable<CommitLine["taken"]> => {
     const item = session.taken.get(id)
     return item ? [[id, item]] : []
   })
   return { ...(admitted.length > 0 ? { admitted } : {}), ...(taken.length > 0 ? { taken } : {}) }
 }
 
-/** A book for files that are still empty. */
-export function emptyBook(session: PlainSession, family: string): AppendState {
+/** Returns the append state for empty files. */
+export function emptyAppendState(session: PlainSession, family: string): AppendState {
   return {
     family,
     foreignEnd: 0,
@@ -176,7 +180,7 @@ export function emptyBook(session: PlainSession, family: string): AppendState {
   }
 }
 
-/** Both files of a session from the beginning, with everything that the session reaches. The book must be empty. */
+/** Encodes both files of a new session with its whole history. The append state must be empty. */
 export function encodeWhole(
   session: PlainSession,
   appendState: AppendState,
@@ -184,14 +188,14 @@ export function encodeWhole(
 ): Encoded {
   const header = headerLine(session.info, options)
   const main = [header, ...mainLines(session, appendState, options)]
-  settle(session, appendState)
+  markWritten(session, appendState)
   return {
     main: formatLines(main),
     state: formatLines([snapshotLine(session, { ...options, ...appendState })]),
   }
 }
 
-/** The state file of a session from the beginning. */
+/** Encodes the state file of a session from the beginning. */
 export function encodeState(
   session: PlainSession,
   appendState: AppendState,
@@ -200,8 +204,8 @@ export function encodeState(
   return formatLines([snapshotLine(session, { ...options, ...appendState })])
 }
 
-/** Notes that everything of the session is in its files. */
-export function settle(session: PlainSession, appendState: AppendState): void {
+/** Records in the append state that the whole session is in its files. */
+export function markWritten(session: PlainSession, appendState: AppendState): void {
   appendState.info = session.info
   appendState.left = session.left.length
   appendState.moves = session.moves.length

@@ -2,35 +2,35 @@ import type { AssistantBody, MessageBody, PartBody } from "../../../protocol/ind
 import type { PlainMessage } from "../../plain/index.ts"
 import { type Block, resultOf, type StoredPart, toContent } from "./content.ts"
 
-/** The lines of a session's main file, as we write them. Other programs ignore `seq` and `stemma`. */
+/** A line of a session's main file as this driver writes it. Other programs ignore `seq` and `stemma`. */
 export interface EntryBase {
   type: string
   id: string
   parentId: string | null
-  /** The store's version of the message. */
+  /** The version of the commit that wrote the message. */
   seq: number
-  /** ISO time. */
+  /** An ISO 8601 time. */
   timestamp: string
   [field: string]: unknown
 }
 
-/** What other programs have no place for, on the first line of a message. */
+/** The fields that only this driver reads, on the first line of a message. */
 export interface MessageExtra {
-  /** Where the message stands: the how-manieth segment of the session, and the position in its history. */
+  /** The index of the segment in the session's chain, and the position in the history. */
   at: [chain: number, position: number]
-  /** The message's own fields, without its role. Its id is that of the line unless given. */
+  /** The fields of the message without its role, and without its id if that is the id of the line. */
   message: Record<string, unknown>
   parts: StoredPart[]
   serials: number[]
-  /** The parts' versions, where they are not all that of the message. */
+  /** The versions of the parts, if they differ from the version of the message. */
   versions?: number[]
-  /** Where the message was written, if not here. */
+  /** The origin and the writer of a message that another session wrote. */
   origin?: string
   writer?: string
   role?: "user" | "assistant"
 }
 
-/** On further lines of a message: whose they are, and of which part. */
+/** On a further line of a message: the id of the message's first line, and the index of the part. */
 export interface FurtherExtra {
   of: string
   part: number
@@ -38,34 +38,34 @@ export interface FurtherExtra {
 
 interface EncodedMessage {
   lines: EntryBase[]
-  /** The id of its last line, on which the next message follows. */
+  /** The id of the message's last line, which is the parent of the next message. */
   leaf: string
 }
 
-/** Where a message goes in the file. */
-interface EntryPlace {
+/** What encoding a message needs to know about the file. */
+interface EntryContext {
   at: [chain: number, position: number]
   parentId: string | null
-  /** The segment and the session that it would come from if it was written here. */
+  /** The segment and the session to which the file belongs. */
   segment: string
   sessionID: string
-  /** Gives an id that no line of the file has, the wanted one if it is free. */
+  /** Returns the wanted id, or a similar id if a line of the file already has it. */
   freeID(wanted: string): string
 }
 
-/** A sealed message as lines: one for the message, then one for each call's result and each compaction. */
-export function encodeMessage(message: PlainMessage, place: EntryPlace): EncodedMessage {
+/** Encodes a sealed message: one line for the message, then one line for each tool result and each compaction. */
+export function encodeMessage(message: PlainMessage, context: EntryContext): EncodedMessage {
   const parts = message.parts.map((part) => part.body)
   const { role } = message.body
-  const id = place.freeID(message.body.id)
+  const id = context.freeID(message.body.id)
   const common = { seq: message.version, timestamp: isoTime(message.body.time.created) }
   const { content, stored } = toContent(parts, role)
   const sole = content.length === 0 ? soleCompaction(parts) : undefined
   for (const [index, part] of parts.entries()) {
     if (isCompaction(part)) stored[index] = compactionRest(part)
   }
-  const extra = messageExtra(message, { ...place, entryID: id, stored })
-  const own = { id, parentId: place.parentId, ...common }
+  const extra = messageExtra(message, { ...context, entryID: id, stored })
+  const own = { id, parentId: context.parentId, ...common }
   const lines: EntryBase[] = [
     sole
       ? { type: "compaction", ...own, ...compactionFields(sole, id), stemma: { ...extra, role } }
@@ -74,59 +74,59 @@ export function encodeMessage(message: PlainMessage, place: EntryPlace): Encoded
   for (const [index, part] of parts.entries()) {
     if (part === sole) continue
     const stemma: FurtherExtra = { of: id, part: index }
-    const line = furtherLine(part, { role, freeID: place.freeID, parentId: lines.at(-1)!.id, common })
+    const line = furtherLine(part, { role, freeID: context.freeID, parentId: lines.at(-1)!.id, common })
     if (line) lines.push({ ...line, stemma })
   }
   return { lines, leaf: lines.at(-1)!.id }
 }
 
-/** The line that a part has for itself: the result of a call, or a compaction beside other parts. */
+/** Returns the separate line of a part: a tool result, or a compaction beside other parts. */
 function furtherLine(
   part: PartBody,
-  place: Pick<EntryPlace, "freeID" | "parentId"> & {
+  context: Pick<EntryContext, "freeID" | "parentId"> & {
     role: MessageBody["role"]
     common: Pick<EntryBase, "seq" | "timestamp">
   },
 ): EntryBase | undefined {
-  const { parentId, common } = place
+  const { parentId, common } = context
   if (isCompaction(part)) {
-    const id = place.freeID(part.id)
+    const id = context.freeID(part.id)
     return { type: "compaction", id, parentId, ...common, ...compactionFields(part, id) }
   }
-  const result = resultOf(part, place.role)
+  const result = resultOf(part, context.role)
   if (!result) return undefined
   const { toolCallId, toolName, isError, endMs } = result
   const content = [{ type: "text", text: result.text }]
   const message = { role: "toolResult", toolCallId, toolName, content, isError, timestamp: endMs }
-  return { type: "message", id: place.freeID(part.id), parentId, ...common, message }
+  return { type: "message", id: context.freeID(part.id), parentId, ...common, message }
 }
 
 function messageExtra(
   message: PlainMessage,
-  place: EntryPlace & { entryID: string; stored: StoredPart[] },
+  context: EntryContext & { entryID: string; stored: StoredPart[] },
 ): MessageExtra {
   const { id, role: _role, ...fields } = message.body
   const versions = message.parts.map((part) => part.version)
-  const origin = `${place.segment}/${place.at[1]}`
+  const origin = `${context.segment}/${context.at[1]}`
   return {
-    at: place.at,
-    message: id === place.entryID ? fields : { id, ...fields },
-    parts: place.stored,
+    at: context.at,
+    message: id === context.entryID ? fields : { id, ...fields },
+    parts: context.stored,
     serials: message.parts.map((part) => part.serial),
     ...(versions.every((version) => version === message.version) ? {} : { versions }),
     ...(message.origin === origin ? {} : { origin: message.origin }),
-    ...(message.writer === place.sessionID ? {} : { writer: message.writer }),
+    ...(message.writer === context.sessionID ? {} : { writer: message.writer }),
   }
 }
 
 type Compaction = PartBody & { type: "compaction"; summary: string }
 
-/** True for a compaction that is done; one that is only asked for has no summary. */
+/** True for a finished compaction. A requested compaction has no summary. */
 function isCompaction(part: PartBody): part is Compaction {
   return part.type === "compaction" && part.summary !== undefined
 }
 
-/** The compaction of a message that says nothing else to other programs. */
+/** Returns the compaction of a message that has nothing else to show to other programs. */
 function soleCompaction(parts: PartBody[]): Compaction | undefined {
   const found = parts.filter(isCompaction)
   return found.length === 1 ? found[0] : undefined
@@ -134,11 +134,11 @@ function soleCompaction(parts: PartBody[]): Compaction | undefined {
 
 const ledgerGap = "\n\n"
 
-/** The ledger follows the summary, so that a program that knows no ledgers shows it to the model too. */
+/** The ledger follows the summary, so that a program that does not know ledgers shows it to the model too. */
 function compactionFields(part: Compaction, entryID: string): object {
   return {
     summary: part.ledger === undefined ? part.summary : part.summary + ledgerGap + part.ledger,
-    // A compaction that keeps nothing names itself.
+    // A compaction that keeps no message names itself.
     firstKeptEntryId: part.firstKeptEntryId ?? entryID,
     tokensBefore: part.tokensBefore ?? 0,
     tokensAfter: part.tokensAfter ?? 0,
@@ -150,7 +150,7 @@ function compactionRest(part: Compaction): StoredPart {
   return { ...rest, summaryLength: summary.length, ...(ledger === undefined ? {} : { ledger: true }) }
 }
 
-/** The part that `compactionRest` and the line's summary were made of. */
+/** Restores the part from the fields of `compactionRest` and the summary of the line. */
 export function joinCompaction(rest: StoredPart, summary: string): StoredPart {
   const { summaryLength, ledger, ...part } = rest
   const length = summaryLength as number
@@ -192,7 +192,7 @@ function stopReason(body: AssistantBody, content: Block[]): string {
   return body.finish === "length" ? "length" : "stop"
 }
 
-/** Times outside what a date can say are still times. */
+/** Formats a time as ISO 8601. A time that a Date cannot represent becomes 1970. */
 export function isoTime(timeMs: number): string {
   const date = new Date(timeMs)
   return Number.isNaN(date.getTime()) ? new Date(0).toISOString() : date.toISOString()
@@ -200,7 +200,7 @@ export function isoTime(timeMs: number): string {
 
 export const moveType = "stemma.move"
 
-/** The program that read this far would go on at the end of the old tail: this line makes it go on where we do. */
+/** Encodes a move of the history. Without this line, another program would continue at the end of the left tail. */
 export function moveEntry(
   version: number,
   parentId: string | null,
@@ -218,14 +218,14 @@ export function moveEntry(
 
 export function titleEntry(
   title: string,
-  place: { id: string; parentId: string | null; version: number; nowMs: number },
+  context: { id: string; parentId: string | null; version: number; nowMs: number },
 ): EntryBase {
   return {
     type: "session_info",
-    id: place.id,
-    parentId: place.parentId,
-    seq: place.version,
-    timestamp: isoTime(place.nowMs),
+    id: context.id,
+    parentId: context.parentId,
+    seq: context.version,
+    timestamp: isoTime(context.nowMs),
     name: title,
   }
 }

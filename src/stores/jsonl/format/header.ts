@@ -5,7 +5,7 @@ import { type ForeignContext, isTime, shortHash } from "../foreign/foreign-messa
 import { isoTime } from "./entry.ts"
 import { isObject } from "./lines.ts"
 
-/** The agent of sessions that have none, as the name of its folder. */
+/** The directory name for sessions without an agent. */
 const noAgent = "main"
 
 const mainFormat = 3
@@ -13,7 +13,9 @@ const mainFormat = 3
 const mainEnd = ".jsonl"
 const stateEnd = ".state.jsonl"
 
-/** `agents/{agentId}/sessions`, with everything out of the agent's name that a file system could take amiss. */
+/**
+ * Returns `agents/{agentId}/sessions`. Characters of the agent's name that may be unsafe in a file name are escaped.
+ */
 export function folderOf(agent: string | undefined): string {
   const safe = (agent ?? noAgent).replace(/[^0-9A-Za-z_-]/g, (character) => {
     const code = character.codePointAt(0)!.toString(16)
@@ -29,7 +31,7 @@ export function agentOf(folder: string): string {
   })
 }
 
-/** The id of the session that a file holds: its name, made one of our ids if it is not. */
+/** Returns the id of the session in a main file: the file's name, or an id made from it. Undefined for other files. */
 export function sessionIDOf(fileName: string): string | undefined {
   if (!fileName.endsWith(mainEnd) || fileName.endsWith(stateEnd)) return undefined
   const name = fileName.slice(0, -mainEnd.length)
@@ -45,7 +47,7 @@ export function mainName(name: string): string {
   return name + mainEnd
 }
 
-/** The name of the main file that belongs to a state file; nothing for other files. */
+/** Returns the main file that belongs to a state file; undefined for other files. */
 export function mainOf(fileName: string): string | undefined {
   return fileName.endsWith(stateEnd) ? fileName.slice(0, -stateEnd.length) + mainEnd : undefined
 }
@@ -54,10 +56,10 @@ export function stateName(name: string): string {
   return name + stateEnd
 }
 
-/** The first line of a session's main file. */
+/** Returns the first line of a session's main file. */
 export function headerLine(
   info: SessionFields,
-  place: { folder: string; store: string; parentSession?: string },
+  file: { folder: string; store: string; parentSession?: string },
 ): object {
   const {
     id,
@@ -67,7 +69,7 @@ export function headerLine(
     tokens: _tokens,
     revert: _revert,
     summary: _summary,
-    // Who is given the file is not given the key to what comes after it.
+    // A person who gets the file must not get the secret of the share.
     share: _share,
     ...rest
   } = info
@@ -77,31 +79,31 @@ export function headerLine(
     id,
     timestamp: isoTime(info.time.created),
     cwd: directory,
-    agentId: info.agent ?? agentOf(place.folder),
+    agentId: info.agent ?? agentOf(file.folder),
     createdAt: info.time.created,
-    ...(place.parentSession === undefined ? {} : { parentSession: place.parentSession }),
-    stemma: { store: place.store, session: rest },
+    ...(file.parentSession === undefined ? {} : { parentSession: file.parentSession }),
+    stemma: { store: file.store, session: rest },
   }
 }
 
-/** True for the first line of a file that is a session: its header or, where that is missing, a message. */
+/** True for the first line of a session file: a header or, in a file without a header, a message. */
 export function beginsSession(first: Record<string, unknown> | undefined): boolean {
   return first?.type === "session" || (first?.type === "message" && isObject(first.message))
 }
 
-/** `unsupported` if a file says that it has a format that is newer than we know. */
+/** Fails with `unsupported` if the file has a newer format. */
 export function checkHeader(header: unknown, file: string): void {
   if (!isObject(header) || header.type !== "session") return
   const { version } = header
   if (typeof version !== "number" || version <= mainFormat) return
   throw new StemmaError(
     "unsupported",
-    `${file} has format ${version}; this version knows up to ${mainFormat}. Use the newer version that wrote it.`,
+    `${file} has format ${version}, but this version of Stemma reads formats up to ${mainFormat}. Update Stemma.`,
     { details: { file, format: version } },
   )
 }
 
-/** What the header of a file says to the foreign lines after it. A file may have none. */
+/** Returns the context for foreign lines from the header of their file. A file may have no header. */
 export function foreignContext(header: unknown, folder: string): Omit<ForeignContext, "before"> {
   const fields = isObject(header) && header.type === "session" ? header : {}
   const { agentId, cwd } = fields

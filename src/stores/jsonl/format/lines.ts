@@ -1,10 +1,10 @@
 import { StemmaError } from "../../../protocol/index.ts"
 
-/** One line of a file, parsed. */
+/** One parsed line of a file. */
 export interface Line {
-  /** From 1, as editors count; right only if reading began where the file begins. */
+  /** The line number from 1. Right only if parsing began at the start of the file. */
   number: number
-  /** Where it begins and where the next one begins, in bytes. */
+  /** The byte offset where the line begins, and where the next line begins. */
   from: number
   to: number
   value: Record<string, unknown>
@@ -12,9 +12,9 @@ export interface Line {
 
 export interface ParsedLines {
   lines: Line[]
-  /** Where the last whole line ends; what follows is torn. */
+  /** The byte offset where the last complete line ends. Bytes after it are an unfinished line. */
   end: number
-  /** True if the last line is whole but for its line feed. */
+  /** True if the last line is complete except for its line feed. */
   unended: boolean
 }
 
@@ -22,8 +22,8 @@ const sliceMs = 8
 const lineFeed = 0x0a
 
 /**
- * The lines of a piece of a file that begins at `from`. A last line that was cut off is left out; a bad line before it
- * is `internal` with its number, which is right only if the piece begins where the file begins.
+ * Parses bytes of a file that begin at offset `from`, without blocking the event loop for long. An unfinished last line
+ * is left out. A bad line before it is an `internal` error with its line number.
  */
 export async function parseLines(
   bytes: Buffer,
@@ -39,20 +39,20 @@ export async function parseLines(
   return parser.result
 }
 
-/** The same at once, for a few lines. */
+/** Like `parseLines`, synchronously, for a few lines. */
 export function parseLinesNow(bytes: Buffer, options: { file: string; from?: number }): ParsedLines {
   const parser = new LineParser(bytes, options)
   while (parser.step()) {}
   return parser.result
 }
 
-/** The lines before the first bad one. */
+/** Parses the lines before the first bad line. */
 export function parseGoodLines(bytes: Buffer, options: { file: string; from?: number }): Line[] {
   const parser = new LineParser(bytes, options)
   try {
     while (parser.step()) {}
   } catch {
-    // What follows the bad line is not to be trusted either.
+    // Lines after a bad line are not trusted either.
   }
   return parser.result.lines
 }
@@ -73,7 +73,7 @@ class LineParser {
     if (this.#from === 0 && bytes.subarray(0, 3).equals(byteOrderMark)) this.#at = 3
   }
 
-  /** Reads one line; false at the end. */
+  /** Parses one line. Returns false at the end. */
   step(): boolean {
     if (this.#at >= this.#bytes.length) return false
     const feed = this.#bytes.indexOf(lineFeed, this.#at)
@@ -117,12 +117,12 @@ export function isObject(value: unknown): value is Record<string, unknown> {
 export function badLine(file: string, number: number, why = "is not a JSON object"): StemmaError {
   return new StemmaError(
     "internal",
-    `Line ${number} of ${file} ${why}. Repair or remove that line, or restore the file from a copy.`,
+    `Line ${number} of ${file} ${why}. Repair or remove that line, or restore the file from a backup.`,
     { details: { file, line: number } },
   )
 }
 
-/** Lines as they are written. */
+/** Encodes values as lines. */
 export function formatLines(values: readonly object[]): string {
   return values.map((value) => `${JSON.stringify(value)}\n`).join("")
 }

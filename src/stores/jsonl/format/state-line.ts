@@ -13,22 +13,22 @@ import { chainOf } from "./summary.ts"
 
 export const stateFormat = 1
 
-/** Messages of a foreign program, taken into the history from ranges of bytes of the main file. */
+/** Messages of another program that were adopted from byte ranges of the main file. */
 export interface Adoption {
   at: [chain: number, position: number]
   version: number
   ranges: [from: number, to: number][]
-  /** The serial of the first part; the others follow one by one. */
+  /** The serial of the first part. The following parts have the following serials. */
   serial: number
 }
 
 export interface ChainLink {
   segment: string
-  /** How many messages of the segment before were kept. */
+  /** How many messages of the previous segment were kept. */
   keep: number
 }
 
-/** A note and the how-manieth segment it was written in. */
+/** A note and the index of the segment in which it was written. */
 type StoredNote = PlainNote & { chain: number }
 
 interface OpenMessage {
@@ -38,7 +38,7 @@ interface OpenMessage {
   parts: PlainPart[]
 }
 
-/** Everything of a session but its sealed messages: the first line of a state file. */
+/** The first line of a state file: everything of a session except its sealed messages. */
 export interface SnapshotLine {
   type: "snapshot"
   format: number
@@ -56,14 +56,17 @@ export interface SnapshotLine {
   base: number
   chain: ChainLink[]
   moves: { version: number; keep: number }[]
-  /** The main file was there before us up to here: none of those lines is ours, even if one looks so. */
+  /**
+   * Another program wrote the main file up to this byte, so no line before it is a line of this driver, even if it
+   * looks like one.
+   */
   foreignEnd: number
   adopted: Adoption[]
   notes: StoredNote[]
   open?: OpenMessage
   todos: Todo[]
   todosVersion: number
-  /** Files of earlier versions have no serial. */
+  /** Files of earlier versions of Stemma have no serial. */
   permissions: (Omit<PlainPermission, "serial"> & { serial?: number })[]
   inbox: InboxItem[]
   inboxVersion: number
@@ -72,33 +75,33 @@ export interface SnapshotLine {
   lease?: PlainLease
 }
 
-/** What one commit did to the session, but for the messages that it sealed. Every row in it has the version `v`. */
+/** What one commit did to a session, except for the messages that it sealed. All rows in the line have version `v`. */
 export interface CommitLine {
   type: "commit"
   v: number
   seq: number
-  /** The session row changed: fields that have another value, fields that went. */
+  /** The fields of the session row that changed, and the fields that were removed. */
   info?: { set?: Partial<SessionFields>; unset?: string[] }
   published?: true
   chain?: ChainLink[]
-  /** The epoch grew by as many; what a replica may keep after each. */
+  /** One number for each increment of the epoch: how many messages a replica may keep after it. */
   moves?: number[]
-  /** The open message began, or its fields changed. */
+  /** The open message was appended, or its fields changed. */
   open?: { at: [chain: number, position: number]; body: MessageBody; parts: number }
-  /** Parts of the open message; `kept` pieces stay with a replaced one. */
+  /** Changed parts of the open message. A replaced part keeps its first `kept` pieces. */
   parts?: { index: number; body: PartBody; serial: number; kept?: number }[]
   pieces?: [index: number, offset: number, text: string][]
   notes?: (Omit<PlainNote, "version" | "writer"> & { chain: number })[]
   todos?: Todo[]
   permissions?: PermissionRequest[]
-  /** The serial of each of them; files of earlier versions have none. */
+  /** The serial of each request. Files of earlier versions of Stemma have none. */
   asked?: number[]
   admitted?: InboxItem[]
   taken?: [id: string, item: TakenItem][]
   adopt?: Omit<Adoption, "version">
 }
 
-/** Who holds the session; without a holder it was given back. */
+/** The holder of the lease. Without a holder, the lease was released. */
 export interface LeaseLine {
   type: "lease"
   fence: number
@@ -106,7 +109,7 @@ export interface LeaseLine {
   expiresAt?: number
 }
 
-/** Taken items that need not be remembered any longer. */
+/** The ids of taken inbox items whose records expired. */
 interface ForgetLine {
   type: "forget"
   taken: string[]
@@ -156,7 +159,7 @@ export function snapshotLine(
   }
 }
 
-/** Each note once, with the segment of the chain in which it was written. */
+/** Returns each note once, with the index of the segment in which it was written. */
 function storedNotes(session: PlainSession): StoredNote[] {
   const lists = [...session.left.map((tail) => tail.notes), session.notes]
   const seen = new Set<PlainNote>()
@@ -171,7 +174,7 @@ function storedNotes(session: PlainSession): StoredNote[] {
   return stored
 }
 
-/** The part of a session row that changed. */
+/** Returns the difference of two session rows. */
 export function infoDifference(before: SessionFields, after: SessionFields): NonNullable<CommitLine["info"]> {
   const set: Record<string, unknown> = {}
   const unset: string[] = []

@@ -9,7 +9,7 @@ import {
   type SessionFields,
 } from "../../plain/index.ts"
 
-/** What lists, cursors and removals need of a session without reading its files. */
+/** The facts about a session that lists, cursors and removals need without reading its files. */
 export interface Summary {
   info: SessionFields
   version: number
@@ -20,19 +20,21 @@ export interface Summary {
   importing: boolean
   epoch: number
   base: number
-  /** The segments that the history went through, the present one last; each kept so many messages of the one before. */
+  /**
+   * The segments of the history, the present segment last, and how many messages of the previous segment each one kept.
+   */
   chain: { segment: string; keep: number; count: number }[]
-  /** The first of the forks that share messages. */
+  /** The id of the oldest session among the forks that share messages. */
   family: string
-  /** Blobs that its messages and its inbox name. */
+  /** The blobs that messages and inbox items refer to. */
   blobs: string[]
-  /** What a model would be shown of it, roughly. */
+  /** An estimate of the tokens that a model would be shown. */
   tokens: number
-  /** Whether it has permission requests; an index of an earlier version does not say. */
+  /** Whether the session has permission requests. Absent in an index of an earlier version of Stemma. */
   questions?: Questions
 }
 
-/** None were asked, all are answered, or some are open. */
+/** The session has no permission requests, only answered requests, or open requests. */
 export type Questions = "none" | "answered" | "open"
 
 export function summarize(
@@ -58,8 +60,11 @@ export function summarize(
   }
 }
 
-/** A session as far as its summary tells: messages and everything else that is in its files only are missing. */
-export function shellOf(summary: Summary): PlainSession {
+/**
+ * Returns a session with the fields of its summary. Messages, notes and other content that only the files hold are
+ * missing.
+ */
+export function stubOf(summary: Summary): PlainSession {
   const { chain } = summary
   const { segment, count } = chain.at(-1)!
   return {
@@ -94,7 +99,7 @@ export function shellOf(summary: Summary): PlainSession {
   }
 }
 
-/** The session's segments in the order in which its history went through them. */
+/** Returns the segments of a session in the order of its history. */
 export function chainOf(
   session: PlainSession,
 ): { segment: string; keep: number; messages: PlainMessage[] }[] {
@@ -106,7 +111,7 @@ export function chainOf(
   }))
 }
 
-/** All blobs that a loaded session names. */
+/** Returns all blobs that a loaded session refers to. */
 export function sessionBlobs(session: PlainSession): Set<string> {
   const blobs = messageBlobs(reachedLists(session).flat())
   for (const item of session.inbox) {
@@ -116,13 +121,16 @@ export function sessionBlobs(session: PlainSession): Set<string> {
   return blobs
 }
 
-/** How the questions of a loaded session stand. */
+/** Returns whether a loaded session has permission requests. */
 export function questionsOf({ permissions }: PlainSession): Questions {
   if (permissions.length === 0) return "none"
   return permissions.some(({ request }) => request.reply === undefined) ? "open" : "answered"
 }
 
-/** Roughly what a model would be shown: everything from the last compaction on, and what that one kept. */
+/**
+ * Estimates the tokens that a model would be shown: the messages from the last compaction on, and the messages that it
+ * kept.
+ */
 export function estimateSession(session: PlainSession): number {
   const { messages } = session
   let start = messages.length - 1

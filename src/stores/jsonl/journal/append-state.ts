@@ -4,23 +4,23 @@ import { moveType } from "../format/entry.ts"
 import type { Line } from "../format/lines.ts"
 import type { Adoption } from "../format/state-line.ts"
 
-/** What whoever appends to a session's files must know of what is in them. */
+/** What a writer must know about a session's files to append to them. */
 export interface AppendState {
   family: string
-  /** Lines before this place are none of ours. */
+  /** Another program wrote the main file up to this byte. */
   foreignEnd: number
   adopted: Adoption[]
-  /** The id of the line on which the next one follows. */
+  /** The id of the line that the next line continues. */
   leaf: string | null
-  /** The id of the last line of each written message of the present history. */
+  /** The id of the last line of each message of the present history that is in the main file. */
   leaves: string[]
   /** How many messages of the present history are in the main file. */
   written: number
   /** The ids of all lines of the main file. */
   ids: Set<string>
-  /** True if the main file's last line has no line feed yet. */
+  /** True if the last line of the main file has no line feed. */
   unended: boolean
-  /** The session row, segments, moves and inbox as they are in the state file. */
+  /** The session row, the counts of left tails and moves, and the inbox, as they are in the state file. */
   info: SessionFields
   left: number
   moves: number
@@ -60,7 +60,10 @@ export function appendStateOf(
   }
 }
 
-/** The last line that is ours or was adopted: lines of others that nobody took are beside the path. */
+/**
+ * Returns the id of the last line that this driver wrote or adopted. Other lines of other programs are not part of the
+ * history.
+ */
 function leafOf(known: { main: Line[]; adopted: Adoption[]; leaves: string[] }): string | null {
   const adoptedEnd = Math.max(0, ...known.adopted.flatMap(({ ranges }) => ranges.map(([, to]) => to)))
   const last = known.main.findLast((line) => isOurs(line) || line.from < adoptedEnd)
@@ -68,13 +71,14 @@ function leafOf(known: { main: Line[]; adopted: Adoption[]; leaves: string[] }):
   return entryID(last) ?? known.leaves.at(-1) ?? null
 }
 
-/** True for every line that we wrote after the header. */
+/** True for every line that this driver wrote after the header. */
 export function isOurs(line: Line): boolean {
   if (typeof line.value.seq !== "number") return false
   if (messageExtraOf(line) || furtherExtraOf(line)) return true
   return line.value.type === "session_info" || line.value.customType === moveType
 }
 
+/** Returns the wanted id, or the id with a number if it is taken, and marks it as taken. */
 export function freeID(ids: Set<string>, wanted: string): string {
   let id = wanted
   for (let count = 2; ids.has(id); count++) id = `${wanted}~${count}`

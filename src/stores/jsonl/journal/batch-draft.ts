@@ -1,16 +1,16 @@
 import { StemmaError } from "../../../protocol/index.ts"
 import { blobRefs } from "../../../session/history/blob-refs.ts"
-import type { Applied, PlainSession, Touched } from "../../plain/index.ts"
-import { type Core, type Entry, removedName } from "../core.ts"
+import type { Applied, ChangedSession, PlainSession } from "../../plain/index.ts"
+import { type Core, removedName, type TrackedSession } from "../core.ts"
 import { rewriteFiles } from "../disk/rewrite.ts"
 import {
   type Encoded,
   type EncodeOptions,
-  emptyBook,
+  emptyAppendState,
   encodeState,
   encodeTouched,
   encodeWhole,
-  settle,
+  markWritten,
 } from "../format/encode.ts"
 import { folderOf, mainName, stateName } from "../format/header.ts"
 import { formatLines } from "../format/lines.ts"
@@ -18,27 +18,27 @@ import type { Adoption } from "../format/state-line.ts"
 import { estimateSession, messageTokens, questionsOf, sessionBlobs } from "../format/summary.ts"
 import type { Append, Batch, SessionChange } from "./journal.ts"
 
-/** A new file this long is written before the journal, which then only names it. */
+/** A new file of at least this size is written before the journal, and the journal only names it. */
 const draftBytesMin = 64 * 1024
 
-/** Collects what the commits of one turn do to the files, and how to take it back. */
+/** Collects the changes of one batch to the files, and how to roll them back. */
 export class BatchDraft {
   readonly #core: Core
   readonly #appends = new Map<string, Append>()
-  readonly #sessions = new Map<string, { replicaPart: Entry; summary: boolean } | null>()
+  readonly #sessions = new Map<string, { tracked: TrackedSession; summary: boolean } | null>()
   readonly #undo: (() => void)[] = []
-  readonly #before = new Map<Entry, Partial<Entry>>()
+  readonly #before = new Map<TrackedSession, Partial<TrackedSession>>()
   readonly #deletes: string[] = []
   readonly #tombstones: NonNullable<Batch["tombstones"]> = []
-  /** New contents of whole files. */
-  readonly wholes = new Map<string, string>()
-  /** Sessions to tell watchers about. */
-  readonly touched = new Set<string>()
-  /** To be called when the batch is in the files. */
-  readonly done: (() => void)[] = []
-  /** True if what the journal says must not stay there: it holds content that was redacted. */
-  purge = false
-  /** Why the batch cannot be written: a change was made that could not be turned into lines. */
+  /** The new content of files that are replaced or created as a whole. */
+  readonly newFiles = new Map<string, string>()
+  /** The sessions that watchers are notified of. */
+  readonly changedIDs = new Set<string>()
+  /** Functions to call after the batch is in the files. */
+  readonly afterCommit: (() => void)[] = []
+  /** True if the journal must be cleared after this batch, because it contains redacted content. */
+  clearsJournal = false
+  /** Why the batch cannot be written: a change could not be encoded. */
   failure: unknown
 
   constructor(core: Core) {
@@ -46,39 +46,39 @@ export class BatchDraft {
   }
 
   get isEmpty(): boolean {
-    return this.#sessions.size === 0 && this.wholes.size === 0 && this.#deletes.length === 0
+    return this.#sessions.size === 0 && this.newFiles.size === 0 && this.#deletes.length === 0
   }
 
-  /** Puts lines at the end of one of a session's files. */
-  append(replicaPart: Entry, kind: "main" | "state", text: string): void {
+  /** Appends lines to one of a session's files. */
+  append(tracked: TrackedSession, kind: "main" | "state", text: string): void {
     if (text === "") return
-    this.#mark(replicaPart, { summary: false })
-    const file = kind === "main" ? this.#core.mainFile(replicaPart) : this.#core.stateFile(replicaPart)
+    this.#markChanged(tracked, { summary: false })
+    const file = kind === "main" ? this.#core.mainFile(tracked) : this.#core.stateFile(tracked)
     let lines = text
-    if (kind === "main" && replicaPart.appendState?.unended) {
-      replicaPart.appendState.unended = false
+    if (kind === "main" && tracked.appendState?.unended) {
+      tracked.appendState.unended = false
       lines = `\n${text}`
     }
-    const whole = this.wholes.get(file)
+    const whole = this.newFiles.get(file)
     const known = this.#appends.get(file)
-    if (whole !== undefined) this.wholes.set(file, whole + lines)
+    if (whole !== undefined) this.newFiles.set(file, whole + lines)
     else if (known) known.text += lines
-    else this.#appends.set(file, { file, at: replicaPart[kind], text: lines })
-    replicaPart[kind] += Buffer.byteLength(lines)
+    else this.#appends.set(file, { file, at: tracked[kind], text: lines })
+    tracked[kind] += Buffer.byteLength(lines)
   }
 
-  /** Something to be done when everything is taken back. */
+  /** Adds a function that a rollback calls. */
   onUndo(step: () => void): void {
     this.#undo.push(step)
   }
 
-  /** True if the batch changes the session: then its files are not what memory says. */
-  has(replicaPart: Entry): boolean {
-    return this.#sessions.has(replicaPart.id)
+  /** True if the batch changes the session, so that its files do not match memory yet. */
+  has(tracked: TrackedSession): boolean {
+    return this.#sessions.has(tracked.id)
   }
 
-  /** Takes in a change of the plain state: all that it touched becomes lines. */
-  take(applied: Applied): void {
+  /** Adds a change of the plain state: encodes everything that it changed. */
+  addChange(applied: Applied): void {
     this.onUndo(() => applied.rollback())
     try {
       this.#takeTouched(applied)
@@ -88,155 +88,155 @@ export class BatchDraft {
     }
   }
 
-  #takeTouched({ version, touched, removed }: Applied): void {
-    for (const [id, one] of touched) {
+  #takeTouched({ version, changed, removed }: Applied): void {
+    for (const [id, changedSession] of changed) {
       if (removed.includes(id)) continue
-      if (one.created) this.#create(one, version)
-      else if (one.redacted) this.#rewrite(one)
-      else this.#change(one, { version })
-      if (!one.session.importing) this.touched.add(id)
+      if (changedSession.created) this.#create(changedSession, version)
+      else if (changedSession.redacted) this.#rewrite(changedSession)
+      else this.#change(changedSession, { version })
+      if (!changedSession.session.importing) this.changedIDs.add(id)
     }
     for (const id of removed) this.#remove(id)
   }
 
-  /** Takes in what another program wrote into a session's main file: only the state file has to say so. */
-  adopt(applied: Applied, replicaPart: Entry, adopt: Omit<Adoption, "version"> | undefined): void {
+  /** Adds the adoption of lines that are already in the main file. Only the state file records it. */
+  adopt(applied: Applied, tracked: TrackedSession, adopt: Omit<Adoption, "version"> | undefined): void {
     const { version } = applied
-    const touched = applied.touched.get(replicaPart.id)!
+    const changed = applied.changed.get(tracked.id)!
     this.onUndo(() => applied.rollback())
-    if (touched.created) {
-      const appendState = replicaPart.appendState!
+    if (changed.created) {
+      const appendState = tracked.appendState!
       if (adopt) appendState.adopted.push({ ...adopt, version })
-      settle(touched.session, appendState)
-      this.#count(replicaPart, touched.session)
-      this.#mark(replicaPart, { summary: true })
+      markWritten(changed.session, appendState)
+      this.#updateFacts(tracked, changed.session)
+      this.#markChanged(tracked, { summary: true })
       this.append(
-        replicaPart,
+        tracked,
         "state",
-        encodeState(touched.session, appendState, { store: this.#core.state.storeID }),
+        encodeState(changed.session, appendState, { store: this.#core.state.storeID }),
       )
-    } else this.#change(touched, { version, adopted: true, ...(adopt ? { adopt } : {}) })
-    this.touched.add(replicaPart.id)
+    } else this.#change(changed, { version, adopted: true, ...(adopt ? { adopt } : {}) })
+    this.changedIDs.add(tracked.id)
   }
 
-  /** Notes how much of a session's files is accounted for. */
-  account(replicaPart: Entry): void {
-    this.#mark(replicaPart, { summary: false })
+  /** Records the accounted bytes of a session's files in the journal. */
+  recordLengths(tracked: TrackedSession): void {
+    this.#markChanged(tracked, { summary: false })
   }
 
-  #create({ session }: Touched, version: number): void {
+  #create({ session }: ChangedSession, version: number): void {
     const core = this.#core
     const { id, agent, forkedFrom } = session.info
-    const source = forkedFrom && core.entries.get(forkedFrom.sessionID)
-    const replicaPart = core.addEntry({ id, folder: folderOf(agent), name: id })
-    this.onUndo(() => core.entries.delete(id))
-    replicaPart.family = source?.family ?? id
-    replicaPart.appendState = emptyBook(session, replicaPart.family)
-    const text = encodeWhole(session, replicaPart.appendState, {
+    const source = forkedFrom && core.tracked.get(forkedFrom.sessionID)
+    const tracked = core.track({ id, folder: folderOf(agent), name: id })
+    this.onUndo(() => core.tracked.delete(id))
+    tracked.family = source?.family ?? id
+    tracked.appendState = emptyAppendState(session, tracked.family)
+    const text = encodeWhole(session, tracked.appendState, {
       store: core.state.storeID,
-      folder: replicaPart.folder,
+      folder: tracked.folder,
       ...(source ? { parentSession: core.files.path(core.mainFile(source)) } : {}),
       version,
       nowMs: core.clock.now(),
     })
-    this.#count(replicaPart, session)
-    this.#mark(replicaPart, { summary: true })
-    for (const kind of ["main", "state"] as const) this.#begin(replicaPart, kind, text)
+    this.#updateFacts(tracked, session)
+    this.#markChanged(tracked, { summary: true })
+    for (const kind of ["main", "state"] as const) this.#begin(tracked, kind, text)
   }
 
-  #begin(replicaPart: Entry, kind: "main" | "state", text: Encoded): void {
-    const file = kind === "main" ? this.#core.mainFile(replicaPart) : this.#core.stateFile(replicaPart)
-    if (text[kind].length < draftBytesMin) this.append(replicaPart, kind, text[kind])
+  #begin(tracked: TrackedSession, kind: "main" | "state", text: Encoded): void {
+    const file = kind === "main" ? this.#core.mainFile(tracked) : this.#core.stateFile(tracked)
+    if (text[kind].length < draftBytesMin) this.append(tracked, kind, text[kind])
     else {
-      this.wholes.set(file, text[kind])
-      replicaPart[kind] = Buffer.byteLength(text[kind])
+      this.newFiles.set(file, text[kind])
+      tracked[kind] = Buffer.byteLength(text[kind])
     }
   }
 
-  #change(touched: Touched, options: Omit<EncodeOptions, "nowMs">): void {
-    const { session } = touched
-    const replicaPart = this.#entryOf(session)
-    const text = encodeTouched(touched, replicaPart.appendState!, {
+  #change(changed: ChangedSession, options: Omit<EncodeOptions, "nowMs">): void {
+    const { session } = changed
+    const tracked = this.#requireLoaded(session)
+    const text = encodeTouched(changed, tracked.appendState!, {
       ...options,
       nowMs: this.#core.clock.now(),
     })
-    this.#mark(replicaPart, { summary: touched.info || touched.moved || touched.published })
-    this.append(replicaPart, "main", text.main)
-    this.append(replicaPart, "state", text.state)
-    this.#recount(replicaPart, touched)
+    this.#markChanged(tracked, { summary: changed.sessionRow || changed.moved || changed.published })
+    this.append(tracked, "main", text.main)
+    this.append(tracked, "state", text.state)
+    this.#updateFactsAfter(tracked, changed)
   }
 
-  /** Content was replaced in place: both files are written again. */
-  #rewrite({ session, redacted }: Touched): void {
+  /** Encodes both files of a redacted session again. */
+  #rewrite({ session, redacted }: ChangedSession): void {
     const core = this.#core
-    const replicaPart = this.#entryOf(session)
+    const tracked = this.#requireLoaded(session)
     const whole = redacted!.positions.length === session.messages.length
-    const { main, state } = rewriteFiles(core, replicaPart, { session, whole })
-    this.#mark(replicaPart, { summary: true })
-    this.#replace(replicaPart, "main", main)
-    this.#replace(replicaPart, "state", state)
-    this.#count(replicaPart, session)
-    this.purge = true
+    const { main, state } = rewriteFiles(core, tracked, { session, whole })
+    this.#markChanged(tracked, { summary: true })
+    this.#replace(tracked, "main", main)
+    this.#replace(tracked, "state", state)
+    this.#updateFacts(tracked, session)
+    this.clearsJournal = true
   }
 
-  /** Sessions whose state files have become long. */
+  /** Returns the sessions whose state files have at least this many bytes. */
   longStates(bytesMin: number): string[] {
     return [...this.#sessions].flatMap(([id, marked]) =>
-      marked && marked.replicaPart.state >= bytesMin ? [id] : [],
+      marked && marked.tracked.state >= bytesMin ? [id] : [],
     )
   }
 
-  /** Writes a session's state file from the beginning, if that makes it much shorter. */
-  shortenState(replicaPart: Entry): void {
-    const session = this.#core.state.sessions.get(replicaPart.id)
-    if (!session || !replicaPart.appendState) return
-    const text = encodeState(session, replicaPart.appendState, { store: this.#core.state.storeID })
-    if (Buffer.byteLength(text) * 2 > replicaPart.state) return
-    this.#mark(replicaPart, { summary: false })
-    this.#replace(replicaPart, "state", text)
+  /** Replaces a session's state file with a snapshot, if that halves its size. */
+  shortenState(tracked: TrackedSession): void {
+    const session = this.#core.state.sessions.get(tracked.id)
+    if (!session || !tracked.appendState) return
+    const text = encodeState(session, tracked.appendState, { store: this.#core.state.storeID })
+    if (Buffer.byteLength(text) * 2 > tracked.state) return
+    this.#markChanged(tracked, { summary: false })
+    this.#replace(tracked, "state", text)
   }
 
-  #replace(replicaPart: Entry, kind: "main" | "state", text: string): void {
-    const file = kind === "main" ? this.#core.mainFile(replicaPart) : this.#core.stateFile(replicaPart)
+  #replace(tracked: TrackedSession, kind: "main" | "state", text: string): void {
+    const file = kind === "main" ? this.#core.mainFile(tracked) : this.#core.stateFile(tracked)
     this.#appends.delete(file)
-    this.wholes.set(file, text)
-    replicaPart[kind] = Buffer.byteLength(text)
+    this.newFiles.set(file, text)
+    tracked[kind] = Buffer.byteLength(text)
   }
 
   #remove(id: string): void {
     const core = this.#core
-    const replicaPart = core.entries.get(id)
+    const tracked = core.tracked.get(id)
     const tombstone = core.state.tombstones.get(id)
     if (tombstone) {
       this.#tombstones.push(tombstone)
-      this.touched.add(id)
+      this.changedIDs.add(id)
     }
     this.#sessions.set(id, null)
-    if (!replicaPart) return
-    core.entries.delete(id)
-    core.staleIndexes.add(replicaPart.folder)
-    this.onUndo(() => core.entries.set(id, replicaPart))
-    for (const file of [core.mainFile(replicaPart), core.stateFile(replicaPart)]) {
+    if (!tracked) return
+    core.tracked.delete(id)
+    core.staleIndexes.add(tracked.folder)
+    this.onUndo(() => core.tracked.set(id, tracked))
+    for (const file of [core.mainFile(tracked), core.stateFile(tracked)]) {
       this.#appends.delete(file)
-      this.wholes.delete(file)
+      this.newFiles.delete(file)
       this.#deletes.push(file)
     }
   }
 
-  /** Forgets old tombstones: their file is written again. */
+  /** Writes the tombstone file again after old tombstones were dropped. */
   replaceTombstones(): void {
-    this.wholes.set(removedName, formatLines([...this.#core.state.tombstones.values()]))
+    this.newFiles.set(removedName, formatLines([...this.#core.state.tombstones.values()]))
   }
 
-  /** What the journal says of all this. */
+  /** Returns the batch for the journal. */
   build(): Batch {
     const core = this.#core
     const sessions: Batch["sessions"] = {}
     for (const [id, marked] of this.#sessions) {
-      sessions[id] = marked && this.#sessionChange(marked.replicaPart, marked.summary)
+      sessions[id] = marked && this.#sessionChange(marked.tracked, marked.summary)
     }
     const appends = [...this.#appends.values()]
-    if (this.#tombstones.length > 0 && !this.wholes.has(removedName)) {
+    if (this.#tombstones.length > 0 && !this.newFiles.has(removedName)) {
       const at = core.files.stat(removedName)?.size ?? 0
       appends.push({ file: removedName, at, text: formatLines(this.#tombstones) })
     }
@@ -245,33 +245,34 @@ export class BatchDraft {
       version: core.state.version,
       sessions,
       appends,
-      ...(this.wholes.size > 0
-        ? { renames: [...this.wholes.keys()].map((file) => [this.draftOf(file), file]) }
+      ...(this.newFiles.size > 0
+        ? { renames: [...this.newFiles.keys()].map((file) => [this.draftName(file), file]) }
         : {}),
       ...(this.#deletes.length > 0 ? { deletes: this.#deletes } : {}),
       ...(this.#tombstones.length > 0 ? { tombstones: this.#tombstones } : {}),
     }
   }
 
-  /** The name under which a whole new file waits for its place; no other batch uses the same. */
-  draftOf(file: string): string {
+  /** Returns the name of the temporary file for new content. No other batch uses the same name. */
+  draftName(file: string): string {
     return `${file}.${this.#core.journal.n + 1}.tmp`
   }
 
-  /** Takes everything back, newest first. */
+  /** Undoes all changes, newest first. */
   rollback(): void {
     for (const step of this.#undo.reverse()) step()
     this.#undo.length = 0
-    // The books are ahead of the files now; reading those again is simpler than keeping two books.
-    for (const [replicaPart, fields] of this.#before) {
-      Object.assign(replicaPart, fields)
-      if (this.#core.entries.get(replicaPart.id) === replicaPart) this.#core.unload(replicaPart)
+    // The append states are ahead of the files now. Unloading the sessions is simpler than keeping a copy of each
+    // append state.
+    for (const [tracked, fields] of this.#before) {
+      Object.assign(tracked, fields)
+      if (this.#core.tracked.get(tracked.id) === tracked) this.#core.unload(tracked)
     }
   }
 
-  #sessionChange(replicaPart: Entry, summary: boolean): SessionChange {
-    const { folder, name, main, state } = replicaPart
-    const { seq, newest } = this.#core.state.sessions.get(replicaPart.id)!
+  #sessionChange(tracked: TrackedSession, summary: boolean): SessionChange {
+    const { folder, name, main, state } = tracked
+    const { seq, newest } = this.#core.state.sessions.get(tracked.id)!
     return {
       folder,
       name,
@@ -279,59 +280,62 @@ export class BatchDraft {
       newest,
       main,
       state,
-      ...(summary ? { summary: this.#core.summary(replicaPart) } : {}),
+      ...(summary ? { summary: this.#core.summary(tracked) } : {}),
     }
   }
 
-  #mark(replicaPart: Entry, { summary }: { summary: boolean }): void {
+  #markChanged(tracked: TrackedSession, { summary }: { summary: boolean }): void {
     const core = this.#core
-    const known = this.#sessions.get(replicaPart.id)
+    const known = this.#sessions.get(tracked.id)
     if (known) known.summary ||= summary
     else {
-      const { main, state, tokens, blobs, questions, family } = replicaPart
-      this.#sessions.set(replicaPart.id, { replicaPart, summary })
-      this.#before.set(replicaPart, { main, state, tokens, blobs, questions, family })
+      const { main, state, tokens, blobs, questions, family } = tracked
+      this.#sessions.set(tracked.id, { tracked, summary })
+      this.#before.set(tracked, { main, state, tokens, blobs, questions, family })
     }
-    core.stale(replicaPart)
+    core.markStale(tracked)
   }
 
-  #entryOf(session: PlainSession): Entry {
-    const replicaPart = this.#core.entries.get(session.info.id)
-    if (replicaPart?.appendState) return replicaPart
-    throw new StemmaError("internal", `Session ${session.info.id} was changed before it was read. Try again.`)
+  #requireLoaded(session: PlainSession): TrackedSession {
+    const tracked = this.#core.tracked.get(session.info.id)
+    if (tracked?.appendState) return tracked
+    throw new StemmaError(
+      "internal",
+      `Session ${session.info.id} was changed before its files were read. Try again.`,
+    )
   }
 
-  #count(replicaPart: Entry, session: PlainSession): void {
-    replicaPart.tokens = estimateSession(session)
-    replicaPart.blobs = sessionBlobs(session)
-    replicaPart.questions = questionsOf(session)
+  #updateFacts(tracked: TrackedSession, session: PlainSession): void {
+    tracked.tokens = estimateSession(session)
+    tracked.blobs = sessionBlobs(session)
+    tracked.questions = questionsOf(session)
   }
 
-  #recount(replicaPart: Entry, touched: Touched): void {
-    const { session } = touched
-    const rows = touched.parts.size > 0 || touched.messages.size > 0 || touched.inbox || touched.moved
-    if (rows && (replicaPart.blobs.size > 0 || namesBlobs(touched))) {
+  #updateFactsAfter(tracked: TrackedSession, changed: ChangedSession): void {
+    const { session } = changed
+    const rows = changed.parts.size > 0 || changed.messages.size > 0 || changed.inbox || changed.moved
+    if (rows && (tracked.blobs.size > 0 || namesBlobs(changed))) {
       const blobs = sessionBlobs(session)
-      const same = blobs.size === replicaPart.blobs.size && blobs.isSubsetOf(replicaPart.blobs)
-      replicaPart.blobs = blobs
-      if (!same) this.#mark(replicaPart, { summary: true })
+      const same = blobs.size === tracked.blobs.size && blobs.isSubsetOf(tracked.blobs)
+      tracked.blobs = blobs
+      if (!same) this.#markChanged(tracked, { summary: true })
     }
-    if (touched.permissions.size > 0) {
-      const before = replicaPart.questions
-      replicaPart.questions = questionsOf(session)
-      if (replicaPart.questions !== before) this.#mark(replicaPart, { summary: true })
+    if (changed.permissions.size > 0) {
+      const before = tracked.questions
+      tracked.questions = questionsOf(session)
+      if (tracked.questions !== before) this.#markChanged(tracked, { summary: true })
     }
-    const sealed = [...touched.sealed].map((position) => session.messages[position])
+    const sealed = [...changed.sealed].map((position) => session.messages[position])
     const simple = sealed.every((message) => message?.parts.every((part) => part.body.type !== "compaction"))
-    if (touched.moved || !simple) replicaPart.tokens = estimateSession(session)
-    else for (const message of sealed) if (message) replicaPart.tokens += messageTokens(message)
+    if (changed.moved || !simple) tracked.tokens = estimateSession(session)
+    else for (const message of sealed) if (message) tracked.tokens += messageTokens(message)
   }
 }
 
-/** True if a part that changed, or an item that waits, names a blob. */
-function namesBlobs({ session, parts, inbox }: Touched): boolean {
-  const named = [...parts].some((place) => {
-    const [position, index] = place.split("/").map(Number) as [number, number]
+/** True if a changed part or a waiting inbox item refers to a blob. */
+function namesBlobs({ session, parts, inbox }: ChangedSession): boolean {
+  const named = [...parts].some((key) => {
+    const [position, index] = key.split("/").map(Number) as [number, number]
     const part = session.messages[position]?.parts[index]
     return part !== undefined && blobRefs(part.body).length > 0
   })
@@ -339,11 +343,11 @@ function namesBlobs({ session, parts, inbox }: Touched): boolean {
   return named || waiting.some((part) => blobRefs(part).length > 0)
 }
 
-/** True if a file of that name would be in the way of a new session. */
-export function isInTheWay(core: Core, session: { id: string; agent?: string }): boolean {
+/** True if a file with the name of a new session's file exists already. */
+export function hasFileConflict(core: Core, session: { id: string; agent?: string }): boolean {
   const folder = folderOf(session.agent)
   const names = [mainName(session.id), stateName(session.id)]
   return (
-    !core.entries.has(session.id) && names.some((name) => core.files.stat(`${folder}/${name}`) !== undefined)
+    !core.tracked.has(session.id) && names.some((name) => core.files.stat(`${folder}/${name}`) !== undefined)
   )
 }

@@ -3,7 +3,7 @@ import { currentHolder } from "../../holder.ts"
 import type { Core } from "../core.ts"
 import { writeIndex } from "../disk/index-file.ts"
 
-/** Writes the indexes that do not tell what is so. To be called under the lock. */
+/** Writes the index files that are out of date. Must be called under the lock. */
 export async function writeIndexes(core: Core, options: { sync: boolean } = { sync: false }): Promise<void> {
   for (const folder of [...core.staleIndexes]) {
     if (core.files.stat(folder)) await writeIndex(core, folder, options)
@@ -11,7 +11,7 @@ export async function writeIndexes(core: Core, options: { sync: boolean } = { sy
   }
 }
 
-/** Makes sure that everything is in the files for good, then begins the journal again. To be called under the lock. */
+/** Syncs all files to disk, then starts a new journal. Must be called under the lock. */
 export async function checkpoint(core: Core): Promise<void> {
   await writeIndexes(core, { sync: true })
   const files = [...core.unsynced].filter((file) => core.files.stat(file))
@@ -22,7 +22,7 @@ export async function checkpoint(core: Core): Promise<void> {
   await core.journal.restart({ n, version: core.state.version, boot: currentHolder().bootID, sync: true })
 }
 
-/** Several at once: the file system does them together. */
+/** Syncs four files at a time, because the file system can combine the work. */
 async function syncAll(core: Core, names: string[]): Promise<void> {
   const rest = names.values()
   const worker = async () => {

@@ -6,7 +6,7 @@ import type { Summary } from "../format/summary.ts"
 const journalName = "journal.jsonl"
 const formatVersion = 1
 
-/** What a batch did to one session: how long its files are now and, if people would see it in a list, how it looks. */
+/** What a batch did to one session: the new lengths of its files and, if the session's row changed, its new summary. */
 export interface SessionChange {
   folder: string
   name: string
@@ -17,7 +17,7 @@ export interface SessionChange {
   summary?: Summary
 }
 
-/** Bytes for the end of a file that is `at` bytes long. */
+/** Bytes to append to a file that is `at` bytes long. */
 export interface Append {
   file: string
   at: number
@@ -25,17 +25,17 @@ export interface Append {
 }
 
 /**
- * Everything that the commits of one turn did. It is in the journal before any other file changes, so that it is done
- * whole even if the process dies on the way; doing it twice changes nothing.
+ * The changes of one batch. The batch is in the journal before any other file changes, so that another process can
+ * finish it if this process dies. Writing a batch twice has the same result as writing it once.
  */
 export interface Batch {
-  /** Counts the batches of the store. */
+  /** The number of the batch. Batches are numbered without gaps. */
   n: number
   version: number
-  /** `null`: the session is gone. */
+  /** `null` for a removed session. */
   sessions: Record<string, SessionChange | null>
   appends: Append[]
-  /** Drafts that take the place of files. */
+  /** Temporary files that replace other files. */
   renames?: [draft: string, file: string][]
   deletes?: string[]
   tombstones?: Tombstone[]
@@ -46,56 +46,56 @@ interface JournalHeader {
   format: number
   n: number
   version: number
-  /** The boot of the machine in which the journal was begun: after another one, nothing unsynced can be trusted. */
+  /** The boot id of the machine when the journal was started. After a reboot, data that was not synced may be lost. */
   boot: string
 }
 
-/** The batches since the last checkpoint, as this process has read them. */
+/** The journal: the batches since the last checkpoint, as far as this process has read them. */
 export class Journal {
   readonly #files: Files
-  /** The file that was read; while it is held, its inode number tells it from every other file. */
+  /** The journal file that was read. It is held open, so that its inode number identifies it. */
   #pin: { ino: number; release(): void } | undefined
   #read = 0
   #before: { size: number; n: number; version: number } | undefined
   n = 0
   version = 0
   boot = ""
-  /** The newest batch: the only one that may not be done yet. */
+  /** The newest batch. Only this batch may not be in the files yet. */
   last: Batch | undefined
 
   constructor(files: Files) {
     this.#files = files
   }
 
-  /** How many bytes of the journal were read; it begins with a header. */
+  /** How many bytes of the journal were read, including its header. */
   get size(): number {
     return this.#read
   }
 
-  /** True if there are batches in it. */
+  /** True if the journal contains batches. */
   get isBegun(): boolean {
     return this.last !== undefined
   }
 
   /**
-   * The batches that others, or this process, appended since the last call; "lost" if some were missed, because the
-   * journal was begun again meanwhile or is not there.
+   * Returns the batches that were appended since the last call. Returns "missed" if batches were lost, because the
+   * journal was restarted meanwhile or does not exist.
    */
-  readNew(): Batch[] | "lost" {
+  readNew(): Batch[] | "missed" {
     const stat = this.#files.stat(journalName)
-    if (!stat || !this.#pin) return "lost"
+    if (!stat || !this.#pin) return "missed"
     if (stat.ino === this.#pin.ino && stat.size === this.#read) return []
     if (stat.ino === this.#pin.ino && stat.size > this.#read) return this.#take(this.#wholeLines(this.#read))
     const { n } = this
     const batches = this.readAll()
-    // Nothing was missed if the new journal goes on where the old one was read to.
+    // Nothing was missed if the new journal continues at the batch up to which the old journal was read.
     if (batches && this.n - batches.length === n) return batches
-    // Until everything was read again, it stays lost.
+    // Later calls return "missed" too, until `readAll` was called.
     this.close()
-    return "lost"
+    return "missed"
   }
 
-  /** Everything in the journal from its beginning; `undefined` if there is none that can be read. */
+  /** Reads the journal from its beginning. Undefined if there is no valid journal. */
   readAll(): Batch[] | undefined {
     this.close()
     this.#pin = this.#files.pin(journalName)
@@ -118,7 +118,10 @@ export class Journal {
     this.#pin = undefined
   }
 
-  /** Whatever follows the last whole batch, in bytes: a writer died there. To be asked and cut under the lock. */
+  /**
+   * The number of bytes after the last complete batch, which a dying writer left. Must be called under the lock, like
+   * `cutTorn`.
+   */
   tornBytes(): number {
     return (this.#files.stat(journalName)?.size ?? 0) - this.#read
   }
@@ -127,6 +130,7 @@ export class Journal {
     this.#files.truncate(journalName, this.#read)
   }
 
+  /** Appends a batch. Must be called under the lock. */
   append(batch: Batch): void {
     const { n, version } = this
     this.#before = { size: this.#read, n, version }
@@ -135,7 +139,7 @@ export class Journal {
     this.#accept(batch)
   }
 
-  /** Takes back the batch that was appended last: it could not be done. */
+  /** Removes the batch that was appended last, because it could not be written to the files. */
   undo(): void {
     const before = this.#before
     if (!before) return
@@ -147,7 +151,7 @@ export class Journal {
     this.#before = undefined
   }
 
-  /** Begins the journal again, after everything in it was done. */
+  /** Starts a new journal. All batches must be in the files. */
   async restart(options: { n: number; version: number; boot: string; sync: boolean }): Promise<void> {
     const { n, version, boot } = options
     const header: JournalHeader = { type: "journal", format: formatVersion, n, version, boot }
@@ -166,7 +170,7 @@ export class Journal {
     await this.#files.sync(journalName)
   }
 
-  /** The lines that are whole and make sense; what a dying writer left after them is ignored. */
+  /** Returns the complete and valid lines. Ignores the bytes after them, which a dying writer left. */
   #wholeLines(from: number): Line[] {
     const bytes = this.#files.read(journalName, from)
     const whole = bytes.subarray(0, bytes.lastIndexOf(0x0a) + 1)

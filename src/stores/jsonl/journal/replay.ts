@@ -1,22 +1,22 @@
 import type { PlainMessage, PlainNote, PlainSession } from "../../plain/index.ts"
 import type { CommitLine, StateLine } from "../format/state-line.ts"
 
-/** The open message as the lines of the state file tell it; it may have been sealed since. */
-export interface OpenTrack {
+/** The open message as the lines of the state file give it. A later line of the main file may have sealed it. */
+export interface ReplayedOpenMessage {
   chain: number
   position: number
   message: PlainMessage
 }
 
-/** Does again what lines of the state file say. Messages and segments are not its business: they are there already. */
+/** Applies lines of the state file to a session. The messages and segments of the session must be there already. */
 export class Replay {
   readonly session: PlainSession
-  open: OpenTrack | undefined
+  open: ReplayedOpenMessage | undefined
   readonly #addNote: (note: PlainNote, chain: number) => void
 
   constructor(
     session: PlainSession,
-    options: { open?: OpenTrack; addNote(note: PlainNote, chain: number): void },
+    options: { open?: ReplayedOpenMessage; addNote(note: PlainNote, chain: number): void },
   ) {
     this.session = session
     this.open = options.open
@@ -92,7 +92,7 @@ export class Replay {
       return
     }
     const { id } = this.session.info
-    // The segment's name is filled in by whoever knows the chain.
+    // The caller, which knows the chain of segments, sets `origin`.
     const message: PlainMessage = { origin: "", writer: id, body, version, sealed: false, parts: [] }
     this.open = { chain, position, message }
   }

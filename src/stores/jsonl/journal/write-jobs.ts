@@ -19,10 +19,10 @@ import type { Core } from "../core.ts"
 import { removeBlobs, unnamedBlobs } from "../disk/blobs.ts"
 import { formatLines } from "../format/lines.ts"
 import type { LeaseLine } from "../format/state-line.ts"
-import { type BatchDraft, isInTheWay } from "./batch-draft.ts"
+import { type BatchDraft, hasFileConflict } from "./batch-draft.ts"
 import type { WriteJob } from "./writer.ts"
 
-/** The operations that can make lines of a main file. */
+/** The operations that can append lines to a main file. */
 const mainOps: ReadonlySet<Op["op"]> = new Set([
   "message.append",
   "message.seal",
@@ -42,21 +42,21 @@ export function commitJob(core: Core, commit: Commit): WriteJob<Committed> {
     appends: commit.ops.some((op) => mainOps.has(op.op)),
     run(draft) {
       for (const op of commit.ops) {
-        if (op.op === "session.create" || op.op === "session.fork") checkWay(core, op.session)
+        if (op.op === "session.create" || op.op === "session.fork") requireNoFileConflict(core, op.session)
       }
       const applied = applyCommit(core.state, commit, { nowMs: core.clock.now() })
-      draft.take(applied)
+      draft.addChange(applied)
       const { version, seq } = applied
       return { cursor: encodeCursor(core.state.storeID, version), version, seq }
     },
   }
 }
 
-function checkWay(core: Core, session: { id: string; agent?: string }): void {
-  if (!isInTheWay(core, session)) return
+function requireNoFileConflict(core: Core, session: { id: string; agent?: string }): void {
+  if (!hasFileConflict(core, session)) return
   throw new StemmaError(
     "conflict",
-    `There is a file of the name of session ${session.id} already. Make the new session with another id.`,
+    `A file with the name of session ${session.id} exists already. Create the session with another id.`,
     { details: { sessionID: session.id } },
   )
 }
@@ -76,7 +76,7 @@ export function admitJob(core: Core, item: InboxItem): WriteJob<Admitted> {
     sessions: () => [item.sessionID],
     run(draft) {
       const applied = admitItem(core.state, item)
-      if (applied) draft.take(applied)
+      if (applied) draft.addChange(applied)
       const cursor = encodeCursor(core.state.storeID, applied?.version ?? core.state.version)
       return { duplicate: !applied, cursor }
     },
@@ -84,19 +84,19 @@ export function admitJob(core: Core, item: InboxItem): WriteJob<Admitted> {
 }
 
 export function claimJob(core: Core, sessionID: string): WriteJob<Lease> {
-  return leaseWork(core, sessionID, () => claimLease(core.state, sessionID, claimant(core)))
+  return leaseJob(core, sessionID, () => claimLease(core.state, sessionID, claimant(core)))
 }
 
 export function renewJob(core: Core, lease: Lease): WriteJob<Lease> {
-  return leaseWork(core, lease.sessionID, () => renewLease(core.state, lease, claimant(core)))
+  return leaseJob(core, lease.sessionID, () => renewLease(core.state, lease, claimant(core)))
 }
 
 export function releaseJob(core: Core, lease: Lease): WriteJob<void> {
-  return leaseWork(core, lease.sessionID, () => releaseLease(core.state, lease))
+  return leaseJob(core, lease.sessionID, () => releaseLease(core.state, lease))
 }
 
-/** Changes who holds a session. It is no commit: nothing that is versioned changes. */
-function leaseWork<T>(core: Core, sessionID: string, change: () => T): WriteJob<T> {
+/** Changes the lease of a session. This is not a commit, because no versioned row changes. */
+function leaseJob<T>(core: Core, sessionID: string, change: () => T): WriteJob<T> {
   return {
     sessions: () => [sessionID],
     writes: true,
@@ -106,7 +106,7 @@ function leaseWork<T>(core: Core, sessionID: string, change: () => T): WriteJob<
       const result = change()
       if (!session || (session.fence === fence && session.lease === lease)) return result
       draft.onUndo(() => Object.assign(session, { fence, lease }))
-      draft.append(core.entries.get(sessionID)!, "state", formatLines([leaseLine(session)]))
+      draft.append(core.tracked.get(sessionID)!, "state", formatLines([leaseLine(session)]))
       return result
     },
   }
@@ -120,16 +120,16 @@ export function removeJob(core: Core, sessionID: string): WriteJob<Removal> {
   return {
     alone: true,
     // A session that cannot be read can still be removed.
-    lenient: true,
+    skipsUnreadable: true,
     sessions: () => relatives(core, sessionID),
     run(draft) {
       const { applied, removal, freedBlobs } = removeSession(core.state, sessionID, {
         nowMs: core.clock.now(),
       })
-      const named = applied.removed.flatMap((id) => [...(core.entries.get(id)?.blobs ?? [])])
-      draft.take(applied)
+      const named = applied.removed.flatMap((id) => [...(core.tracked.get(id)?.blobs ?? [])])
+      draft.addChange(applied)
       const freed = unnamedBlobs(core, [...freedBlobs, ...named])
-      draft.done.push(() => removeBlobs(core, freed))
+      draft.afterCommit.push(() => removeBlobs(core, freed))
       return { ...removal, blobs: freed.length }
     },
   }
@@ -141,31 +141,31 @@ export function redactJob(
 ): WriteJob<Redaction> {
   return {
     alone: true,
-    // The main files are written anew: what others appended has to be taken in before.
+    // The main files are rewritten, so lines of other programs must be adopted first.
     writes: true,
     appends: true,
     sessions: () => relatives(core, target.sessionID),
     run(draft) {
       const { applied, redaction, freedBlobs } = redactContent(core.state, target, claimant(core))
-      draft.take(applied)
+      draft.addChange(applied)
       const freed = unnamedBlobs(core, freedBlobs)
-      draft.done.push(() => removeBlobs(core, freed))
+      draft.afterCommit.push(() => removeBlobs(core, freed))
       return redaction
     },
   }
 }
 
-/** The session, those below it, and all that may share messages with them. */
+/** Returns the session, its descendants, and all sessions that may share messages with them. */
 function relatives(core: Core, sessionID: string): string[] {
   const session = core.state.sessions.get(sessionID)
   const below = session ? withDescendants(core.state, session).map(({ info }) => info.id) : [sessionID]
-  const families = new Set(below.map((id) => core.entries.get(id)?.family))
-  return [...core.entries.values()]
-    .filter((replicaPart) => families.has(replicaPart.family))
-    .map((replicaPart) => replicaPart.id)
+  const families = new Set(below.map((id) => core.tracked.get(id)?.family))
+  return [...core.tracked.values()]
+    .filter((tracked) => families.has(tracked.family))
+    .map((tracked) => tracked.id)
 }
 
-/** A call that only looks, under the lock, at what others did to the files. */
-export function lookJob(ids: string[], prepare?: (draft: BatchDraft) => Promise<void>): WriteJob<void> {
+/** A job without a change of its own: applies what other processes and programs wrote, under the lock. */
+export function catchUpJob(ids: string[], prepare?: (draft: BatchDraft) => Promise<void>): WriteJob<void> {
   return { sessions: () => ids, run: () => undefined, ...(prepare ? { prepare } : {}) }
 }

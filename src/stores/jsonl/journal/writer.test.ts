@@ -9,7 +9,7 @@ import { reread } from "../catalog/open.ts"
 import { Core } from "../core.ts"
 import { Files } from "../disk/files.ts"
 import { StoreLock } from "../disk/lock.ts"
-import { lookJob } from "./write-jobs.ts"
+import { catchUpJob } from "./write-jobs.ts"
 import { Writer } from "./writer.ts"
 
 let directory = ""
@@ -35,12 +35,12 @@ async function openWriter(): Promise<Writer> {
 }
 
 describe("a writer", () => {
-  it("does work that is handed in at the very moment when it ends", async () => {
+  it("runs a job that is submitted in the tick in which the last run ends", async () => {
     const writer = await openWriter()
     for (let ticks = 0; ticks < 8; ticks++) {
-      const second = writer.submit(lookJob([])).then(async () => {
+      const second = writer.submit(catchUpJob([])).then(async () => {
         for (let tick = 0; tick < ticks; tick++) await undefined
-        await writer.submit(lookJob([]))
+        await writer.submit(catchUpJob([]))
         return "done"
       })
       const late = sleep(2000, `never done, ${ticks} ticks later`, { ref: false })
@@ -49,13 +49,13 @@ describe("a writer", () => {
     await writer.close()
   })
 
-  it("answers work that fails, and goes on with the next", async () => {
+  it("rejects a job that fails and runs the next job", async () => {
     const writer = await openWriter()
-    const failing = lookJob([], () => Promise.reject(new Error("no")))
-    const both = [writer.submit(failing), writer.submit(lookJob([]))]
+    const failing = catchUpJob([], () => Promise.reject(new Error("no")))
+    const both = [writer.submit(failing), writer.submit(catchUpJob([]))]
     expect((await Promise.allSettled(both)).map(({ status }) => status)).toEqual(["rejected", "fulfilled"])
     await expect(writer.submit(failing)).rejects.toThrow("no")
-    await writer.submit(lookJob([]))
+    await writer.submit(catchUpJob([]))
     await writer.close()
   })
 })

@@ -1,42 +1,50 @@
-import { setImmediate as turnOver } from "node:timers/promises"
-import { StemmaError } from "../../../protocol/index.ts"
+import { setImmediate as nextTick } from "node:timers/promises"
 import { encodeCursor } from "../../cursor.ts"
 import { openMessage } from "../../plain/index.ts"
 import { follow } from "../catalog/follow.ts"
-import { dropIdle, load } from "../catalog/loader.ts"
+import { load, unloadIdle } from "../catalog/loader.ts"
 import { reread } from "../catalog/open.ts"
 import type { Core } from "../core.ts"
 import type { StoreLock } from "../disk/lock.ts"
 import { endForeignLine } from "../disk/torn-lines.ts"
-import { settleSession } from "../foreign/adoption.ts"
+import { adoptNewLines } from "../foreign/adoption.ts"
 import { BatchDraft } from "./batch-draft.ts"
 import { checkpoint, writeIndexes } from "./checkpoint.ts"
 import type { Batch } from "./journal.ts"
-import { doBatch, looksDone, noteLength, redo, undoAppends } from "./recover.ts"
+import { journalLengths, looksWritten, redo, undoAppends, writeBatch } from "./recover.ts"
 
 const lockTimeoutMs = 10_000
 const journalBytesMax = 512 * 1024
-/** A state file this long is looked at: most of it may be text that has been sealed since. */
+/** A state file of at least this size is shortened if most of it is text that was sealed since. */
 const stateBytesMax = 128 * 1024
-/** The index is written that long after a change, or later if writing it takes long. */
+/**
+ * The index is written this long after a change, or after `indexShare` times the duration of the last write if that is
+ * longer.
+ */
 const indexDelayMs = 1000
 const indexShare = 50
 
-/** One call that changes something. */
+/** One call of a method that writes. */
 export interface WriteJob<T> {
-  /** The sessions whose messages it needs, asked under the lock. */
+  /** The sessions whose messages the job needs. Called under the lock. */
   sessions(): Iterable<string>
-  /** True if it writes messages: then what another program left unfinished cannot wait. */
+  /**
+   * True if the job writes messages. Then lines of other programs are adopted at once, even if a tool call in them has
+   * no result.
+   */
   writes?: boolean
-  /** True if it may append to main files, or write them anew: then no line of another program may be unfinished. */
+  /**
+   * True if the job may append to main files or rewrite them. Then an unfinished line of another program is ended or
+   * moved aside first.
+   */
   appends?: boolean
-  /** True if it can do without sessions that cannot be read. */
-  lenient?: boolean
-  /** True if it must be alone in its batch. */
+  /** True if the job ignores sessions that cannot be read. */
+  skipsUnreadable?: boolean
+  /** True if the job must be the only job in its batch. */
   alone?: boolean
-  /** Other things to wait for, under the lock. */
+  /** Async work to do first, under the lock. */
   prepare?(draft: BatchDraft): Promise<void>
-  /** Changes the state and hands its changes to the draft, all or nothing. Nothing else happens meanwhile. */
+  /** Changes the state synchronously and adds the changes to the draft, all or nothing. */
   run(draft: BatchDraft): T
 }
 
@@ -46,7 +54,9 @@ interface Queued {
   reject(error: unknown): void
 }
 
-/** Does all changes, one batch after the other: each takes the lock, the journal and the disk once. */
+/**
+ * Runs all writes of this process in batches. Each batch takes the lock, writes the journal and writes the files once.
+ */
 export class Writer {
   readonly #core: Core
   readonly #lock: StoreLock
@@ -57,7 +67,7 @@ export class Writer {
   #journalMax = journalBytesMax
   readonly #shortening = new Set<string>()
   /** The newest batch that is certainly in the files. */
-  #done: Batch | undefined
+  #written: Batch | undefined
 
   constructor(core: Core, lock: StoreLock) {
     this.#core = core
@@ -71,51 +81,54 @@ export class Writer {
     })
   }
 
-  /** Finishes what was handed in, and leaves files that are quickly opened again. */
+  /** Finishes submitted jobs, and writes a checkpoint so that the store opens quickly the next time. */
   async close(): Promise<void> {
     clearTimeout(this.#indexTimer)
     while (this.#running) await this.#running
     if (this.#core.journal.isBegun || this.#core.staleIndexes.size > 0) {
-      await this.submit(this.#upkeep(() => this.#checkpoint()))
-        // The index is derived, and the journal can be read: whoever opens the store next can do without.
+      await this.submit(this.#maintenanceJob(() => this.#checkpoint()))
+        // A failure is harmless: the next process to open the store reads the journal and rebuilds the index.
         .catch(() => undefined)
     }
     clearTimeout(this.#indexTimer)
   }
 
-  #upkeep(action: () => Promise<void>): WriteJob<void> {
+  #maintenanceJob(action: () => Promise<void>): WriteJob<void> {
     return { alone: true, sessions: () => [], prepare: action, run: () => undefined }
   }
 
   async #run(): Promise<void> {
-    // Everything that is handed in during this turn of the event loop goes together.
-    await turnOver()
+    // Jobs that are submitted in this event loop tick share a batch.
+    await nextTick()
     try {
       while (this.#queue.length > 0) {
-        const lone = this.#queue.findIndex(({ job }) => job.alone)
-        const batch = this.#queue.splice(0, lone === 0 ? 1 : lone < 0 ? this.#queue.length : lone)
+        const aloneIndex = this.#queue.findIndex(({ job }) => job.alone)
+        const batch = this.#queue.splice(
+          0,
+          aloneIndex === 0 ? 1 : aloneIndex < 0 ? this.#queue.length : aloneIndex,
+        )
         const settled = await this.#flush(batch)
         for (const settle of settled) settle()
       }
     } finally {
-      // At once: what is handed in a moment later must not wait for a run that has ended.
+      // Must be reset in the same tick, or a job that is submitted now would wait for a run that has ended.
       this.#running = undefined
     }
   }
 
-  /** Does some works and gives back how to answer them. */
-  async #flush(works: Queued[]): Promise<(() => void)[]> {
+  /** Runs jobs and returns functions that settle their promises. */
+  async #flush(jobs: Queued[]): Promise<(() => void)[]> {
     try {
       const takenOver = await this.#lock.acquire({ timeoutMs: lockTimeoutMs })
       try {
         await this.#catchUp({ takenOver })
-        return await this.#perform(works)
+        return await this.#perform(jobs)
       } finally {
         this.#lock.release()
-        dropIdle(this.#core)
+        unloadIdle(this.#core)
       }
     } catch (error) {
-      return works.map(
+      return jobs.map(
         ({ reject }) =>
           () =>
             reject(error),
@@ -128,20 +141,21 @@ export class Writer {
     if (!follow(core)) await reread(core, { locked: true })
     if (core.journal.tornBytes() > 0) core.journal.cutTorn()
     const { last } = core.journal
-    const doubtful = takenOver || core.undone || (last !== this.#done && last && !looksDone(core, last))
+    const doubtful =
+      takenOver || core.lastBatchPending || (last !== this.#written && last && !looksWritten(core, last))
     const shifted = last && doubtful ? await redo(core, [last]) : undefined
     if (shifted && shifted.size > 0) await reread(core, { locked: true })
-    this.#done = core.journal.last
-    core.undone = false
+    this.#written = core.journal.last
+    core.lastBatchPending = false
     if (takenOver) this.#lock.sweep()
   }
 
-  async #perform(works: Queued[]): Promise<(() => void)[]> {
+  async #perform(jobs: Queued[]): Promise<(() => void)[]> {
     const core = this.#core
     const draft = new BatchDraft(core)
     const answers: (() => void)[] = []
     const ready: Queued[] = []
-    for (const queued of works) {
+    for (const queued of jobs) {
       try {
         await this.#prepare(queued.job, draft)
         ready.push(queued)
@@ -170,16 +184,16 @@ export class Writer {
         ),
       ]
     }
-    for (const step of draft.done) {
+    for (const step of draft.afterCommit) {
       try {
         step()
       } catch (error) {
-        // It is committed: what could not be tidied up is left to `collect`.
+        // The batch is committed. `collect` repeats a cleanup that failed.
         core.warn((error as Error).message)
       }
     }
-    core.watchers.tell(encodeCursor(core.state.storeID, core.state.version), draft.touched)
-    if (!draft.isEmpty) this.#keepUp(draft)
+    core.watchers.notify(encodeCursor(core.state.storeID, core.state.version), draft.changedIDs)
+    if (!draft.isEmpty) this.#scheduleMaintenance(draft)
     return [
       ...answers,
       ...done.map(
@@ -194,21 +208,21 @@ export class Writer {
     const core = this.#core
     await job.prepare?.(draft)
     for (const id of job.sessions()) {
-      const replicaPart = core.entries.get(id)
-      if (!replicaPart) continue
+      const tracked = core.tracked.get(id)
+      if (!tracked) continue
       try {
-        if (replicaPart.problem) throw replicaPart.problem
-        if (job.appends) await endForeignLine(core, core.mainFile(replicaPart), replicaPart.main)
-        if (!draft.has(replicaPart))
-          await settleSession(core, replicaPart, { draft, now: job.writes ?? false })
-        await load(core, replicaPart)
+        if (tracked.problem) throw tracked.problem
+        if (job.appends) await endForeignLine(core, core.mainFile(tracked), tracked.main)
+        if (!draft.has(tracked))
+          await adoptNewLines(core, tracked, { draft, forWriting: job.writes ?? false })
+        await load(core, tracked)
       } catch (error) {
-        if (!job.lenient) throw error
+        if (!job.skipsUnreadable) throw error
       }
     }
   }
 
-  /** Writes the batch: whole drafts first, then the journal, then the files. */
+  /** Writes the batch: new files first, then the journal, then the session files. */
   async #commit(draft: BatchDraft): Promise<void> {
     const core = this.#core
     if (draft.failure !== undefined) throw draft.failure
@@ -216,12 +230,12 @@ export class Writer {
     const batch = draft.build()
     await this.#writeJournal(draft, batch)
     try {
-      this.#shift(doBatch(core, batch))
-      this.#done = core.journal.last
+      this.#addShifts(writeBatch(core, batch))
+      this.#written = core.journal.last
     } catch (error) {
       if (batch.renames ?? batch.deletes) {
-        // It cannot be taken back. It is in the journal, and done again before the next batch.
-        core.undone = true
+        // The batch cannot be undone. It is in the journal and is written again before the next batch.
+        core.lastBatchPending = true
         core.warn(`The newest batch is in the journal but not in the files yet: ${(error as Error).message}`)
       } else {
         undoAppends(core, batch)
@@ -231,23 +245,23 @@ export class Writer {
     }
     for (const { file } of batch.appends) core.unsynced.add(file)
     for (const [, file] of batch.renames ?? []) core.unsynced.add(file)
-    if (!draft.purge) return
-    // Should it not work now, the next batch tries again.
+    if (!draft.clearsJournal) return
+    // If the checkpoint fails now, the next batch tries again.
     this.#journalMax = 0
-    if (!core.undone) await this.#checkpoint()
+    if (!core.lastBatchPending) await this.#checkpoint()
   }
 
   async #writeJournal(draft: BatchDraft, batch: Batch): Promise<void> {
-    const { journal, files, full } = this.#core
-    const drafts = [...draft.wholes].map(([file, text]) => ({ name: draft.draftOf(file), text }))
+    const { journal, files, syncsCommits } = this.#core
+    const drafts = [...draft.newFiles].map(([file, text]) => ({ name: draft.draftName(file), text }))
     try {
       for (const { name, text } of drafts) {
         files.remove(name)
-        await files.create(name, Buffer.from(text), { sync: full })
+        await files.create(name, Buffer.from(text), { sync: syncsCommits })
       }
       journal.append(batch)
       try {
-        if (full) await journal.sync()
+        if (syncsCommits) await journal.sync()
       } catch (error) {
         journal.undo()
         throw error
@@ -258,14 +272,14 @@ export class Writer {
     }
   }
 
-  /** Other programs' lines came before ours: the files are longer than the journal says. */
-  #shift(shifted: { file: string; shift: number }[]): void {
+  /** Corrects the lengths of files in which lines of another program came before the appended bytes. */
+  #addShifts(shifted: { file: string; shift: number }[]): void {
     const core = this.#core
     for (const { file, shift } of shifted) {
-      const replicaPart = [...core.entries.values()].find((candidate) => core.mainFile(candidate) === file)
-      if (!replicaPart) continue
-      replicaPart.main += shift
-      noteLength(core, replicaPart)
+      const tracked = [...core.tracked.values()].find((candidate) => core.mainFile(candidate) === file)
+      if (!tracked) continue
+      tracked.main += shift
+      journalLengths(core, tracked)
     }
   }
 
@@ -274,30 +288,30 @@ export class Writer {
       await checkpoint(this.#core)
       this.#journalMax = journalBytesMax
     } catch (error) {
-      // Everything is in the journal and in the files: a checkpoint can wait.
-      this.#core.warn(`The journal could not be begun again: ${(error as Error).message}`)
+      // All data is in the journal and in the files, so the checkpoint can wait.
+      this.#core.warn(`The checkpoint failed, so the journal keeps growing: ${(error as Error).message}`)
     }
   }
 
-  /** Does a little later what nobody waits for: writes the index, begins the journal again. */
-  #keepUp(draft: BatchDraft): void {
+  /** Schedules work that no caller waits for: writing the index, shortening state files, restarting the journal. */
+  #scheduleMaintenance(draft: BatchDraft): void {
     const { journal, staleIndexes } = this.#core
     for (const id of draft.longStates(stateBytesMax)) this.#shorten(id)
-    if (journal.size > this.#journalMax && !this.#core.undone) {
-      // If it fails, the next try comes when the journal has grown as much again.
+    if (journal.size > this.#journalMax && !this.#core.lastBatchPending) {
+      // If the checkpoint fails, the next attempt comes when the journal has grown by the same size again.
       if (this.#journalMax > 0) this.#journalMax = journal.size + journalBytesMax
-      this.#later(() => this.#checkpoint())
+      this.#runLater(() => this.#checkpoint())
     }
     if (this.#indexTimer || staleIndexes.size === 0) return
     const delayMs = Math.max(indexDelayMs, this.#indexMs * indexShare)
     this.#indexTimer = setTimeout(() => {
       this.#indexTimer = undefined
-      this.#later(() => this.#index())
+      this.#runLater(() => this.#writeIndexes())
     }, delayMs)
     this.#indexTimer.unref()
   }
 
-  /** What was streamed is in the main file once it is sealed: the state file need not have it any longer. */
+  /** Shortens a state file: streamed text is in the main file after sealing, so the state file need not keep it. */
   #shorten(id: string): void {
     if (this.#shortening.has(id)) return
     this.#shortening.add(id)
@@ -305,9 +319,9 @@ export class Writer {
     const job: WriteJob<void> = {
       sessions: () => [id],
       run(draft) {
-        const replicaPart = core.entries.get(id)
+        const tracked = core.tracked.get(id)
         const session = core.state.sessions.get(id)
-        if (replicaPart && session && !openMessage(session)) draft.shortenState(replicaPart)
+        if (tracked && session && !openMessage(session)) draft.shortenState(tracked)
       },
     }
     this.submit(job)
@@ -316,17 +330,13 @@ export class Writer {
       .catch(() => undefined)
   }
 
-  #later(action: () => Promise<void>): void {
-    this.submit(this.#upkeep(action)).catch((error: Error) => this.#core.warn(error.message))
+  #runLater(action: () => Promise<void>): void {
+    this.submit(this.#maintenanceJob(action)).catch((error: Error) => this.#core.warn(error.message))
   }
 
-  async #index(): Promise<void> {
+  async #writeIndexes(): Promise<void> {
     const began = performance.now()
     await writeIndexes(this.#core)
     this.#indexMs = performance.now() - began
   }
-}
-
-export function closedError(): StemmaError {
-  return new StemmaError("unavailable", "The store is closed. Open it again.")
 }

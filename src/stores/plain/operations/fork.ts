@@ -35,7 +35,10 @@ export function forkSession(change: Change, op: OpOf<"session.fork">, options: {
   if (op.tail) addMessage(change, fork, { ...op.tail, sealed: true })
 }
 
-/** What a fork takes along: sealed messages, up to the one named, nothing that a revert mark hides. */
+/**
+ * Returns the messages and notes that a fork shares: sealed messages before the named message, without messages that a
+ * revert mark hides.
+ */
 function forkedHistory(
   source: PlainSession,
   op: OpOf<"session.fork">,

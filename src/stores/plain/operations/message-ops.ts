@@ -1,13 +1,13 @@
 import { isSettled, type MessageBody, type PartBody } from "../../../protocol/index.ts"
 import type { OpOf } from "../../commit.ts"
 import {
-  isSealed,
-  marked,
+  duplicatePartID,
+  hasRevertMark,
+  messageIdentityChanged,
+  messageSealed,
   messageTaken,
-  otherMessage,
-  partTwice,
-  stillOpen,
-  unsettled,
+  previousMessageOpen,
+  toolCallUnsettled,
 } from "../../refusals.ts"
 import type { Change } from "../change.ts"
 import { grownBody, type PlainMessage, type PlainPart, type PlainSession } from "../model.ts"
@@ -15,15 +15,15 @@ import { findPosition, findSession, openMessage } from "../read/find.ts"
 
 export function appendMessage(change: Change, op: OpOf<"message.append">): void {
   const session = findSession(change.state, op.sessionID)
-  if (session.info.revert) throw marked(op.sessionID)
+  if (session.info.revert) throw hasRevertMark(op.sessionID)
   const open = openMessage(session)
-  if (open) throw stillOpen(open.body.id, "the next one")
+  if (open) throw previousMessageOpen(open.body.id)
   addMessage(change, session, { message: op.message, parts: op.parts ?? [], sealed: op.sealed ?? false })
   const updated = Math.max(session.info.time.updated, op.message.time.created)
   change.changeInfo(session, { time: { ...session.info.time, updated } })
 }
 
-/** Puts a message at the end of the history. */
+/** Appends a message to the history. */
 export function addMessage(
   change: Change,
   session: PlainSession,
@@ -43,10 +43,10 @@ export function addMessage(
     parts,
   })
   change.undo.mapSet(session.positions, message.id, position)
-  const touched = change.touch(session)
-  touched.messages.add(position)
-  if (sealed) touched.sealed.add(position)
-  for (const index of parts.keys()) touched.parts.add(`${position}/${index}`)
+  const changed = change.markChanged(session)
+  changed.messages.add(position)
+  if (sealed) changed.sealed.add(position)
+  for (const index of parts.keys()) changed.parts.add(`${position}/${index}`)
 }
 
 export function newPart(change: Change, body: PartBody): PlainPart {
@@ -55,46 +55,52 @@ export function newPart(change: Change, body: PartBody): PlainPart {
 
 function checkParts(content: { message: MessageBody; parts: PartBody[]; sealed: boolean }): void {
   const ids = new Set(content.parts.map((part) => part.id))
-  if (ids.size < content.parts.length) throw partTwice(content.message.id)
+  if (ids.size < content.parts.length) throw duplicatePartID(content.message.id)
   if (content.sealed) requireSettled(content.message.id, content.parts)
 }
 
 function requireSettled(messageID: string, parts: PartBody[]): void {
   const waiting = parts.find((part) => part.type === "tool" && !isSettled(part.state))
-  if (waiting) throw unsettled(messageID, waiting.id)
+  if (waiting) throw toolCallUnsettled(messageID, waiting.id)
 }
 
-export interface OpenPlace {
+/** The open message of a session and its position. */
+export interface OpenMessageRef {
   session: PlainSession
   position: number
   message: PlainMessage
 }
 
-/** The open message of a session, by its id. */
-export function findOpen(change: Change, op: { sessionID: string; messageID: string }): OpenPlace {
+/** Returns the open message with this id. `invalid` if the message is sealed. */
+export function findOpen(change: Change, op: { sessionID: string; messageID: string }): OpenMessageRef {
   const session = findSession(change.state, op.sessionID)
   const position = findPosition(session, op.messageID)
   const message = session.messages[position]!
   if (!message.sealed) return { session, position, message }
-  throw isSealed(op.messageID)
+  throw messageSealed(op.messageID)
 }
 
 export function putMessage(change: Change, op: OpOf<"message.put">): void {
-  const place = findOpen(change, { sessionID: op.sessionID, messageID: op.message.id })
-  replaceBody(change, place, op.message)
+  const open = findOpen(change, { sessionID: op.sessionID, messageID: op.message.id })
+  replaceBody(change, open, op.message)
 }
 
-function replaceBody(change: Change, { session, position, message }: OpenPlace, body: MessageBody): void {
-  if (body.id !== message.body.id || body.role !== message.body.role) throw otherMessage(message.body.id)
-  change.touch(session).messages.add(position)
+function replaceBody(
+  change: Change,
+  { session, position, message }: OpenMessageRef,
+  body: MessageBody,
+): void {
+  if (body.id !== message.body.id || body.role !== message.body.role)
+    throw messageIdentityChanged(message.body.id)
+  change.markChanged(session).messages.add(position)
   change.undo.set(message, "body", body)
   change.undo.set(message, "version", change.version)
 }
 
 export function sealMessage(change: Change, op: OpOf<"message.seal">): void {
-  const place = findOpen(change, op)
-  const { session, position, message } = place
-  if (op.message) replaceBody(change, place, op.message)
+  const open = findOpen(change, op)
+  const { session, position, message } = open
+  if (op.message) replaceBody(change, open, op.message)
   requireSettled(
     op.messageID,
     message.parts.map((part) => part.body),
@@ -105,14 +111,14 @@ export function sealMessage(change: Change, op: OpOf<"message.seal">): void {
   const completed = message.body.role === "assistant" ? (message.body.time.completed ?? 0) : 0
   const updated = Math.max(session.info.time.updated, completed)
   change.changeInfo(session, { time: { ...session.info.time, updated } })
-  const touched = change.touch(session)
-  touched.messages.add(position)
-  touched.sealed.add(position)
+  const changed = change.markChanged(session)
+  changed.messages.add(position)
+  changed.sealed.add(position)
 }
 
 /**
- * Makes one value of a part and its pieces. Its version is that of the last piece: whoever has seen that one has the
- * whole text.
+ * Moves the text of the pieces into the part. A replica that has the last piece has the whole text, so the part gets
+ * the version of its last piece.
  */
 function foldPieces(change: Change, part: PlainPart): void {
   const last = part.pieces.at(-1)

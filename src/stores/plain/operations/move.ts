@@ -6,7 +6,7 @@ import { addMessage } from "./message-ops.ts"
 import { notesUpTo } from "./note.ts"
 import { checkSegment } from "./session-ops.ts"
 
-/** Makes a revert real: the history ends before the message named, what came after becomes a left tail. */
+/** Makes a revert real: the history ends before the named message, and the old history becomes a left tail. */
 export function moveHistory(change: Change, op: OpOf<"history.move">): void {
   const session = findSession(change.state, op.sessionID)
   const { undo } = change
@@ -15,7 +15,7 @@ export function moveHistory(change: Change, op: OpOf<"history.move">): void {
   const keep = findPosition(session, op.messageID)
   checkSegment(change.state, op.segment)
   const { segment, messages, notes } = session
-  // A replica must fetch the messages again that have other notes now.
+  // Messages that lose notes by the move must be read again by replicas.
   const unchanged = notes.reduce(
     (least, note) => (note.at > keep ? Math.min(least, note.position) : least),
     keep,

@@ -18,24 +18,26 @@ export function putNote(change: Change, op: OpOf<"note.put">): void {
     version: change.version,
   }
   change.undo.push(session.notes, note)
-  change.touch(session).notes.push(note)
+  change.markChanged(session).notes.push(note)
 }
 
-/** The notes that a history of `count` messages has: what was written later stands on what is not in it. */
+/**
+ * Returns the notes that a history of `count` messages has: notes that were written when the history was not longer.
+ */
 export function notesUpTo(notes: PlainNote[], count: number): PlainNote[] {
   return notes.filter((note) => note.at <= count)
 }
 
-/** The newest note of each message and key. */
+/** Returns the newest note of each message and key. */
 export function newestNotes(notes: PlainNote[]): PlainNote[] {
   const newest = new Map<string, PlainNote>()
   for (const note of notes) newest.set(`${note.position}/${note.key}`, note)
   return [...newest.values()]
 }
 
-/** What the notes say about one message, by key; nothing if they say nothing. */
+/** Returns the notes on one message by key, or undefined if there are none. */
 export function notesOf(notes: PlainNote[], position: number): Record<string, unknown> | undefined {
   const own = newestNotes(notes.filter((note) => note.position === position))
-  const said = own.filter((note) => note.value !== null)
-  return said.length === 0 ? undefined : Object.fromEntries(said.map((note) => [note.key, note.value]))
+  const present = own.filter((note) => note.value !== null)
+  return present.length === 0 ? undefined : Object.fromEntries(present.map((note) => [note.key, note.value]))
 }

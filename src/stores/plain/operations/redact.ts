@@ -1,7 +1,7 @@
 import { redacted, redactMessage, redactPart } from "../../../session/history/redact.ts"
 import { titlesFrom } from "../../../session/prompt/title.ts"
 import {
-  messageMissing,
+  messageIDMissing,
   noMessage,
   noPart,
   redactWhileOpen,
@@ -18,17 +18,17 @@ import {
   type PlainState,
   reachedLists,
 } from "../model.ts"
-import { findVisible, inOrder } from "../read/find.ts"
-import { messageBlobs, unreferenced } from "./remove.ts"
+import { findVisible, sessionsInOrder } from "../read/find.ts"
+import { messageBlobs, unreferencedBlobs } from "./remove.ts"
 
-/** A redaction that was made, and the blobs that nothing refers to any more. */
+/** A redaction that was applied, and the blobs that nothing refers to any more. */
 export interface RedactionMade {
   applied: Applied
   redaction: Redaction
   freedBlobs: string[]
 }
 
-/** The messages as they shall be, by origin. */
+/** The redacted messages by origin. */
 type Replacements = Map<string, PlainMessage>
 
 export function redactContent(state: PlainState, target: RedactionTarget, claimant: Claimant): RedactionMade {
@@ -39,21 +39,21 @@ export function redactContent(state: PlainState, target: RedactionTarget, claima
   const replacements: Replacements = new Map(
     messages.map((message) => [message.origin, redactOne(message, target)]),
   )
-  const sharing = inOrder(state).filter(
+  const sharing = sessionsInOrder(state).filter(
     (candidate) =>
       candidate === session ||
       reachedLists(candidate)
         .flat()
         .some(({ origin }) => replacements.has(origin)),
   )
-  const gone = messages.flatMap(({ parts }) =>
+  const redactedParts = messages.flatMap(({ parts }) =>
     parts.filter(({ body }) => target.partID === undefined || body.id === target.partID),
   )
-  const titles = new Set(gone.flatMap(({ body }) => titlesFrom(body)))
+  const titles = new Set(redactedParts.flatMap(({ body }) => titlesFrom(body)))
   const applied = applyChange(state, (change) => {
     for (const candidate of sharing) {
       replaceIn(change, candidate, replacements)
-      // It was called after what is gone now.
+      // The title was made of redacted text.
       if (titles.has(candidate.info.title)) change.changeInfo(candidate, { title: redacted })
     }
     if (target.messageID === undefined) redactFields(change, session)
@@ -63,11 +63,14 @@ export function redactContent(state: PlainState, target: RedactionTarget, claima
   return {
     applied,
     redaction: { messages: messages.length, parts, sessions: sharing.map(({ info }) => info.id) },
-    freedBlobs: unreferenced(state, messageBlobs(messages)),
+    freedBlobs: unreferencedBlobs(state, messageBlobs(messages)),
   }
 }
 
-/** What the target names, each message once: in the history first, then in the tails that reverts left. */
+/**
+ * Returns the messages that the target names, each once. A message id that is both in the history and in a left tail
+ * means the message in the history.
+ */
 function targetMessages(session: PlainSession, target: RedactionTarget): PlainMessage[] {
   const reached = [
     ...new Map(
@@ -78,7 +81,7 @@ function targetMessages(session: PlainSession, target: RedactionTarget): PlainMe
   ]
   if (target.messageID === undefined) {
     if (target.partID === undefined) return reached
-    throw messageMissing(target.partID)
+    throw messageIDMissing(target.partID)
   }
   const message = reached.find(({ body }) => body.id === target.messageID)
   if (!message) throw noMessage(target.sessionID, target.messageID)
@@ -87,6 +90,7 @@ function targetMessages(session: PlainSession, target: RedactionTarget): PlainMe
   throw noPart(target.messageID, target.partID)
 }
 
+/** Refuses to redact a whole session while its inbox has items or another process holds its lease. */
 function requireQuiet(session: PlainSession, claimant: Claimant): void {
   const sessionID = session.info.id
   if (session.inbox.length > 0) throw redactWhileWaiting(sessionID)
@@ -106,7 +110,7 @@ function redactOne(message: PlainMessage, target: RedactionTarget): PlainMessage
 }
 
 function replaceIn(change: Change, session: PlainSession, replacements: Replacements): void {
-  const touched = change.touch(session)
+  const changed = change.markChanged(session)
   const positions = replaceInHistory(change, session, replacements)
   let lowest = positions[0] ?? Number.POSITIVE_INFINITY
   let left = false
@@ -116,13 +120,13 @@ function replaceIn(change: Change, session: PlainSession, replacements: Replacem
     left = true
     lowest = Math.min(lowest, first)
   }
-  touched.redacted = { positions, left }
+  changed.redacted = { positions, left }
   if (lowest < Number.POSITIVE_INFINITY) {
     change.moveHistory(session, Math.min(lowest, session.messages.length))
   }
 }
 
-/** Replaces the messages of one list and takes the notes on them away. Gives their positions, rising. */
+/** Replaces the redacted messages of one history and deletes the notes on them. Returns their positions, ascending. */
 function replaceInHistory(
   change: Change,
   history: { messages: PlainMessage[]; notes: PlainNote[] },
@@ -146,7 +150,7 @@ function replaceInHistory(
   return positions
 }
 
-/** What a session says beside its messages. */
+/** Redacts the title, summary, permission requests and todos of a session. */
 function redactFields(change: Change, session: PlainSession): void {
   const { revert } = session.info
   change.changeInfo(session, {
@@ -154,15 +158,15 @@ function redactFields(change: Change, session: PlainSession): void {
     summary: undefined,
     revert: revert && { ...revert, diff: undefined },
   })
-  const touched = change.touch(session)
+  const changed = change.markChanged(session)
   for (const permission of session.permissions) {
     const { feedback: _feedback, ...request } = permission.request
-    touched.permissions.add(request.id)
+    changed.permissions.add(request.id)
     change.undo.set(permission, "request", { ...request, patterns: [], always: [], metadata: {} })
     change.undo.set(permission, "version", change.version)
   }
   if (session.todos.length === 0) return
-  touched.todos = true
+  changed.todos = true
   change.undo.set(session, "todos", [])
   change.undo.set(session, "todosVersion", change.version)
 }

@@ -4,10 +4,10 @@ import { keptSessionsMax } from "../../limits.ts"
 import type { Removal } from "../../store.ts"
 import { type Applied, applyChange, type Change } from "../change.ts"
 import { namesOf, type PlainMessage, type PlainSession, type PlainState, reachedLists } from "../model.ts"
-import { ancestors, findSession, inOrder } from "../read/find.ts"
+import { ancestors, findSession, sessionsInOrder } from "../read/find.ts"
 import { withDescendants } from "../read/tree.ts"
 
-/** A removal that was made, and the blobs that nothing refers to any more. */
+/** A removal that was applied, and the blobs that nothing refers to any more. */
 export interface RemovalMade {
   applied: Applied
   removal: Omit<Removal, "blobs">
@@ -16,35 +16,35 @@ export interface RemovalMade {
 
 export function removeSession(state: PlainState, sessionID: string, options: { nowMs: number }): RemovalMade {
   const removed = withDescendants(state, findSession(state, sessionID))
-  const gone = messagesByOrigin(removed)
+  const removedMessages = messagesByOrigin(removed)
   const inboxes = removed.flatMap((session) => session.inbox)
   const applied = applyChange(state, (change) => {
-    // From the leaves up, while the ancestors of each are still there to be named.
-    for (const session of removed.toReversed()) takeAway(change, session, options)
+    // Children are removed before their parents, so that the ancestors of each session can still be recorded.
+    for (const session of removed.toReversed()) removeOne(change, session, options)
     change.removed.reverse()
   })
   const kept = new Set<string>()
-  const sharers: string[] = []
-  for (const session of inOrder(state)) {
+  const sharingSessions: string[] = []
+  for (const session of sessionsInOrder(state)) {
     const shared = reachedLists(session)
       .flat()
-      .filter((message) => gone.has(message.origin))
+      .filter((message) => removedMessages.has(message.origin))
     for (const message of shared) kept.add(message.origin)
-    if (shared.length > 0) sharers.push(session.info.id)
+    if (shared.length > 0) sharingSessions.push(session.info.id)
   }
-  for (const origin of kept) gone.delete(origin)
+  for (const origin of kept) removedMessages.delete(origin)
   return {
     applied,
     removal: {
       sessions: applied.removed,
-      messages: gone.size,
-      kept: { messages: kept.size, sessions: sharers.slice(0, keptSessionsMax) },
+      messages: removedMessages.size,
+      kept: { messages: kept.size, sessions: sharingSessions.slice(0, keptSessionsMax) },
     },
-    freedBlobs: unreferenced(state, [...messageBlobs(gone.values()), ...inboxBlobs(inboxes)]),
+    freedBlobs: unreferencedBlobs(state, [...messageBlobs(removedMessages.values()), ...inboxBlobs(inboxes)]),
   }
 }
 
-/** Every message that the sessions reach, once. */
+/** Returns every message that the sessions reach, once. */
 function messagesByOrigin(sessions: PlainSession[]): Map<string, PlainMessage> {
   const messages = new Map<string, PlainMessage>()
   for (const session of sessions) {
@@ -53,8 +53,11 @@ function messagesByOrigin(sessions: PlainSession[]): Map<string, PlainMessage> {
   return messages
 }
 
-/** Takes one session out. One that was never published leaves no trace, so that its import may begin again. */
-function takeAway(change: Change, session: PlainSession, options: { nowMs: number }): void {
+/**
+ * Removes one session. An import that was never published leaves no record, so that the import can start again with the
+ * same id.
+ */
+function removeOne(change: Change, session: PlainSession, options: { nowMs: number }): void {
   const { state, undo } = change
   const { id, parentID, directory } = session.info
   if (!session.importing) {
@@ -85,7 +88,7 @@ function inboxBlobs(items: InboxItem[]): Set<string> {
   return new Set(items.flatMap((item) => (item.type === "prompt" ? item.parts.flatMap(blobRefs) : [])))
 }
 
-/** All blobs that something in the store refers to. */
+/** Returns all blobs that messages and inbox items refer to. */
 export function referencedBlobs(state: PlainState): Set<string> {
   const hashes = new Set<string>()
   for (const session of state.sessions.values()) {
@@ -95,8 +98,8 @@ export function referencedBlobs(state: PlainState): Set<string> {
   return hashes
 }
 
-/** Those of the blobs that nothing refers to, each once. */
-export function unreferenced(state: PlainState, hashes: Iterable<string>): string[] {
+/** Returns the given blobs that nothing refers to, each once. */
+export function unreferencedBlobs(state: PlainState, hashes: Iterable<string>): string[] {
   const candidates = new Set(hashes)
   if (candidates.size === 0) return []
   const referenced = referencedBlobs(state)

@@ -26,18 +26,18 @@ export function createSession(change: Change, op: OpOf<"session.create">, option
   })
 }
 
-export interface SessionStart {
+export interface SessionToCreate {
   info: SessionFields
   segment: string
   importing: boolean
   nowMs: number
-  /** What a fork has from its source. */
+  /** The messages and notes that a fork shares with its source. */
   messages?: PlainMessage[]
   notes?: PlainNote[]
 }
 
-/** Puts a new session into the state, or `conflict` if its id, key or segment is taken. */
-export function addSession(change: Change, start: SessionStart): PlainSession {
+/** Adds a new session to the state. `conflict` if its id, key, share secret or segment is taken. */
+export function addSession(change: Change, start: SessionToCreate): PlainSession {
   const { state } = change
   const messages = start.messages ?? []
   checkNew(state, start)
@@ -69,13 +69,13 @@ export function addSession(change: Change, start: SessionStart): PlainSession {
   for (const name of namesOf(session.info)) change.undo.mapSet(state.names, name, session.info.id)
   change.undo.setAdd(state.segments, start.segment)
   change.undo.mapSet(state.sessions, session.info.id, session)
-  const touched = change.touch(session)
-  touched.created = true
-  touched.info = true
+  const changed = change.markChanged(session)
+  changed.created = true
+  changed.sessionRow = true
   return session
 }
 
-function checkNew(state: PlainState, start: SessionStart): void {
+function checkNew(state: PlainState, start: SessionToCreate): void {
   const { id, parentID } = start.info
   if (state.sessions.has(id) || state.tombstones.has(id)) throw sessionTaken(id)
   checkNames(state, start.info)
@@ -100,17 +100,17 @@ function checkNames(state: PlainState, info: SessionFields): void {
 export function publishSession(change: Change, op: OpOf<"session.publish">): void {
   const session = findSession(change.state, op.sessionID)
   if (!session.importing) throw notImporting(op.sessionID)
-  const touched = change.touch(session)
-  touched.published = true
+  const changed = change.markChanged(session)
+  changed.published = true
   change.undo.set(session, "importing", false)
   change.moveHistory(session, 0)
-  // Replicas that have read further than these rows' versions never saw them: they count as changed now.
+  // A replica whose cursor is already past these rows never saw them, so they count as changed now.
   if (session.todosVersion > 0) {
-    touched.todos = true
+    changed.todos = true
     change.undo.set(session, "todosVersion", change.version)
   }
   for (const permission of session.permissions) {
-    touched.permissions.add(permission.request.id)
+    changed.permissions.add(permission.request.id)
     change.undo.set(permission, "version", change.version)
   }
 }
@@ -122,14 +122,14 @@ export function patchSession(change: Change, op: OpOf<"session.patch">): void {
   if (time) info.time = merge(session.info.time, time)
   if (op.add?.cost !== undefined) info.cost = addCost(info.cost, op.add.cost)
   if (op.add?.tokens) info.tokens = addTokens(info.tokens, op.add.tokens)
-  if (fields.revert) checkMark(session, fields.revert)
+  if (fields.revert) checkRevertMark(session, fields.revert)
   checkNames(change.state, info)
   moveNames(change, session, info)
   change.changeInfo(session)
   change.undo.set(session, "info", info)
 }
 
-/** The fields with the patch's values put over them; `null` takes a field away. */
+/** Returns the fields with the patch applied. `null` removes a field. */
 function merge<T extends object>(fields: T, patch: object): T {
   const merged = { ...fields } as Record<string, unknown>
   for (const [name, value] of Object.entries(patch)) {
@@ -139,7 +139,7 @@ function merge<T extends object>(fields: T, patch: object): T {
   return merged as T
 }
 
-function checkMark(session: PlainSession, mark: { messageID: string; partID?: string }): void {
+function checkRevertMark(session: PlainSession, mark: { messageID: string; partID?: string }): void {
   const message = session.messages[findPosition(session, mark.messageID)]!
   if (mark.partID === undefined || message.parts.some((part) => part.body.id === mark.partID)) return
   throw noPart(mark.messageID, mark.partID)
@@ -154,14 +154,14 @@ function moveNames({ state, undo }: Change, session: PlainSession, info: Session
 
 export function putTodos(change: Change, op: OpOf<"todos.put">): void {
   const session = findSession(change.state, op.sessionID)
-  change.touch(session).todos = true
+  change.markChanged(session).todos = true
   change.undo.set(session, "todos", op.todos)
   change.undo.set(session, "todosVersion", change.version)
 }
 
 export function putPermission(change: Change, { request }: OpOf<"permission.put">): void {
   const session = findSession(change.state, request.sessionID)
-  change.touch(session).permissions.add(request.id)
+  change.markChanged(session).permissions.add(request.id)
   const known = session.permissions.find((permission) => permission.request.id === request.id)
   if (!known) {
     const serial = change.nextSerial()

@@ -28,8 +28,8 @@ const rowOrder = [
   "inbox",
 ]
 
-/** A row with the serial of its session, which decides between sessions that one commit changed. */
-interface Placed {
+/** A row and the serial of its session. The serial orders the sessions that one commit changed. */
+interface SessionRow {
   row: Row
   serial: number
 }
@@ -41,7 +41,7 @@ export function readChanges(
 ): Changes {
   const limit = checkLimit(options.limit, changesLimit)
   const since = decodeCursor(state.storeID, options.since, state.version)
-  const sorted = placedRows(state, scope, since).sort(comparePlaced)
+  const sorted = rowsInScope(state, scope, since).sort(compareRows)
   let end = Math.min(limit, sorted.length)
   while (end < sorted.length && sorted[end]!.row.version === sorted[end - 1]!.row.version) end++
   const more = end < sorted.length
@@ -52,7 +52,7 @@ export function readChanges(
   }
 }
 
-function comparePlaced(a: Placed, b: Placed): number {
+function compareRows(a: SessionRow, b: SessionRow): number {
   return (
     a.row.version - b.row.version ||
     rowOrder.indexOf(a.row.type) - rowOrder.indexOf(b.row.type) ||
@@ -61,7 +61,7 @@ function comparePlaced(a: Placed, b: Placed): number {
   )
 }
 
-/** Orders rows of one type and session; permissions stay in the order in which they were asked. */
+/** Compares rows of the same type and session. Permission requests keep the order in which they were asked. */
 function compareWithin(a: Row, b: Row): number {
   if (!("position" in a) || !("position" in b)) return 0
   if (a.position !== b.position) return a.position - b.position
@@ -70,16 +70,16 @@ function compareWithin(a: Row, b: Row): number {
   return a.type === "note" && b.type === "note" ? (a.key < b.key ? -1 : 1) : 0
 }
 
-function placedRows(state: PlainState, scope: Scope, since: number): Placed[] {
-  const placed: Placed[] = []
+function rowsInScope(state: PlainState, scope: Scope, since: number): SessionRow[] {
+  const rows: SessionRow[] = []
   for (const session of sessionsIn(state, scope)) {
-    for (const row of changedRows(session, since)) placed.push({ row, serial: session.serial })
+    for (const row of changedRows(session, since)) rows.push({ row, serial: session.serial })
   }
   for (const { serial, version, sessionID, parentID, directory, ancestors } of state.tombstones.values()) {
     if (version <= since || !isInScope(scope, { id: sessionID, directory, ancestors })) continue
-    placed.push({ row: { type: "removed", version, sessionID, parentID, directory }, serial })
+    rows.push({ row: { type: "removed", version, sessionID, parentID, directory }, serial })
   }
-  return placed
+  return rows
 }
 
 function sessionsIn(state: PlainState, scope: Scope): PlainSession[] {
@@ -100,13 +100,16 @@ function sessionsIn(state: PlainState, scope: Scope): PlainSession[] {
   )
 }
 
-function isInScope(scope: Scope, place: { id: string; directory: string; ancestors: string[] }): boolean {
-  if ("sessionID" in scope) return place.id === scope.sessionID
-  if ("directory" in scope) return place.directory === scope.directory
-  return place.id === scope.treeID || place.ancestors.includes(scope.treeID)
+function isInScope(scope: Scope, session: { id: string; directory: string; ancestors: string[] }): boolean {
+  if ("sessionID" in scope) return session.id === scope.sessionID
+  if ("directory" in scope) return session.directory === scope.directory
+  return session.id === scope.treeID || session.ancestors.includes(scope.treeID)
 }
 
-/** The rows of one session that are newer than `since`, in no order but that of permissions. Nested values are the store's own. */
+/**
+ * Returns the rows of one session that are newer than `since`. Only permission requests are in order. Nested values are
+ * not copied.
+ */
 export function changedRows(session: PlainSession, since: number): Row[] {
   if (session.newest <= since) return []
   const sessionID = session.info.id
@@ -118,11 +121,11 @@ export function changedRows(session: PlainSession, since: number): Row[] {
   for (const { version, keep } of session.moves) {
     if (version > since) moves.set(version, Math.min(keep, moves.get(version) ?? keep))
   }
-  // A row for each, so that a page that ends between two of them loses none.
+  // One row for each move, so that a page that ends between two moves loses neither.
   for (const [version, keep] of moves) {
     rows.push({ type: "history", version, sessionID, epoch: session.epoch, keep })
   }
-  // A message changes only while it is the last one, so versions never fall along the history.
+  // A message changes only while it is the last one, so versions never decrease along the history.
   for (let position = session.messages.length - 1; position >= session.base; position--) {
     const message = session.messages[position]!
     if (newestVersion(message) <= since) break
@@ -144,10 +147,10 @@ export function changedRows(session: PlainSession, since: number): Row[] {
 }
 
 function messageRows(
-  place: { sessionID: string; message: PlainMessage; position: number },
+  at: { sessionID: string; message: PlainMessage; position: number },
   since: number,
 ): Row[] {
-  const { sessionID, message, position } = place
+  const { sessionID, message, position } = at
   const messageID = message.body.id
   const rows: Row[] = []
   if (message.version > since) {

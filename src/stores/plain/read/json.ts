@@ -1,11 +1,11 @@
-/** A deep copy of JSON data. Fields without a value are left out. */
+/** Returns a deep copy of JSON data. Fields that are undefined are left out. */
 export function copyJson<T>(value: T): T {
   if (Array.isArray(value)) return value.map((item: unknown) => copyJson(item)) as T
   if (typeof value !== "object" || value === null) return value
   const copy: Record<string, unknown> = {}
   for (const [key, inner] of Object.entries(value)) {
     if (inner === undefined) continue
-    // A plain assignment to this one name would set the prototype.
+    // An assignment to `__proto__` would set the prototype instead of a field.
     if (key === "__proto__") Object.defineProperty(copy, key, { value: copyJson(inner), ...ownField })
     else copy[key] = copyJson(inner)
   }

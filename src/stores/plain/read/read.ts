@@ -8,7 +8,7 @@ import type {
 } from "../../../protocol/index.ts"
 import { checkLimit, checkPosition, checkTime, decodePage, encodePage } from "../../cursor.ts"
 import { pageLimit } from "../../limits.ts"
-import { noMessage, noPermissionQuery } from "../../refusals.ts"
+import { noMessage, permissionQueryTooBroad } from "../../refusals.ts"
 import type { HistoryPage, HistoryQuery, Page, PermissionQuery, SessionQuery } from "../../store.ts"
 import {
   grownBody,
@@ -34,7 +34,7 @@ export function readTodos(state: PlainState, sessionID: string): Todo[] {
 
 export function readPermissions(state: PlainState, query: PermissionQuery): PermissionRequest[] {
   const { sessionID, permissionID, open = false } = query
-  if (sessionID === undefined && permissionID === undefined && !open) throw noPermissionQuery()
+  if (sessionID === undefined && permissionID === undefined && !open) throw permissionQueryTooBroad()
   const sessions =
     sessionID === undefined
       ? [...state.sessions.values()].filter(({ importing }) => !importing)
@@ -56,21 +56,21 @@ export function readSessions(state: PlainState, query: SessionQuery = {}): Page<
   const order = query.order ?? "updated"
   for (const bound of [query.updated?.from, query.updated?.to]) if (bound !== undefined) checkTime(bound)
   const kind = `sessions.${order}`
-  const place = (session: PlainSession): [number, number] => [session.info.time[order], session.serial]
+  const sortKey = (session: PlainSession): [number, number] => [session.info.time[order], session.serial]
   const comesAfter = (a: number[], b: number[]) => b[0]! - a[0]! || b[1]! - a[1]!
 
   let matching = candidates(state, query).filter((session) => matches(session, query))
   if (query.cursor !== undefined) {
     const last = decodePage(kind, query.cursor) as number[]
-    matching = matching.filter((session) => comesAfter(place(session), last) > 0)
+    matching = matching.filter((session) => comesAfter(sortKey(session), last) > 0)
   }
-  matching.sort((a, b) => comesAfter(place(a), place(b)))
+  matching.sort((a, b) => comesAfter(sortKey(a), sortKey(b)))
   const items = matching.slice(0, limit)
-  const next = matching.length > limit ? encodePage(kind, place(items.at(-1)!)) : undefined
+  const next = matching.length > limit ? encodePage(kind, sortKey(items.at(-1)!)) : undefined
   return copyJson({ items: items.map(sessionInfo), next })
 }
 
-/** Whoever has the secret of a share is found without looking at all the others. */
+/** Returns the sessions that can match the query. A share secret selects at most one session without a scan. */
 function candidates({ sessions, names }: PlainState, { share }: SessionQuery): PlainSession[] {
   if (share === undefined) return [...sessions.values()]
   const session = sessions.get(names.get(shareName(share)) ?? "")
@@ -102,7 +102,7 @@ export function readHistory(state: PlainState, sessionID: string, query: History
     from = Math.max(from, position)
     to = Math.min(to, position + 1)
   }
-  // One more than the limit tells whether there is more.
+  // One message more than the limit shows whether there are more.
   const found: number[] = []
   const fromStart = query.take === "start"
   for (let step = 0; step < to - from && found.length <= limit; step++) {
@@ -129,7 +129,7 @@ function hasPart(message: PlainMessage, having: HistoryQuery["having"]): boolean
   )
 }
 
-/** One message with everything that has grown and the notes on it, as a copy. */
+/** Returns a copy of one message with its grown text and its notes. */
 function historyItem(
   sessionID: string,
   history: { messages: PlainMessage[]; notes: PlainNote[] },

@@ -18,32 +18,32 @@ import {
   type PlainState,
   reachedLists,
 } from "../model.ts"
-import { inOrder } from "./find.ts"
+import { sessionsInOrder } from "./find.ts"
 
-/** A place in the list of all hits: titles first, then by score, then newest first. */
-type Place = [rank: number, score: number, serial: number]
+/** The sort key of a hit: titles first, then by score, then newest first. */
+type HitOrder = [rank: number, score: number, serial: number]
 
 interface Found {
-  location: Place
+  order: HitOrder
   hit: () => SearchHit
 }
 
-/** Every search reads everything; there is no index. */
+/** Searches without an index: reads all titles and all parts. */
 export function searchSessions(state: PlainState, query: SearchQuery): SearchPage {
   const limit = checkLimit(query.limit, searchLimit)
   const terms = parseQuery(query.text)
   const order = query.order ?? "newest"
   const kind = `search.${order}`
-  const after = query.cursor === undefined ? undefined : (decodePage(kind, query.cursor) as Place)
+  const after = query.cursor === undefined ? undefined : (decodePage(kind, query.cursor) as HitOrder)
 
   const found = [...foundTitles(state, query, terms), ...foundParts(state, query, terms)]
-  const rest = after ? found.filter(({ location }) => comparePlaces(location, after) > 0) : found
+  const rest = after ? found.filter(({ order }) => compareHits(order, after) > 0) : found
   const page = rest.slice(0, limit)
   const hits = page.map(({ hit }) => hit())
-  return rest.length > limit ? { hits, next: encodePage(kind, page.at(-1)!.location) } : { hits }
+  return rest.length > limit ? { hits, next: encodePage(kind, page.at(-1)!.order) } : { hits }
 }
 
-function comparePlaces(a: Place, b: Place): number {
+function compareHits(a: HitOrder, b: HitOrder): number {
   return b[0] - a[0] || b[1] - a[1] || b[2] - a[2]
 }
 
@@ -55,12 +55,12 @@ function foundTitles(state: PlainState, query: SearchQuery, terms: SearchTerms):
     const match = isSelected(session, query) ? matchText(terms, title) : undefined
     if (!match) continue
     const hit = (): SearchHit => ({ kind: "title", sessionID: id, forks: 0, ...snippet(title, match.marks) })
-    found.push({ location: [1, 0, session.serial], hit })
+    found.push({ order: [1, 0, session.serial], hit })
   }
   return found
 }
 
-/** A part of a sealed message with the sessions that reach it. */
+/** A part of a sealed message that may match. */
 interface Candidate {
   part: PlainPart
   message: PlainMessage
@@ -81,10 +81,10 @@ function foundParts(state: PlainState, query: SearchQuery, terms: SearchTerms): 
     const { role } = candidate.message.body
     const score = byRelevance ? scoreMatch(terms, match, { ...searched, role }) : 0
     const hit = () => partHit(candidate, { ...searched, match, selected, forks: sharing.length - 1 })
-    found.push({ location: [0, score, candidate.part.serial], hit })
+    found.push({ order: [0, score, candidate.part.serial], hit })
     if (byRelevance && found.length === rankedPartsMax) break
   }
-  return byRelevance ? found.sort((a, b) => comparePlaces(a.location, b.location)) : found
+  return byRelevance ? found.sort((a, b) => compareHits(a.order, b.order)) : found
 }
 
 function partHit(
@@ -106,7 +106,7 @@ function partHit(
 }
 
 function visible(state: PlainState): PlainSession[] {
-  return inOrder(state).filter((session) => !session.importing)
+  return sessionsInOrder(state).filter((session) => !session.importing)
 }
 
 function wantsKind(query: SearchQuery, kind: SearchKind): boolean {
@@ -121,7 +121,7 @@ function isSelected({ info }: PlainSession, query: SearchQuery): boolean {
   )
 }
 
-/** The parts of all sealed messages, each once however many sessions have it, the last made first. */
+/** Returns the parts of all sealed messages, newest first. A message that several sessions share is included once. */
 function newestParts(sessions: PlainSession[]): Candidate[] {
   const seen = new Set<string>()
   const parts: Candidate[] = []
@@ -135,7 +135,7 @@ function newestParts(sessions: PlainSession[]): Candidate[] {
   return parts.sort((a, b) => b.part.serial - a.part.serial)
 }
 
-/** How a session reaches a message, which has the same position in every history. */
+/** Returns how a session reaches a message. A shared message has the same position in every history. */
 export function reaches(
   session: PlainSession,
   { message, position }: { message: { origin: string }; position: number },

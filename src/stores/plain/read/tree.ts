@@ -1,6 +1,6 @@
 import type { Session } from "../../../protocol/index.ts"
 import { type PlainSession, type PlainState, sessionInfo } from "../model.ts"
-import { ancestors, findVisible, inOrder } from "./find.ts"
+import { ancestors, findVisible, sessionsInOrder } from "./find.ts"
 import { copyJson } from "./json.ts"
 
 export function readTree(state: PlainState, rootID: string): Session[] {
@@ -13,19 +13,19 @@ export function readParents(state: PlainState, sessionID: string): Session[] {
   return copyJson(above.filter((session) => session !== undefined).map(sessionInfo))
 }
 
-/** The session and its children, and theirs, in order of creation, and each parent before its children. */
+/** Returns the session and all its descendants in order of creation, each parent before its children. */
 export function withDescendants(state: PlainState, root: PlainSession): PlainSession[] {
   const children = childrenByParent(state)
-  const places = new Map([[root, root.serial]])
-  for (const [session, place] of places) {
+  const orderBySession = new Map([[root, root.serial]])
+  for (const [session, order] of orderBySession) {
     for (const child of children.get(session.info.id) ?? []) {
-      // A parent that was taken in anew, after its file was lost, has a higher serial than its children.
-      if (!places.has(child)) places.set(child, Math.max(child.serial, place))
+      // A parent whose state file was lost and that was adopted again has a higher serial than its children.
+      if (!orderBySession.has(child)) orderBySession.set(child, Math.max(child.serial, order))
     }
   }
-  return [...places].sort(([, a], [, b]) => a - b).map(([session]) => session)
+  return [...orderBySession].sort(([, a], [, b]) => a - b).map(([session]) => session)
 }
 
 function childrenByParent(state: PlainState): Map<string | undefined, PlainSession[]> {
-  return Map.groupBy(inOrder(state), (session) => session.info.parentID)
+  return Map.groupBy(sessionsInOrder(state), (session) => session.info.parentID)
 }

@@ -1,39 +1,43 @@
 import type { InboxItem, Part, PermissionRequest, Row, Todo } from "../../../protocol/index.ts"
 import { growingField } from "../../../session/replica/grow.ts"
-import { firstPiece, lastPiece } from "../commit/open-tail.ts"
+import { firstPieceKeyOf, lastPieceKeyOf } from "../commit/open-tail.ts"
 import type { Tuple } from "../connection/database.ts"
 import { type Reader, readSealedParts } from "../read/read-messages.ts"
 import type { Head } from "../read/segments.ts"
-import { decodeMessage, decodePart, parseStored } from "../rows/codec.ts"
 import { decodeID } from "../rows/id-codec.ts"
+import { decodeMessage, decodePart, parseStored } from "../rows/message-rows.ts"
 import { decodeSession, sessionSelect } from "../rows/session-rows.ts"
 
-/** Later than any version. */
-export const never = Number.MAX_SAFE_INTEGER
+/** Greater than every version. */
+export const afterAllVersions = Number.MAX_SAFE_INTEGER
 
-/** Rows of one session that changed after `since`; those from version `until` on are not complete. */
+/** Rows of one session that changed after `since`. Only rows below version `until` are complete. */
 interface Collected {
   rows: Row[]
   until: number
 }
 
-/** A session that changed. */
-export interface Tip {
+/** A session with rows that changed. */
+export interface ChangedSession {
   key: number
+  /** The version of the last change of the inbox. */
   inbox: number
-  /** Its last row, if it is gone. */
+  /** The `removed` row of a session that was removed. */
   removed?: Row
 }
 
-/** What changed of one session after `since`: about `limit` rows of messages, and all else up to there. */
-export function changedRows(reader: Reader, tip: Tip, since: number, limit: number): Collected {
+/**
+ * Returns the rows of one session that changed after `since`. Stops after about `limit` rows of messages; `until` then
+ * says from which version on rows are missing.
+ */
+export function changedRows(reader: Reader, tip: ChangedSession, since: number, limit: number): Collected {
   const { db } = reader
   const row = db.get(`${sessionSelect} WHERE s.key = ?`, tip.key) as Tuple
-  const { session, version } = decodeSession(row, reader.names)
+  const { session, version } = decodeSession(row, reader.dictionary)
   const sessionID = session.id
   const rows: Row[] = []
   if (version > since) rows.push({ type: "session", version, sessionID, session })
-  // A row for each move, so that a page that ends between two of them loses none.
+  // One row for each move of the history, so that a page that ends between two moves loses neither.
   for (const [moved, keep] of db.all(
     "SELECT version, keep FROM epochs WHERE session = ? AND version > ?",
     tip.key,
@@ -44,8 +48,8 @@ export function changedRows(reader: Reader, tip: Tip, since: number, limit: numb
   const head = headOf(reader, tip.key)
   const until = collectMessages(reader, { sessionID, head, key: tip.key }, { since, limit, rows })
   collectNotes(reader, { sessionID, head, key: tip.key }, since, rows)
-  collectAside(reader, tip, sessionID, since, rows)
-  return { rows: until === never ? rows : rows.filter((entry) => entry.version < until), until }
+  collectSideRows(reader, tip, sessionID, since, rows)
+  return { rows: until === afterAllVersions ? rows : rows.filter((entry) => entry.version < until), until }
 }
 
 function headOf(reader: Reader, key: number): Head & { open: boolean } {
@@ -56,14 +60,17 @@ function headOf(reader: Reader, key: number): Head & { open: boolean } {
   return { segment: segment!, count: count!, open: open === 1 }
 }
 
-interface Own {
+interface SessionPointer {
   sessionID: string
   head: Head & { open: boolean }
   key: number
 }
 
-/** The lowest position from which on all messages are in segments that this session wrote. */
-function ownBase(reader: Reader, own: Own): { base: number; segments: number[] } {
+/**
+ * Returns the segments that this session wrote itself, the newest first, and the position where the oldest of them
+ * begins.
+ */
+function ownSegments(reader: Reader, own: SessionPointer): { base: number; segments: number[] } {
   const segments: number[] = []
   let base = own.head.count
   let segment: number | undefined = own.head.segment
@@ -79,13 +86,14 @@ function ownBase(reader: Reader, own: Own): { base: number; segments: number[] }
 }
 
 /**
- * Versions grow with positions, because a message is appended only after the one before it was sealed: the first
- * changed one is found by doubling steps back from the end, at a cost of what is new.
+ * Returns the first position whose message changed after `since`. Versions grow with positions, because a message is
+ * appended only after the message before it was sealed. So the search goes back from the end in doubling steps and
+ * costs only as much as is new.
  */
-function firstChanged(reader: Reader, own: Own, base: number, since: number): number {
+function firstChanged(reader: Reader, own: SessionPointer, base: number, since: number): number {
   const { head } = own
   const changed = (position: number): boolean => {
-    const segment = reader.segments.owner(head, position)!
+    const segment = reader.segments.segmentAt(head, position)!
     const row = reader.db.get(
       "SELECT version, sealed FROM messages WHERE segment = ? AND position = ?",
       segment,
@@ -110,18 +118,18 @@ function firstChanged(reader: Reader, own: Own, base: number, since: number): nu
 
 function collectMessages(
   reader: Reader,
-  own: Own,
+  own: SessionPointer,
   into: { since: number; limit: number; rows: Row[] },
 ): number {
   const { db, segments } = reader
   const { head } = own
   const { since, rows } = into
-  if (head.count === 0) return never
-  const { base } = ownBase(reader, own)
+  if (head.count === 0) return afterAllVersions
+  const { base } = ownSegments(reader, own)
   let before = 0
   let pushed = 0
   for (let position = firstChanged(reader, own, base, since); position < head.count; position++) {
-    const segment = segments.owner(head, position)!
+    const segment = segments.segmentAt(head, position)!
     const found = messageRows(reader, own.sessionID, segment, position)
     const lowest = Math.min(...found.map((row) => row.version))
     if (pushed >= into.limit && lowest > before) return lowest
@@ -133,10 +141,13 @@ function collectMessages(
     before = Math.max(...found.filter((row) => row.type === "message").map((row) => row.version))
   }
   if (head.open) collectPieces(db, own, since, rows)
-  return never
+  return afterAllVersions
 }
 
-/** The message's row and its parts' rows, whatever their version; an open message's without its pieces. */
+/**
+ * Returns the row of a message and the rows of its parts, whatever their version. Pieces of an open message are not
+ * included.
+ */
 function messageRows(reader: Reader, sessionID: string, segment: number, position: number): Row[] {
   const message = reader.db.get(
     "SELECT id, version, sealed, constants, data FROM messages WHERE segment = ? AND position = ?",
@@ -146,7 +157,7 @@ function messageRows(reader: Reader, sessionID: string, segment: number, positio
   if (message === undefined) return []
   const where = `Message ${position} of session ${sessionID}`
   const [id, version, sealed, constants, data] = message
-  const body = decodeMessage(id, reader.names.text(constants as number), data, where)
+  const body = decodeMessage(id, reader.dictionary.text(constants as number), data, where)
   const parts = readSealedParts(reader.db, segment, position)
   const rows: Row[] = [
     {
@@ -172,7 +183,7 @@ function messageRows(reader: Reader, sessionID: string, segment: number, positio
   return rows
 }
 
-function collectPieces(db: Reader["db"], own: Own, since: number, rows: Row[]): void {
+function collectPieces(db: Reader["db"], own: SessionPointer, since: number, rows: Row[]): void {
   const { segment, count } = own.head
   const position = count - 1
   const message = db.get(
@@ -180,7 +191,7 @@ function collectPieces(db: Reader["db"], own: Own, since: number, rows: Row[]): 
     segment,
     position,
   )
-  // Pieces grow in order; only a put that kept them gives older ones a newer version.
+  // Versions of pieces grow with their keys. Only `part.put` with `grown: "keep"` gives older pieces a newer version.
   const rewritten =
     db.get(
       "SELECT 1 FROM parts WHERE segment = ? AND position = ? AND version > ?",
@@ -191,8 +202,8 @@ function collectPieces(db: Reader["db"], own: Own, since: number, rows: Row[]): 
   const pieces: Tuple[] = []
   for (const row of db.each(
     "SELECT place, version, offset, text FROM pieces WHERE key BETWEEN ? AND ? ORDER BY key DESC",
-    (message?.[1] ?? firstPiece(segment)) as number,
-    lastPiece(segment),
+    (message?.[1] ?? firstPieceKeyOf(segment)) as number,
+    lastPieceKeyOf(segment),
   )) {
     if ((row[1] as number) > since) pieces.push(row)
     else if (!rewritten) break
@@ -228,11 +239,11 @@ function collectPieces(db: Reader["db"], own: Own, since: number, rows: Row[]): 
   }
 }
 
-function collectNotes(reader: Reader, own: Own, since: number, rows: Row[]): void {
+function collectNotes(reader: Reader, own: SessionPointer, since: number, rows: Row[]): void {
   const { db, segments } = reader
   const newest = new Map<string, Extract<Row, { type: "note" }>>()
   let upper = own.head.count
-  for (const segment of ownBase(reader, own).segments) {
+  for (const segment of ownSegments(reader, own).segments) {
     for (const [position, name, version, value] of db.all(
       "SELECT position, name, version, value FROM notes WHERE segment = ? AND version > ? AND at <= ?",
       segment,
@@ -241,8 +252,8 @@ function collectNotes(reader: Reader, own: Own, since: number, rows: Row[]): voi
     ) as [number, string, number, string][]) {
       const known = newest.get(`${position} ${name}`)
       if (known && known.version > version) continue
-      const place = segments.owner(own.head, position)!
-      const message = db.get("SELECT id FROM messages WHERE segment = ? AND position = ?", place, position)
+      const holder = segments.segmentAt(own.head, position)!
+      const message = db.get("SELECT id FROM messages WHERE segment = ? AND position = ?", holder, position)
       newest.set(`${position} ${name}`, {
         type: "note",
         version,
@@ -258,7 +269,13 @@ function collectNotes(reader: Reader, own: Own, since: number, rows: Row[]): voi
   rows.push(...newest.values())
 }
 
-function collectAside(reader: Reader, tip: Tip, sessionID: string, since: number, rows: Row[]): void {
+function collectSideRows(
+  reader: Reader,
+  tip: ChangedSession,
+  sessionID: string,
+  since: number,
+  rows: Row[],
+): void {
   const todos = reader.db.get(
     "SELECT version, data FROM todos WHERE session = ? AND version > ?",
     tip.key,
@@ -273,7 +290,7 @@ function collectAside(reader: Reader, tip: Tip, sessionID: string, since: number
     })
   }
   for (const [version, data] of reader.db.all(
-    "SELECT version, data FROM permissions WHERE session = ? AND version > ?",
+    "SELECT version, data FROM permissions WHERE session = ? AND version > ? ORDER BY key",
     tip.key,
     since,
   )) {
@@ -295,6 +312,7 @@ function collectAside(reader: Reader, tip: Tip, sessionID: string, since: number
   }
 }
 
+/** The items of a session's inbox that no run has taken, in the order of admission. */
 export function waitingItems(reader: Reader, key: number, sessionID: string): InboxItem[] {
   return reader.db
     .all("SELECT data FROM inbox WHERE session = ? AND data IS NOT NULL ORDER BY key", key)

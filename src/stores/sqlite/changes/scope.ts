@@ -3,21 +3,21 @@ import { noSession } from "../../refusals.ts"
 import type { Scope } from "../../store.ts"
 import type { Database } from "../connection/database.ts"
 import type { Reader } from "../read/read-messages.ts"
-import { parseStored } from "../rows/codec.ts"
 import { decodeID, encodeID } from "../rows/id-codec.ts"
+import { parseStored } from "../rows/message-rows.ts"
 
-/** Which sessions a scope covers, by key. */
+/** Tells which sessions a scope covers. Sessions are given by their key. */
 export interface ScopeFilter {
-  /** The one session that can match, if the scope names just one. */
+  /** The only session that can match, if the scope names a single session. */
   only?: number
   live(session: number): boolean
-  /** The row of a removed session that the scope covered. */
+  /** The `removed` row of a session that the scope covered before the session was removed. */
   removed(session: number, version: number): Row | undefined
 }
 
 export function scopeFilter(reader: Reader, scope: Scope): ScopeFilter {
   if ("directory" in scope) {
-    const name = reader.names.find(scope.directory)
+    const name = reader.dictionary.find(scope.directory)
     return {
       live: (session) => name !== undefined && isLive(reader, session, "directory", name),
       removed: (session, version) =>
@@ -41,7 +41,9 @@ export function scopeFilter(reader: Reader, scope: Scope): ScopeFilter {
   }
 }
 
-/** The session and all its descendants in order of creation, so the session first. */
+/**
+ * Returns the keys of the session and of all its descendants in order of creation, so the session itself comes first.
+ */
 export function treeKeys(db: Database, root: number): number[] {
   return db
     .all(
@@ -53,7 +55,7 @@ export function treeKeys(db: Database, root: number): number[] {
     .map(([key]) => key as number)
 }
 
-/** The key of a session that is visible or was removed. */
+/** Returns the key of a visible or removed session, or fails with `not_found`. */
 function sessionKey(reader: Reader, id: string): number {
   const stored = encodeID(id)
   const row = reader.db.get(
@@ -74,7 +76,7 @@ function isLive(reader: Reader, session: number, column: "directory", value: num
   return row?.[0] === value
 }
 
-/** `path` is the removed session's own id and those of its ancestors, nearest first. */
+/** `path` holds the id of the removed session and the ids of its ancestors, nearest first. */
 function removedRow(
   reader: Reader,
   session: number,

@@ -11,7 +11,7 @@ interface Collecting {
   files: BlobFiles
 }
 
-/** Finds what nothing refers to, in steps that each leave the store whole. */
+/** Runs `Store.collect` as a sequence of worker requests. Each request leaves the store consistent. */
 export async function collectStore(
   { worker, files }: Collecting,
   options: CollectOptions & { nowMs: number },
@@ -26,10 +26,10 @@ export async function collectStore(
     collected.messages += messages
     if (dryRun) continue
     try {
-      // The blobs that it named go by their age, like all others.
+      // Blobs of this session are collected below, by their age, like all other blobs.
       await worker.ask("remove", { sessionID: id, nowMs, collecting: true })
     } catch (error) {
-      // Somebody else was faster: it is gone, as it should be.
+      // Another process removed the session first.
       if (!StemmaError.is(error, "not_found")) throw error
     }
   }

@@ -3,9 +3,12 @@ import { collectAge } from "../../limits.ts"
 import type { CollectOptions } from "../../store.ts"
 import type { Reader } from "../read/read-messages.ts"
 import { decodeID } from "../rows/id-codec.ts"
-import { enqueueGarbage, unreferencedBlobs } from "./garbage.ts"
+import { enqueueGarbage } from "./garbage.ts"
 
-/** Sessions that nobody will finish importing, and children whose parent is gone: a removal was cut short. */
+/**
+ * Returns sessions whose import was abandoned, and children whose parent does not exist because a removal was
+ * interrupted.
+ */
 export function abandonedSessions(reader: Reader, options: CollectOptions & { nowMs: number }): string[] {
   const begun = options.nowMs - (options.importAgeMs ?? collectAge.importMs)
   return reader.db
@@ -19,8 +22,8 @@ export function abandonedSessions(reader: Reader, options: CollectOptions & { no
     .map(([id]) => decodeID("session", id))
 }
 
-/** How many messages a session has that nobody else could reach: those of its own segments. */
-export function ownMessages(reader: Reader, sessionID: Uint8Array | string): number {
+/** Counts the messages in the segments that the session wrote. */
+export function countOwnMessages(reader: Reader, sessionID: Uint8Array | string): number {
   const row = reader.db.get(
     `SELECT count(*) FROM segments g JOIN messages m ON m.segment = g.key
       WHERE g.session = (SELECT key FROM sessions WHERE id = ?)`,
@@ -29,13 +32,13 @@ export function ownMessages(reader: Reader, sessionID: Uint8Array | string): num
   return (row?.[0] ?? 0) as number
 }
 
-/** Forgets what was only remembered for a while. Inside a write transaction. */
+/** Deletes taken inbox items and removed sessions that were kept long enough. Must run inside a write transaction. */
 export function forgetOld(reader: Reader, nowMs: number): void {
   const { db } = reader
   db.run("DELETE FROM inbox WHERE data IS NULL AND time <= ?", nowMs - collectAge.takenMs)
   const newest = db.get("SELECT max(version) FROM tips")?.[0] as number | null
   db.run("DELETE FROM removed WHERE time <= ?", nowMs - collectAge.removedMs)
-  // The highest version must stay known, or it would be given out again.
+  // The row with the highest version stays, or the next commit would get that version again.
   db.run(
     `DELETE FROM tips WHERE version < ? AND NOT EXISTS (SELECT 1 FROM sessions s WHERE s.key = tips.session)
         AND NOT EXISTS (SELECT 1 FROM removed r WHERE r.session = tips.session)`,
@@ -48,16 +51,15 @@ export function forgetOld(reader: Reader, nowMs: number): void {
   }
 }
 
-/** Of the blobs of one folder, those that may go. */
-export function collectableBlobs(reader: Reader, hashes: string[]): string[] {
-  return unreferencedBlobs(reader.db, hashes)
-}
-
-/** Looks for damage: SQLite's own check, then whether the rows fit together. */
+/**
+ * Returns one sentence for each kind of damage: SQLite's integrity check first, then whether rows refer to rows that
+ * exist.
+ */
 export function findProblems(reader: Reader): string[] {
   const { db } = reader
   const problems: string[] = []
-  // The check uses what this connection last saw of an index, which others may have merged since: look once more.
+  // integrity_check uses this connection's cached view of an FTS5 index, which other connections may have merged since.
+  // A query refreshes the cache.
   for (const index of ["text_index", "title_index"])
     db.get(`SELECT rowid FROM ${index} WHERE ${index} MATCH 'x' LIMIT 1`)
   for (const [line] of db.all("PRAGMA integrity_check(20)")) if (line !== "ok") problems.push(String(line))
@@ -106,7 +108,7 @@ export function findProblems(reader: Reader): string[] {
   return problems
 }
 
-/** Every history must have all its messages. */
+/** Finds histories that lack messages. */
 function missingMessages(reader: Reader): string[] {
   const problems: string[] = []
   const counted = new Map<string, number>()
@@ -134,8 +136,11 @@ function missingMessages(reader: Reader): string[] {
   return problems
 }
 
-/** Refuses to go on when the caller gave up. */
+/** Throws `unavailable` if the caller aborted the collection. */
 export function checkSignal(signal: AbortSignal | undefined): void {
   if (signal?.aborted)
-    throw new StemmaError("unavailable", "The collection was stopped; what was done stays done.")
+    throw new StemmaError(
+      "unavailable",
+      "The collection was aborted by its signal. Work that is finished stays finished; run collect again for the rest.",
+    )
 }

@@ -1,16 +1,22 @@
-import { lastPiece } from "../commit/open-tail.ts"
+import { lastPieceKeyOf } from "../commit/open-tail.ts"
 import type { Database } from "../connection/database.ts"
 import { unindexMessage } from "../search/index-text.ts"
 
-/** A transaction of freeing is closed after this long. */
+/** A transaction that frees messages is committed after this time, so that other writers get the lock. */
 const sliceMs = 8
 
-/** Marks a segment that no session writes any more: what nothing is based on goes. Inside a write transaction. */
+/**
+ * Queues a segment that no session writes any more. Messages that no other segment is based on are freed later. Must
+ * run inside a write transaction.
+ */
 export function enqueueGarbage(db: Database, segment: number): void {
   db.run("INSERT OR IGNORE INTO garbage (segment) VALUES (?)", segment)
 }
 
-/** Frees what the queue names, slice by slice; gives the blobs that lost a reference. */
+/**
+ * Frees all queued segments in short transactions. Returns how many messages were removed and the blobs that lost a
+ * reference.
+ */
 export function freeGarbage(db: Database, pause: () => void): { messages: number; blobs: Set<string> } {
   const freed = { messages: 0, blobs: new Set<string>() }
   for (;;) {
@@ -29,7 +35,10 @@ function freeSlice(db: Database, freed: { messages: number; blobs: Set<string> }
   }
 }
 
-/** Frees the end of one segment, as far as time allows; the last step takes it off the queue. */
+/**
+ * Frees messages from the end of a segment until the time is over. Takes the segment off the queue when nothing is left
+ * to free.
+ */
 function freeSegment(
   db: Database,
   segment: number,
@@ -70,7 +79,7 @@ function freeMessage(db: Database, segment: number, position: number): string[] 
     position,
   )
   if (typeof range?.[0] === "number") {
-    const last = (range[1] ?? lastPiece(segment)) as number
+    const last = (range[1] ?? lastPieceKeyOf(segment)) as number
     db.run("DELETE FROM pieces WHERE key BETWEEN ? AND ?", range[0], last)
   }
   db.run("DELETE FROM parts WHERE segment = ? AND position = ?", segment, position)
@@ -78,7 +87,7 @@ function freeMessage(db: Database, segment: number, position: number): string[] 
   return refs.map(([hash]) => Buffer.from(hash as Uint8Array).toString("hex"))
 }
 
-/** Those of the blobs that neither a message nor a waiting prompt names. */
+/** Returns the blobs that neither a message nor a waiting prompt refers to. */
 export function unreferencedBlobs(db: Database, hashes: Iterable<string>): string[] {
   return [...hashes].filter(
     (hash) =>

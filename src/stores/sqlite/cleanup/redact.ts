@@ -4,7 +4,7 @@ import { redacted, redactMessage, redactPart } from "../../../session/history/re
 import { titlesFrom } from "../../../session/prompt/title.ts"
 import { isDead, sameHolder } from "../../holder.ts"
 import {
-  messageMissing,
+  messageIDMissing,
   noMessage,
   noPart,
   redactWhileOpen,
@@ -12,62 +12,72 @@ import {
   redactWhileWaiting,
 } from "../../refusals.ts"
 import type { Holder, Redaction, RedactionTarget } from "../../store.ts"
-import type { Place } from "../read/locate.ts"
-import { sharers } from "../read/reachable.ts"
+import type { MessageLocation } from "../read/locate.ts"
+import { sessionsReaching } from "../read/reachable.ts"
 import { sessionHead } from "../read/read-history.ts"
 import { type Reader, readSealedParts } from "../read/read-messages.ts"
-import { decodeMessage, encodeMessage, encodePart, longKind, parseStored, partKind } from "../rows/codec.ts"
 import { decodeID, encodeID } from "../rows/id-codec.ts"
+import {
+  decodeMessage,
+  encodeMessage,
+  encodePart,
+  longKind,
+  parseStored,
+  partKind,
+} from "../rows/message-rows.ts"
 import { readSessionData, writeSessionData } from "../rows/session-rows.ts"
 import { reindexPart } from "../search/index-text.ts"
 
 export interface RedactionMade {
   redaction: Redaction
-  /** Blobs that lost a reference. */
+  /** Blobs that lost a reference and may be unreferenced now. */
   blobs: Set<string>
 }
 
-/** Takes content away, inside one write transaction. */
+/** Redacts the content that the target names, in every session that shares it. Must run inside a write transaction. */
 export function redactContent(
   reader: Reader,
   target: RedactionTarget,
   options: { version: number; nowMs: number; holder: Holder },
 ): RedactionMade {
   const session = sessionHead(reader, target.sessionID)
-  const places = targetPlaces(reader, session.key, target)
-  for (const location of places) requireSealed(reader, location, target)
+  const locations = targetLocations(reader, session.key, target)
+  for (const location of locations) requireSealed(reader, location, target)
   if (target.messageID === undefined) requireQuiet(reader, session.key, target.sessionID, options)
   const lowest = new Map<number, number>([[session.key, Number.MAX_SAFE_INTEGER]])
   const blobs = new Set<string>()
   const titles = new Set<string>()
   let parts = 0
-  for (const location of places) {
-    for (const key of sharers(reader.db, location.segment, location.position)) {
+  for (const location of locations) {
+    for (const key of sessionsReaching(reader.db, location.segment, location.position)) {
       lowest.set(key, Math.min(lowest.get(key) ?? Number.MAX_SAFE_INTEGER, location.position))
     }
-    parts += redactPlace(reader, location, { partID: target.partID, blobs, titles })
+    parts += redactMessageAt(reader, location, { partID: target.partID, blobs, titles })
     dropNotes(reader, location)
   }
   if (target.messageID === undefined) redactFields(reader, session.key, options.version)
   const keys = [...lowest.keys()].sort((a, b) => a - b)
   for (const key of keys) {
     redactTitle(reader, key, titles)
-    moveEpoch(reader, key, lowest.get(key)!, options.version)
+    advanceEpoch(reader, key, lowest.get(key)!, options.version)
   }
   const sessions = keys.map((key) =>
     decodeID("session", reader.db.get("SELECT id FROM sessions WHERE key = ?", key)?.[0]),
   )
-  return { redaction: { messages: places.length, parts, sessions }, blobs }
+  return { redaction: { messages: locations.length, parts, sessions }, blobs }
 }
 
-/** What the target names: in the history first, then in the tails that reverts left. */
-function targetPlaces(reader: Reader, session: number, target: RedactionTarget): Place[] {
+/**
+ * Returns the locations of the target's messages. A message id that is both in the history and in a left tail means the
+ * message in the history.
+ */
+function targetLocations(reader: Reader, session: number, target: RedactionTarget): MessageLocation[] {
   const { db, segments } = reader
   if (target.messageID === undefined) {
     if (target.partID !== undefined) {
-      throw messageMissing(target.partID)
+      throw messageIDMissing(target.partID)
     }
-    return reachedPlaces(reader, session)
+    return reachedLocations(reader, session)
   }
   const reach = reachedRanges(reader, session)
   const rows = db.all("SELECT segment, position FROM messages WHERE id = ?", encodeID(target.messageID)) as [
@@ -84,22 +94,22 @@ function targetPlaces(reader: Reader, session: number, target: RedactionTarget):
   if (found === undefined) {
     throw noMessage(target.sessionID, target.messageID)
   }
-  const place = { segment: found[0], position: found[1] }
+  const location = { segment: found[0], position: found[1] }
   if (target.partID !== undefined) {
     const part = db.get(
       "SELECT 1 FROM parts WHERE segment = ? AND position = ? AND id = ?",
-      place.segment,
-      place.position,
+      location.segment,
+      location.position,
       encodeID(target.partID),
     )
     if (part === undefined) {
       throw noPart(target.messageID, target.partID)
     }
   }
-  return [place]
+  return [location]
 }
 
-/** The stretches of segments that a session reaches, in its history and in its left tails. */
+/** Returns the range of positions that a session reaches in each segment, through its history and its left tails. */
 function reachedRanges(reader: Reader, session: number): Map<number, { from: number; to: number }> {
   const ranges = new Map<number, { from: number; to: number }>()
   for (const [own] of reader.db.all("SELECT key FROM segments WHERE session = ?", session) as [number][]) {
@@ -115,8 +125,8 @@ function reachedRanges(reader: Reader, session: number): Map<number, { from: num
   return ranges
 }
 
-function reachedPlaces(reader: Reader, session: number): Place[] {
-  const places: Place[] = []
+function reachedLocations(reader: Reader, session: number): MessageLocation[] {
+  const places: MessageLocation[] = []
   for (const [segment, { from, to }] of reachedRanges(reader, session)) {
     for (const [position] of reader.db.all(
       "SELECT position FROM messages WHERE segment = ? AND position >= ? AND position < ?",
@@ -130,7 +140,7 @@ function reachedPlaces(reader: Reader, session: number): Place[] {
   return places
 }
 
-function requireSealed(reader: Reader, location: Place, target: RedactionTarget): void {
+function requireSealed(reader: Reader, location: MessageLocation, target: RedactionTarget): void {
   const row = reader.db.get(
     "SELECT sealed FROM messages WHERE segment = ? AND position = ?",
     location.segment,
@@ -140,6 +150,7 @@ function requireSealed(reader: Reader, location: Place, target: RedactionTarget)
   throw redactWhileOpen(target.sessionID)
 }
 
+/** Refuses to redact a whole session while prompts wait in its inbox or another process holds its lease. */
 function requireQuiet(
   reader: Reader,
   session: number,
@@ -159,12 +170,12 @@ function requireQuiet(
   throw redactWhileRunning(sessionID)
 }
 
-function redactPlace(
+function redactMessageAt(
   reader: Reader,
-  location: Place,
+  location: MessageLocation,
   options: { partID: string | undefined; blobs: Set<string>; titles: Set<string> },
 ): number {
-  const { db, names } = reader
+  const { db, dictionary } = reader
   const { segment, position } = location
   const only = options.partID === undefined ? undefined : encodeID(options.partID)
   const where = `Message ${position}`
@@ -203,12 +214,14 @@ function redactPlace(
     segment,
     position,
   )!
-  const stored = encodeMessage(redactMessage(decodeMessage(id, names.text(constants as number), data, where)))
+  const stored = encodeMessage(
+    redactMessage(decodeMessage(id, dictionary.text(constants as number), data, where)),
+  )
   db.run("UPDATE messages SET data = ? WHERE segment = ? AND position = ?", stored.data, segment, position)
   return redactedParts
 }
 
-function dropPieces(reader: Reader, { segment, position }: Place, index: number): void {
+function dropPieces(reader: Reader, { segment, position }: MessageLocation, index: number): void {
   const [first, last] = reader.db.get(
     "SELECT piece, piece_end FROM messages WHERE segment = ? AND position = ?",
     segment,
@@ -217,8 +230,8 @@ function dropPieces(reader: Reader, { segment, position }: Place, index: number)
   reader.db.run("DELETE FROM pieces WHERE key BETWEEN ? AND ? AND place = ?", first, last, index)
 }
 
-/** Notes on the message may stand in any segment that is based on its own. */
-function dropNotes(reader: Reader, location: Place): void {
+/** Deletes the notes on a message. A note may be stored in any segment that is based on the message's segment. */
+function dropNotes(reader: Reader, location: MessageLocation): void {
   const { db } = reader
   for (const [segment] of db.all(
     `WITH RECURSIVE based (key, above) AS (
@@ -232,7 +245,7 @@ function dropNotes(reader: Reader, location: Place): void {
   }
 }
 
-/** What a session says beside its messages. */
+/** Redacts the title, summary, permission requests and todos of a session. */
 function redactFields(reader: Reader, session: number, version: number): void {
   const { db } = reader
   const data = readSessionData(db, session)
@@ -253,7 +266,7 @@ function redactFields(reader: Reader, session: number, version: number): void {
   db.run("UPDATE todos SET version = ?, data = '[]' WHERE session = ? AND data <> '[]'", version, session)
 }
 
-/** A session that was called after what is gone now. */
+/** Replaces the title of a session if the title was made of redacted text. */
 function redactTitle(reader: Reader, session: number, titles: ReadonlySet<string>): void {
   const title = reader.db.get("SELECT title FROM sessions WHERE key = ?", session)?.[0] as string
   if (titles.has(title)) setTitle(reader, session, redacted)
@@ -264,7 +277,7 @@ function setTitle({ db }: Reader, session: number, title: string): void {
   db.run("INSERT OR IGNORE INTO untitled (session) VALUES (?)", session)
 }
 
-function moveEpoch(reader: Reader, session: number, lowest: number, version: number): void {
+function advanceEpoch(reader: Reader, session: number, lowest: number, version: number): void {
   const { db } = reader
   db.run("UPDATE tips SET seq = seq + 1, version = ? WHERE session = ?", version, session)
   const moved = lowest === Number.MAX_SAFE_INTEGER ? 0 : 1

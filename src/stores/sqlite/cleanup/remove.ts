@@ -3,25 +3,26 @@ import { noSession } from "../../refusals.ts"
 import type { Removal } from "../../store.ts"
 import { treeKeys } from "../changes/scope.ts"
 import type { Database } from "../connection/database.ts"
-import { sharers } from "../read/reachable.ts"
+import { sessionsReaching } from "../read/reachable.ts"
 import type { Reader } from "../read/read-messages.ts"
 import { decodeID, encodeID } from "../rows/id-codec.ts"
 import { enqueueGarbage } from "./garbage.ts"
 
-/** What a removal took away from sight; the messages themselves are freed afterwards, in batches. */
+/** The result of the first transaction of a removal. The messages themselves are freed afterwards, in batches. */
 export interface Detached {
   sessions: string[]
-  /** The stretches of segments that the removed sessions reached. */
+  /** The range of positions that the removed sessions reached in each segment. */
   reached: Map<number, { from: number; to: number }>
 }
 
 export interface DetachOptions {
   version: number
   nowMs: number
+  /** True if `collect` removes an abandoned import. */
   collecting: boolean
 }
 
-/** The first transaction of a removal: the session and its descendants are gone, their segments are garbage. */
+/** The first transaction of a removal: hides the session and its descendants, and queues their segments as garbage. */
 export function detachSession(reader: Reader, sessionID: string, options: DetachOptions): Detached {
   const { db } = reader
   const root = db.get("SELECT key FROM sessions WHERE id = ?", encodeID(sessionID))?.[0] as number | undefined
@@ -30,7 +31,7 @@ export function detachSession(reader: Reader, sessionID: string, options: Detach
   const reached: Detached["reached"] = new Map()
   const sessions: string[] = []
   const paths = keys.map((key) => ancestorIDs(db, key))
-  for (const key of keys) noteReached(reader, key, reached)
+  for (const key of keys) addReachedRanges(reader, key, reached)
   for (const [index, key] of keys.entries()) {
     sessions.push(detachOne(reader, key, { ...options, ancestors: paths[index]! }))
   }
@@ -53,7 +54,7 @@ function ancestorIDs(db: Database, key: number): string[] {
   return ids
 }
 
-function noteReached(reader: Reader, key: number, reached: Detached["reached"]): void {
+function addReachedRanges(reader: Reader, key: number, reached: Detached["reached"]): void {
   for (const [own] of reader.db.all("SELECT key FROM segments WHERE session = ?", key) as [number][]) {
     const last = reader.db.get("SELECT max(position) FROM messages WHERE segment = ?", own)?.[0] as
       | number
@@ -71,7 +72,7 @@ function noteReached(reader: Reader, key: number, reached: Detached["reached"]):
 }
 
 function detachOne(reader: Reader, key: number, options: DetachOptions & { ancestors: string[] }): string {
-  const { db, names } = reader
+  const { db, dictionary } = reader
   const [id, directory, importing] = db.get(
     "SELECT id, directory, importing FROM sessions WHERE key = ?",
     key,
@@ -81,12 +82,13 @@ function detachOne(reader: Reader, key: number, options: DetachOptions & { ances
       "INSERT INTO removed (session, id, directory, ancestors, time) VALUES (?, ?, ?, ?, ?)",
       key,
       id as Uint8Array | string,
-      names.text(directory as number),
+      dictionary.text(directory as number),
       JSON.stringify(options.ancestors),
       options.nowMs,
     )
   }
-  // An import that `collect` gives up was never seen: its end is no change. Its writer must notice all the same.
+  // No client has seen an import that `collect` abandons, so its removal is not a change. The fence grows all the same,
+  // so that a process that is still importing gets `conflict`.
   const visible = importing === 0 || !options.collecting
   db.run(
     `UPDATE tips SET version = ifnull(?, version), seq = seq + 1, fence = fence + 1, expires = 0, holder = NULL
@@ -105,12 +107,12 @@ function detachOne(reader: Reader, key: number, options: DetachOptions & { ances
   return decodeID("session", id)
 }
 
-/** After the garbage was freed: what of the reached messages is still there, and for whom. */
-export function summarize(reader: Reader, detached: Detached): Omit<Removal, "blobs"> {
+/** Counts, after the garbage was freed, which of the reached messages are gone and which stay for other sessions. */
+export function summarizeRemoval(reader: Reader, detached: Detached): Omit<Removal, "blobs"> {
   const { db } = reader
-  let gone = 0
+  let removedMessages = 0
   let kept = 0
-  const others = new Set<number>()
+  const sharingSessions = new Set<number>()
   for (const [segment, { from, to }] of detached.reached) {
     const stays = db.get(
       "SELECT count(*) FROM messages WHERE segment = ? AND position >= ? AND position < ?",
@@ -118,13 +120,13 @@ export function summarize(reader: Reader, detached: Detached): Omit<Removal, "bl
       from,
       to,
     )?.[0] as number
-    gone += to - from - stays
+    removedMessages += to - from - stays
     kept += stays
-    if (stays > 0) for (const key of sharers(db, segment, from)) others.add(key)
+    if (stays > 0) for (const key of sessionsReaching(db, segment, from)) sharingSessions.add(key)
   }
-  const sessions = [...others]
+  const sessions = [...sharingSessions]
     .sort((a, b) => a - b)
     .slice(0, keptSessionsMax)
     .map((key) => decodeID("session", db.get("SELECT id FROM sessions WHERE key = ?", key)?.[0]))
-  return { sessions: detached.sessions, messages: gone, kept: { messages: kept, sessions } }
+  return { sessions: detached.sessions, messages: removedMessages, kept: { messages: kept, sessions } }
 }

@@ -1,18 +1,25 @@
 import { isSettled, type MessageBody, type PartBody } from "../../../protocol/index.ts"
 import type { OpOf } from "../../commit.ts"
-import { marked, messageTaken, otherMessage, partTwice, stillOpen, unsettled } from "../../refusals.ts"
-import { findMessage } from "../read/locate.ts"
-import { encodeMessage } from "../rows/codec.ts"
+import {
+  duplicatePartID,
+  hasRevertMark,
+  messageIdentityChanged,
+  messageTaken,
+  previousMessageOpen,
+  toolCallUnsettled,
+} from "../../refusals.ts"
+import { findLocation } from "../read/locate.ts"
 import { encodeID } from "../rows/id-codec.ts"
-import { foldPieces, insertPart, openMessage, settleRefs } from "./apply-part.ts"
-import { type CommitWrite, touch } from "./commit-write.ts"
-import { completedTime, nextPieceOf, type OpenMessage, type OpenTail } from "./open-tail.ts"
+import { encodeMessage } from "../rows/message-rows.ts"
+import { dropStaleBlobRefs, foldPieces, insertPart, openMessage } from "./apply-part.ts"
+import { type CommitWrite, markChanged } from "./commit-write.ts"
+import { completedTime, type OpenMessage, type OpenTail, readNextPieceKey } from "./open-tail.ts"
 
 function insertMessage(
   write: CommitWrite,
   tail: OpenTail,
   message: MessageBody,
-  state: { sealed: boolean; firstPiece: number | null },
+  state: { sealed: boolean; firstPieceKey: number | null },
 ): void {
   const stored = encodeMessage(message)
   write.db.run(
@@ -23,27 +30,27 @@ function insertMessage(
     encodeID(message.id),
     write.version,
     state.sealed ? 1 : 0,
-    write.names.intern(stored.constants),
+    write.dictionary.intern(stored.constants),
     stored.data,
-    state.firstPiece,
+    state.firstPieceKey,
   )
 }
 
 export function appendMessage(write: CommitWrite, op: OpOf<"message.append">): void {
-  const tail = touch(write, op.sessionID)
-  if (tail.marked) {
-    throw marked(tail.id)
+  const tail = markChanged(write, op.sessionID)
+  if (tail.hasRevertMark) {
+    throw hasRevertMark(tail.id)
   }
   if (tail.open) {
-    throw stillOpen(tail.open.id, "the next one")
+    throw previousMessageOpen(tail.open.id)
   }
-  if (findMessage(write, tail, op.message.id)) {
+  if (findLocation(write, tail, op.message.id)) {
     throw messageTaken(tail.id, op.message.id)
   }
   appendTo(write, tail, op)
 }
 
-/** Appends at the end of the tail; the checks are the caller's. */
+/** Appends a message at the end of the tail. The caller has checked that the message may be appended. */
 export function appendTo(
   write: CommitWrite,
   tail: OpenTail,
@@ -55,22 +62,22 @@ export function appendTo(
   const position = tail.count
   const { id, role } = entry.message
   const completed = completedTime(entry.message)
-  const firstPiece = sealed ? 0 : nextPieceOf(write.db, tail.segment)
-  insertMessage(write, tail, entry.message, { sealed, firstPiece: sealed ? null : firstPiece })
+  const firstPieceKey = sealed ? 0 : readNextPieceKey(write.db, tail.segment)
+  insertMessage(write, tail, entry.message, { sealed, firstPieceKey: sealed ? null : firstPieceKey })
   const open: OpenMessage = {
     position,
     id,
     role,
     completed,
     parts: [],
-    places: new Map(),
-    firstPiece,
-    nextPiece: firstPiece,
+    indexByPartID: new Map(),
+    firstPieceKey,
+    nextPieceKey: firstPieceKey,
   }
   for (const part of parts) {
-    if (open.places.has(part.id)) throw partTwice(id)
-    open.places.set(part.id, open.parts.length)
-    open.parts.push(insertPart(write, tail, { position, place: open.parts.length, part }))
+    if (open.indexByPartID.has(part.id)) throw duplicatePartID(id)
+    open.indexByPartID.set(part.id, open.parts.length)
+    open.parts.push(insertPart(write, tail, { position, index: open.parts.length, part }))
   }
   if (sealed) queueForIndex(write, tail.segment, position)
   tail.open = sealed ? undefined : open
@@ -88,25 +95,25 @@ export function appendTo(
 
 function queueForIndex(write: CommitWrite, segment: number, position: number): void {
   write.db.run("INSERT OR IGNORE INTO unindexed (segment, position) VALUES (?, ?)", segment, position)
-  write.sealed = true
+  write.needsIndexing = true
 }
 
 function refuseUnsettled(messageID: string, part: PartBody): void {
   if (part.type !== "tool" || isSettled(part.state)) return
-  throw unsettled(messageID, part.id)
+  throw toolCallUnsettled(messageID, part.id)
 }
 
 export function putMessage(write: CommitWrite, op: OpOf<"message.put">): void {
-  const tail = touch(write, op.sessionID)
+  const tail = markChanged(write, op.sessionID)
   const open = openMessage(write, tail, op.message.id)
-  checkRole(open, op.message)
+  requireSameMessage(open, op.message)
   open.completed = completedTime(op.message)
   updateMessage(write, tail, { position: open.position, message: op.message, sealed: false })
 }
 
-function checkRole(open: OpenMessage, message: MessageBody): void {
+function requireSameMessage(open: OpenMessage, message: MessageBody): void {
   if (message.id === open.id && message.role === open.role) return
-  throw otherMessage(open.id)
+  throw messageIdentityChanged(open.id)
 }
 
 function updateMessage(
@@ -119,7 +126,7 @@ function updateMessage(
     "UPDATE messages SET version = ?, sealed = ?, constants = ?, data = ? WHERE segment = ? AND position = ?",
     write.version,
     entry.sealed ? 1 : 0,
-    write.names.intern(stored.constants),
+    write.dictionary.intern(stored.constants),
     stored.data,
     tail.segment,
     entry.position,
@@ -127,15 +134,15 @@ function updateMessage(
 }
 
 export function sealMessage(write: CommitWrite, op: OpOf<"message.seal">): void {
-  const tail = touch(write, op.sessionID)
+  const tail = markChanged(write, op.sessionID)
   const open = openMessage(write, tail, op.messageID)
-  if (op.message) checkRole(open, op.message)
+  if (op.message) requireSameMessage(open, op.message)
   const running = open.parts.find((part) => part.status === "pending" || part.status === "running")
   if (running) {
-    throw unsettled(open.id, running.id)
+    throw toolCallUnsettled(open.id, running.id)
   }
   const keepsPieces = foldPieces(write, open)
-  settleRefs(write, tail.segment, open)
+  dropStaleBlobRefs(write, tail.segment, open)
   if (op.message) {
     updateMessage(write, tail, { position: open.position, message: op.message, sealed: true })
   } else {
@@ -148,8 +155,8 @@ export function sealMessage(write: CommitWrite, op: OpOf<"message.seal">): void 
   }
   write.db.run(
     "UPDATE messages SET piece = ?, piece_end = ? WHERE segment = ? AND position = ?",
-    keepsPieces ? open.firstPiece : null,
-    keepsPieces ? open.nextPiece - 1 : null,
+    keepsPieces ? open.firstPieceKey : null,
+    keepsPieces ? open.nextPieceKey - 1 : null,
     tail.segment,
     open.position,
   )

@@ -3,55 +3,61 @@ import { blobRefs } from "../../../session/history/blob-refs.ts"
 import { grownText, withGrownText } from "../../../session/replica/grow.ts"
 import type { OpOf } from "../../commit.ts"
 import {
-  grownElsewhere,
-  growsNot,
-  growsWhileKept,
-  illegalState,
-  isSealed,
+  fieldDoesNotGrow,
+  growingFieldNotEmpty,
+  grownTextHasNoField,
+  messageSealed,
   noMessage,
   noPart,
-  offsetWrong,
-  otherType,
+  partTypeChanged,
+  toolStateNotAllowed,
+  wrongOffset,
 } from "../../refusals.ts"
-import { findMessage } from "../read/locate.ts"
-import { decodePart, encodePart, longKind, partKind } from "../rows/codec.ts"
+import { findLocation } from "../read/locate.ts"
 import { encodeID } from "../rows/id-codec.ts"
-import { type CommitWrite, touch } from "./commit-write.ts"
-import { type OpenMessage, type OpenPart, type OpenTail, openPart, placesOf } from "./open-tail.ts"
+import { decodePart, encodePart, longKind, partKind } from "../rows/message-rows.ts"
+import { type CommitWrite, markChanged } from "./commit-write.ts"
+import { indexPartsByID, type OpenMessage, type OpenPart, type OpenTail, toOpenPart } from "./open-tail.ts"
 
-/** Text longer than this stays in its pieces when it is sealed: writing it again would double what goes to disk. */
+/**
+ * Text longer than this stays in its pieces when the message is sealed. Copying it into the part's row would write it
+ * to disk twice.
+ */
 const foldUnitsMax = 16 * 1024
 
-/** The open message of that id, or why there is none. */
+/**
+ * Returns the open message with this id. Fails with `invalid` if the message is sealed and with `not_found` if it does
+ * not exist.
+ */
 export function openMessage(write: CommitWrite, tail: OpenTail, messageID: string): OpenMessage {
   if (tail.open?.id === messageID) return tail.open
-  if (findMessage(write, tail, messageID) === undefined) {
+  if (findLocation(write, tail, messageID) === undefined) {
     throw noMessage(tail.id, messageID)
   }
-  throw isSealed(messageID)
+  throw messageSealed(messageID)
 }
 
 export function insertPart(
   write: CommitWrite,
   tail: OpenTail,
-  place: { position: number; place: number; part: PartBody },
+  at: { position: number; index: number; part: PartBody },
 ): OpenPart {
-  const { part } = place
+  const { part } = at
   const key = write.db.insert(
     "INSERT INTO parts (segment, position, place, id, version, kind, data) VALUES (?, ?, ?, ?, ?, ?, ?)",
     tail.segment,
-    place.position,
-    place.place,
+    at.position,
+    at.index,
     encodeID(part.id),
     write.version,
     partKind(part),
     encodePart(part),
   )
-  insertRefs(write, tail.segment, place.position, part)
-  return openPart(key, part, 0)
+  insertBlobRefs(write, tail.segment, at.position, part)
+  return toOpenPart(key, part, 0)
 }
 
-function insertRefs(write: CommitWrite, segment: number, position: number, part: PartBody): void {
+function insertBlobRefs(write: CommitWrite, segment: number, position: number, part: PartBody): void {
   if (part.type === "text") return
   for (const hash of blobRefs(part)) {
     write.db.run(
@@ -64,18 +70,18 @@ function insertRefs(write: CommitWrite, segment: number, position: number, part:
 }
 
 export function putPart(write: CommitWrite, op: OpOf<"part.put">): void {
-  const tail = touch(write, op.sessionID)
+  const tail = markChanged(write, op.sessionID)
   const open = openMessage(write, tail, op.messageID)
-  const place = open.places.get(op.part.id)
-  if (op.grown === "keep" && grownText(op.part) !== "") throw growsWhileKept(op.part.id)
-  if (place === undefined) {
-    open.places.set(op.part.id, open.parts.length)
+  const index = open.indexByPartID.get(op.part.id)
+  if (op.grown === "keep" && grownText(op.part) !== "") throw growingFieldNotEmpty(op.part.id)
+  if (index === undefined) {
+    open.indexByPartID.set(op.part.id, open.parts.length)
     open.parts.push(
-      insertPart(write, tail, { position: open.position, place: open.parts.length, part: op.part }),
+      insertPart(write, tail, { position: open.position, index: open.parts.length, part: op.part }),
     )
     return
   }
-  const before = open.parts[place]!
+  const before = open.parts[index]!
   checkPut(before, op)
   const keep = op.grown === "keep"
   const part = keep && before.base > 0 ? withGrownText(op.part, rowText(write, before)) : op.part
@@ -86,11 +92,11 @@ export function putPart(write: CommitWrite, op: OpOf<"part.put">): void {
     encodePart(part),
     before.key,
   )
-  insertRefs(write, tail.segment, open.position, part)
-  const after = openPart(before.key, part, keep ? before.pieces : 0)
+  insertBlobRefs(write, tail.segment, open.position, part)
+  const after = toOpenPart(before.key, part, keep ? before.pieces : 0)
   if (keep) after.length = before.length
   if (before.pieces > 0) {
-    const range = [open.firstPiece, open.nextPiece, place]
+    const range = [open.firstPieceKey, open.nextPieceKey, index]
     if (keep) {
       write.db.run(
         "UPDATE pieces SET version = ? WHERE key BETWEEN ? AND ? AND place = ?",
@@ -101,11 +107,11 @@ export function putPart(write: CommitWrite, op: OpOf<"part.put">): void {
       write.db.run("DELETE FROM pieces WHERE key BETWEEN ? AND ? AND place = ?", ...range)
     }
   }
-  open.parts[place] = after
-  if (part.type === "file" || part.type === "tool") settleRefs(write, tail.segment, open)
+  open.parts[index] = after
+  if (part.type === "file" || part.type === "tool") dropStaleBlobRefs(write, tail.segment, open)
 }
 
-/** The growing text that stands in the part's own row. */
+/** Returns the text in the part's own row, without its pieces. */
 function rowText(write: CommitWrite, part: OpenPart): string {
   return grownText(rowPart(write, part))
 }
@@ -118,19 +124,19 @@ function rowPart(write: CommitWrite, part: OpenPart): PartBody {
 function checkPut(before: OpenPart, op: OpOf<"part.put">): void {
   const { part } = op
   if (before.type !== part.type) {
-    throw otherType(part.id, { present: before.type, next: part.type })
+    throw partTypeChanged(part.id, { present: before.type, next: part.type })
   }
   if (part.type === "tool" && before.status && !mayFollow(before.status, part.state.status)) {
-    throw illegalState(part.id, { present: before.status, next: part.state.status })
+    throw toolStateNotAllowed(part.id, { present: before.status, next: part.state.status })
   }
   if (op.grown !== "keep") return
   if (before.length > 0 && part.type === "tool" && before.status !== part.state.status) {
-    throw grownElsewhere(part.id)
+    throw grownTextHasNoField(part.id)
   }
 }
 
 export function truncateParts(write: CommitWrite, op: OpOf<"part.truncate">): void {
-  const tail = touch(write, op.sessionID)
+  const tail = markChanged(write, op.sessionID)
   const open = openMessage(write, tail, op.messageID)
   if (op.keep < open.parts.length) {
     write.db.run(
@@ -141,13 +147,13 @@ export function truncateParts(write: CommitWrite, op: OpOf<"part.truncate">): vo
     )
     write.db.run(
       "DELETE FROM pieces WHERE key BETWEEN ? AND ? AND place >= ?",
-      open.firstPiece,
-      open.nextPiece,
+      open.firstPieceKey,
+      open.nextPieceKey,
       op.keep,
     )
     open.parts.length = op.keep
-    open.places = placesOf(open.parts)
-    settleRefs(write, tail.segment, open)
+    open.indexByPartID = indexPartsByID(open.parts)
+    dropStaleBlobRefs(write, tail.segment, open)
   }
   write.db.run(
     "UPDATE messages SET version = ? WHERE segment = ? AND position = ?",
@@ -158,29 +164,29 @@ export function truncateParts(write: CommitWrite, op: OpOf<"part.truncate">): vo
 }
 
 export function addPiece(write: CommitWrite, op: OpOf<"piece.add">): void {
-  const tail = touch(write, op.sessionID)
+  const tail = markChanged(write, op.sessionID)
   const open = openMessage(write, tail, op.messageID)
-  const place = open.places.get(op.partID)
-  const part = place === undefined ? undefined : open.parts[place]
-  if (place === undefined || part === undefined) {
+  const index = open.indexByPartID.get(op.partID)
+  const part = index === undefined ? undefined : open.parts[index]
+  if (index === undefined || part === undefined) {
     throw noPart(op.messageID, op.partID)
   }
   if (!part.growing || fieldOf(part) !== op.field) {
-    throw growsNot(op.partID, op.field)
+    throw fieldDoesNotGrow(op.partID, op.field)
   }
   if (part.length !== op.offset) {
-    throw offsetWrong(op.partID, { field: op.field, offset: op.offset, length: part.length })
+    throw wrongOffset(op.partID, { field: op.field, offset: op.offset, length: part.length })
   }
   if (op.text === "") return
   write.db.run(
     "INSERT INTO pieces (key, place, version, offset, text) VALUES (?, ?, ?, ?, ?)",
-    open.nextPiece,
-    place,
+    open.nextPieceKey,
+    index,
     write.version,
     op.offset,
     op.text,
   )
-  open.nextPiece += 1
+  open.nextPieceKey += 1
   part.pieces += 1
   part.length += op.text.length
 }
@@ -191,14 +197,15 @@ function fieldOf(part: OpenPart): string {
 }
 
 /**
- * Growing text goes into the rows of its parts, once; long text stays in its pieces. A replica that has the last piece
- * has the text, so the part gets no newer version than that.
+ * Moves the text of all pieces into the rows of their parts; long text stays in its pieces. Returns whether pieces
+ * remain. A replica that has the last piece has the whole text, so the part gets the version of its last piece and not
+ * a newer version.
  */
 export function foldPieces(write: CommitWrite, open: OpenMessage): boolean {
   let keepsPieces = false
-  for (const [place, part] of open.parts.entries()) {
+  for (const [index, part] of open.parts.entries()) {
     if (part.pieces === 0) continue
-    const range = [open.firstPiece, open.nextPiece, place]
+    const range = [open.firstPieceKey, open.nextPieceKey, index]
     const pieces = write.db.all(
       "SELECT text, version FROM pieces WHERE key BETWEEN ? AND ? AND place = ? ORDER BY key",
       ...range,
@@ -222,8 +229,11 @@ export function foldPieces(write: CommitWrite, open: OpenMessage): boolean {
   return keepsPieces
 }
 
-/** A part that was replaced or removed may have named blobs that the sealed message does not. */
-export function settleRefs(write: CommitWrite, segment: number, open: OpenMessage): void {
+/**
+ * Deletes blob references of parts that were replaced or removed, unless another part of the message names the same
+ * blob.
+ */
+export function dropStaleBlobRefs(write: CommitWrite, segment: number, open: OpenMessage): void {
   const refs = write.db.all(
     "SELECT hash FROM blob_refs WHERE segment = ? AND position = ?",
     segment,

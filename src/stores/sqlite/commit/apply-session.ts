@@ -14,10 +14,10 @@ import {
   shareTaken,
 } from "../../refusals.ts"
 import type { Value } from "../connection/database.ts"
-import { findMessage, locateMessage } from "../read/locate.ts"
+import { findLocation, locateMessage } from "../read/locate.ts"
 import type { Head } from "../read/segments.ts"
-import { packTokens, parseStored, unpackTokens } from "../rows/codec.ts"
 import { decodeID, encodeID } from "../rows/id-codec.ts"
+import { packTokens, parseStored, unpackTokens } from "../rows/message-rows.ts"
 import {
   insertSession,
   patchColumns,
@@ -28,10 +28,10 @@ import {
   writeSessionData,
 } from "../rows/session-rows.ts"
 import { appendTo } from "./apply-message.ts"
-import { type CommitWrite, published, touch } from "./commit-write.ts"
+import { type CommitWrite, markChanged, requirePublished } from "./commit-write.ts"
 import type { OpenTail } from "./open-tail.ts"
 
-interface Making {
+interface SessionToCreate {
   session: NewSession
   segment: string
   importing: boolean
@@ -41,17 +41,18 @@ interface Making {
 }
 
 export function createSession(write: CommitWrite, op: OpOf<"session.create">): void {
-  makeSession(write, { session: op.session, segment: op.segment, importing: op.importing === true, epoch: 0 })
+  addSession(write, { session: op.session, segment: op.segment, importing: op.importing === true, epoch: 0 })
 }
 
-function makeSession(write: CommitWrite, making: Making): OpenTail {
-  const { db, names, segments } = write
+function addSession(write: CommitWrite, making: SessionToCreate): OpenTail {
+  const { db, dictionary, segments } = write
   const { session } = making
   refuseTaken(write, session.id, making.segment)
   refuseTakenKey(write, session.agent, session.key)
   refuseTakenShare(write, session.share)
-  const parent = session.parentID === undefined ? null : published(write.tails.get(session.parentID)).key
-  const key = insertSession(db, names, {
+  const parent =
+    session.parentID === undefined ? null : requirePublished(write.tails.get(session.parentID)).key
+  const key = insertSession(db, dictionary, {
     session,
     parent,
     importing: making.importing,
@@ -81,20 +82,20 @@ function makeSession(write: CommitWrite, making: Making): OpenTail {
     segment,
     count,
     updated: session.time.updated,
-    marked: false,
+    hasRevertMark: false,
     open: undefined,
-    checked: 0,
+    checkedIn: 0,
   }
   write.tails.add(tail)
-  write.touched.push(tail)
-  write.made ??= new Set()
-  write.made.add(session.id)
+  write.changed.push(tail)
+  write.created ??= new Set()
+  write.created.add(session.id)
   return tail
 }
 
 function queueTitle(write: CommitWrite, key: number): void {
   write.db.run("INSERT OR IGNORE INTO untitled (session) VALUES (?)", key)
-  write.sealed = true
+  write.needsIndexing = true
 }
 
 function refuseTaken(write: CommitWrite, sessionID: string, segmentID: string): void {
@@ -119,7 +120,7 @@ function refuseTakenKey(
   own?: number,
 ): void {
   if (key === undefined) return
-  const agentKey = agent === undefined ? 0 : (write.names.find(agent) ?? -1)
+  const agentKey = agent === undefined ? 0 : (write.dictionary.find(agent) ?? -1)
   const row = write.db.get(
     "SELECT key, id FROM sessions WHERE name = ? AND ifnull(agent, 0) = ?",
     key,
@@ -136,7 +137,7 @@ function refuseTakenShare(write: CommitWrite, share: Session["share"] | null, ow
 }
 
 export function publishSession(write: CommitWrite, op: OpOf<"session.publish">): void {
-  const tail = touch(write, op.sessionID)
+  const tail = markChanged(write, op.sessionID)
   if (!tail.importing) throw notImporting(tail.id)
   tail.importing = false
   write.db.run(
@@ -151,12 +152,12 @@ export function publishSession(write: CommitWrite, op: OpOf<"session.publish">):
 }
 
 export function patchSession(write: CommitWrite, op: OpOf<"session.patch">): void {
-  const tail = touch(write, op.sessionID)
-  const { db, names } = write
+  const tail = markChanged(write, op.sessionID)
+  const { db, dictionary } = write
   const set = op.set ?? {}
-  if (set.revert) checkMark(write, tail, set.revert)
-  const columns: [string, Value][] = patchColumns(set, names)
-  if (set.agent !== undefined || set.key !== undefined) checkKeyAfter(write, tail, set)
+  if (set.revert) checkRevertMark(write, tail, set.revert)
+  const columns: [string, Value][] = patchColumns(set, dictionary)
+  if (set.agent !== undefined || set.key !== undefined) checkKeyAfterPatch(write, tail, set)
   if (set.share) refuseTakenShare(write, set.share, tail.key)
   if (op.add) columns.push(...addUsage(write, tail, op.add))
   columns.push(["version", write.version])
@@ -166,10 +167,10 @@ export function patchSession(write: CommitWrite, op: OpOf<"session.patch">): voi
   const data = patchData(() => readSessionData(db, tail.key), set)
   if (data) writeSessionData(db, tail.key, data)
   if (set.time?.updated !== undefined) tail.updated = set.time.updated
-  if (set.revert !== undefined) tail.marked = set.revert !== null
+  if (set.revert !== undefined) tail.hasRevertMark = set.revert !== null
 }
 
-function checkMark(write: CommitWrite, tail: OpenTail, mark: NonNullable<SessionData["revert"]>): void {
+function checkRevertMark(write: CommitWrite, tail: OpenTail, mark: NonNullable<SessionData["revert"]>): void {
   const { segment, position } = locateMessage(write, tail, mark.messageID)
   if (mark.partID === undefined) return
   const part = write.db.get(
@@ -181,13 +182,13 @@ function checkMark(write: CommitWrite, tail: OpenTail, mark: NonNullable<Session
   if (!part) throw noPart(mark.messageID, mark.partID)
 }
 
-function checkKeyAfter(
+function checkKeyAfterPatch(
   write: CommitWrite,
   tail: OpenTail,
   set: { agent?: string | null; key?: string | null },
 ): void {
   const row = write.db.get("SELECT agent, name FROM sessions WHERE key = ?", tail.key)!
-  const presentAgent = row[0] === null ? undefined : write.names.text(row[0] as number)
+  const presentAgent = row[0] === null ? undefined : write.dictionary.text(row[0] as number)
   const agent = set.agent === undefined ? presentAgent : (set.agent ?? undefined)
   const key = set.key === undefined ? ((row[1] ?? undefined) as string | undefined) : (set.key ?? undefined)
   refuseTakenKey(write, agent, key, tail.key)
@@ -209,30 +210,30 @@ function addUsage(
 }
 
 export function forkSession(write: CommitWrite, op: OpOf<"session.fork">): void {
-  const { db, names } = write
-  const source = published(write.tails.get(op.sourceID))
+  const { db, dictionary } = write
+  const source = requirePublished(write.tails.get(op.sourceID))
   const data = readSessionData(db, source.key)
   const head =
     op.left === undefined ? visibleHead(write, source, data) : leftHead(write, source, data, op.left)
   if (op.messageID !== undefined) {
     head.count = Math.min(
       head.count,
-      locateMessage(write, { ...head, count: head.whole, id: source.id }, op.messageID).position,
+      locateMessage(write, { ...head, count: head.fullCount, id: source.id }, op.messageID).position,
     )
   }
   const row = db.get("SELECT project, directory, agent FROM sessions WHERE key = ?", source.key)!
   const inherited = {
-    projectID: names.text(row[0] as number),
-    directory: names.text(row[1] as number),
-    agent: row[2] === null ? undefined : names.text(row[2] as number),
+    projectID: dictionary.text(row[0] as number),
+    directory: dictionary.text(row[1] as number),
+    agent: row[2] === null ? undefined : dictionary.text(row[2] as number),
     model: data.model,
     permission: data.permission,
     maxHistory: data.maxHistory,
   }
   const forkedFrom: Session["forkedFrom"] = { sessionID: source.id }
   if (op.messageID !== undefined) forkedFrom.messageID = op.messageID
-  const tail = makeSession(write, {
-    session: { ...inherited, ...given(op.session) } as NewSession,
+  const tail = addSession(write, {
+    session: { ...inherited, ...definedFields(op.session) } as NewSession,
     segment: op.segment,
     importing: false,
     epoch: 1,
@@ -242,16 +243,19 @@ export function forkSession(write: CommitWrite, op: OpOf<"session.fork">): void 
   if (op.tail) appendSealed(write, tail, op.tail)
 }
 
-/** The fields that were really given: an explicit undefined does not hide what is inherited. */
-function given<T extends object>(fields: T): Partial<T> {
+/** Drops fields that are explicitly undefined, so that they do not hide inherited values. */
+function definedFields<T extends object>(fields: T): Partial<T> {
   return Object.fromEntries(Object.entries(fields).filter(([, value]) => value !== undefined)) as Partial<T>
 }
 
-/** What may be shared of a session: sealed messages that its revert mark does not hide. */
-function visibleHead(write: CommitWrite, source: OpenTail, data: SessionData): Head & { whole: number } {
+/**
+ * The history that a fork may share: sealed messages that the source's revert mark does not hide. `fullCount` includes
+ * the hidden and open messages.
+ */
+function visibleHead(write: CommitWrite, source: OpenTail, data: SessionData): Head & { fullCount: number } {
   let count = source.open ? source.count - 1 : source.count
   if (data.revert) count = Math.min(count, locateMessage(write, source, data.revert.messageID).position)
-  return { segment: source.segment, count, whole: source.count }
+  return { segment: source.segment, count, fullCount: source.count }
 }
 
 function leftHead(
@@ -259,18 +263,18 @@ function leftHead(
   source: OpenTail,
   data: SessionData,
   left: string,
-): Head & { whole: number } {
+): Head & { fullCount: number } {
   const tail = data.left?.find((entry) => entry.segment === left)
   const key = write.db.get("SELECT key FROM segments WHERE id = ?", encodeID(left))?.[0] as number | undefined
   if (!tail || key === undefined) {
     throw noLeftTail(source.id, left)
   }
-  return { segment: key, count: tail.count, whole: tail.count }
+  return { segment: key, count: tail.count, fullCount: tail.count }
 }
 
 export function moveHistory(write: CommitWrite, op: OpOf<"history.move">): void {
   const { db, segments } = write
-  const tail = touch(write, op.sessionID)
+  const tail = markChanged(write, op.sessionID)
   if (tail.open) {
     throw moveWhileOpen(tail.open.id)
   }
@@ -296,7 +300,7 @@ export function moveHistory(write: CommitWrite, op: OpOf<"history.move">): void 
   writeSessionData(db, tail.key, next)
   tail.segment = segment
   tail.count = keep
-  tail.marked = false
+  tail.hasRevertMark = false
   db.run(
     "UPDATE sessions SET segment = ?, count = ?, marked = 0, epoch = epoch + 1, version = ? WHERE key = ?",
     segment,
@@ -314,7 +318,10 @@ export function moveHistory(write: CommitWrite, op: OpOf<"history.move">): void 
   if (op.tail) appendSealed(write, tail, op.tail)
 }
 
-/** The lowest position whose notes were written after what is kept: replicas must read it again. */
+/**
+ * Returns the lowest position with a note that was written after the kept messages. Replicas must read messages from
+ * there on again.
+ */
 function lowestDroppedNote(write: CommitWrite, head: Head, keep: number): number {
   let lowest = keep
   for (const { segment, atMax, versionMax } of write.segments.notesBack(head, keep)) {
@@ -336,7 +343,7 @@ function appendSealed(
   tail: OpenTail,
   entry: NonNullable<OpOf<"history.move">["tail"]>,
 ): void {
-  if (findMessage(write, tail, entry.message.id)) {
+  if (findLocation(write, tail, entry.message.id)) {
     throw messageTaken(tail.id, entry.message.id)
   }
   appendTo(write, tail, { ...entry, sealed: true })

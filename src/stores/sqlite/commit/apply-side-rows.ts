@@ -1,16 +1,16 @@
 import type { OpOf } from "../../commit.ts"
-import { itemTaken, noItem, noteOnOpen } from "../../refusals.ts"
+import { inboxItemTaken, noInboxItem, noteOnOpen } from "../../refusals.ts"
 import { locateMessage } from "../read/locate.ts"
 import { encodeID } from "../rows/id-codec.ts"
-import { type CommitWrite, touch } from "./commit-write.ts"
+import { type CommitWrite, markChanged } from "./commit-write.ts"
 
 export function putNote(write: CommitWrite, op: OpOf<"note.put">): void {
-  const tail = touch(write, op.sessionID)
+  const tail = markChanged(write, op.sessionID)
   const { position } = locateMessage(write, tail, op.messageID)
   if (tail.open?.position === position) {
     throw noteOnOpen(op.messageID)
   }
-  // A fork that was made since still shows the note that this one replaces.
+  // The old note stays if a fork was made since, because the fork still shows it.
   if (!write.db.get("SELECT 1 FROM segments WHERE parent = ? LIMIT 1", tail.segment)) {
     write.db.run(
       "DELETE FROM notes WHERE segment = ? AND position = ? AND name = ? AND at = ?",
@@ -33,7 +33,7 @@ export function putNote(write: CommitWrite, op: OpOf<"note.put">): void {
 }
 
 export function putTodos(write: CommitWrite, op: OpOf<"todos.put">): void {
-  const tail = touch(write, op.sessionID)
+  const tail = markChanged(write, op.sessionID)
   write.db.run(
     `INSERT INTO todos (session, version, data) VALUES (?, ?, ?)
        ON CONFLICT DO UPDATE SET version = excluded.version, data = excluded.data`,
@@ -44,7 +44,7 @@ export function putTodos(write: CommitWrite, op: OpOf<"todos.put">): void {
 }
 
 export function putPermission(write: CommitWrite, op: OpOf<"permission.put">): void {
-  const tail = touch(write, op.request.sessionID)
+  const tail = markChanged(write, op.request.sessionID)
   const { sessionID: _, ...request } = op.request
   write.db.run(
     `INSERT INTO permissions (session, id, version, open, data) VALUES (?, ?, ?, ?, ?)
@@ -58,16 +58,16 @@ export function putPermission(write: CommitWrite, op: OpOf<"permission.put">): v
 }
 
 export function takeItem(write: CommitWrite, op: OpOf<"inbox.take">): void {
-  const tail = touch(write, op.sessionID)
+  const tail = markChanged(write, op.sessionID)
   const row = write.db.get(
     "SELECT key, data IS NULL FROM inbox WHERE session = ? AND id = ?",
     tail.key,
     op.itemID,
   )
   if (row === undefined) {
-    throw noItem(tail.id, op.itemID)
+    throw noInboxItem(tail.id, op.itemID)
   }
-  if (row[1] === 1) throw itemTaken(tail.id, op.itemID)
+  if (row[1] === 1) throw inboxItemTaken(tail.id, op.itemID)
   write.db.run("UPDATE inbox SET data = NULL, time = ? WHERE key = ?", write.nowMs, row[0] as number)
   write.db.run("UPDATE tips SET inbox = ? WHERE session = ?", write.version, tail.key)
 }

@@ -1,53 +1,56 @@
 import { type Commit, type Op, type OpOf, runOps } from "../../commit.ts"
-import { fenceMissing, leaseLost, seqMoved } from "../../refusals.ts"
+import { fenceMissing, leaseLost, seqChanged } from "../../refusals.ts"
 import { appendMessage, putMessage, sealMessage } from "./apply-message.ts"
 import { addPiece, putPart, truncateParts } from "./apply-part.ts"
 import { createSession, forkSession, moveHistory, patchSession, publishSession } from "./apply-session.ts"
 import { putNote, putPermission, putTodos, takeItem } from "./apply-side-rows.ts"
-import type { Applier, CommitWrite } from "./commit-write.ts"
+import type { CommitContext, CommitWrite } from "./commit-write.ts"
 import type { Versions } from "./writer.ts"
 
 export interface Applied {
   version: number
   seq: Record<string, number>
-  sealed: boolean
+  needsIndexing: boolean
 }
 
-/** Applies a commit inside the running write transaction. Throws before or after any write: the caller rolls back. */
-export function applyCommit(applier: Applier, commit: Commit, versions: Versions): Applied {
+/**
+ * Applies a commit inside the running write transaction. After an error, the caller must roll back to the state before
+ * the commit.
+ */
+export function applyCommit(context: CommitContext, commit: Commit, versions: Versions): Applied {
   const write: CommitWrite = {
-    db: applier.db,
-    names: applier.names,
-    segments: applier.segments,
-    tails: applier.tails,
-    nowMs: applier.clock.now(),
+    db: context.db,
+    dictionary: context.dictionary,
+    segments: context.segments,
+    tails: context.tails,
+    nowMs: context.clock.now(),
     version: 0,
-    touched: [],
-    made: undefined,
-    sealed: false,
+    changed: [],
+    created: undefined,
+    needsIndexing: false,
   }
   if (commit.fences) checkFences(write, commit.fences)
   if (commit.expectSeq) checkSeq(write, commit.expectSeq)
-  // After the checks, which have looked at the newest version on the way.
+  // After the checks, because loading a tail also reads the newest version, which `take` then need not query.
   write.version = versions.take()
   for (const op of commit.ops) {
     if (runOps.has(op.op)) checkRun(write, op as Op & { sessionID: string }, commit.fences)
     applyOp(write, op)
   }
   const seq: Record<string, number> = {}
-  for (const tail of write.touched) {
+  for (const tail of write.changed) {
     tail.seq += 1
     seq[tail.id] = tail.seq
     write.db.run("UPDATE tips SET seq = ?, version = ? WHERE session = ?", tail.seq, write.version, tail.key)
   }
-  return { version: write.version, seq, sealed: write.sealed }
+  return { version: write.version, seq, needsIndexing: write.needsIndexing }
 }
 
 function checkSeq(write: CommitWrite, expected: Record<string, number>): void {
   for (const [sessionID, seq] of Object.entries(expected)) {
     const tail = write.tails.get(sessionID)
     if (tail.seq === seq) continue
-    throw seqMoved(sessionID, { expected: seq, present: tail.seq })
+    throw seqChanged(sessionID, { expected: seq, present: tail.seq })
   }
 }
 
@@ -60,10 +63,10 @@ function checkFences(write: CommitWrite, fences: Record<string, number>): void {
   }
 }
 
-/** Promise 2: only the holder of the lease writes a run. */
+/** Only the holder of the lease may write a run. */
 function checkRun(write: CommitWrite, op: Op & { sessionID: string }, fences: Commit["fences"]): void {
   const id = op.sessionID
-  if (fences?.[id] !== undefined || write.made?.has(id)) return
+  if (fences?.[id] !== undefined || write.created?.has(id)) return
   if (write.tails.get(id).importing) return
   throw fenceMissing(id, op.op)
 }

@@ -2,38 +2,39 @@ import type { Clock } from "../../../protocol/index.ts"
 import { noSession } from "../../refusals.ts"
 import type { Database } from "../connection/database.ts"
 import type { Segments } from "../read/segments.ts"
-import type { Names } from "../rows/dictionary.ts"
+import type { Dictionary } from "../rows/dictionary.ts"
 import type { OpenTail, OpenTails } from "./open-tail.ts"
 
-export interface Applier {
+/** What a store keeps between commits and needs to apply one. */
+export interface CommitContext {
   db: Database
-  names: Names
+  dictionary: Dictionary
   segments: Segments
   tails: OpenTails
   clock: Clock
 }
 
-/** What the operations of one commit work with. */
-export interface CommitWrite extends Omit<Applier, "clock"> {
+/** The state of one commit while its operations are applied. */
+export interface CommitWrite extends Omit<CommitContext, "clock"> {
   nowMs: number
   version: number
-  /** The sessions that this commit touched. */
-  touched: OpenTail[]
-  /** Those that it made. */
-  made: Set<string> | undefined
-  /** True once something was written that the text index should hear of. */
-  sealed: boolean
+  /** The sessions that this commit changed. The commit increments the `seq` of each. */
+  changed: OpenTail[]
+  /** The ids of the sessions that this commit created. */
+  created: Set<string> | undefined
+  /** True if the commit wrote text or titles that the search index does not have yet. */
+  needsIndexing: boolean
 }
 
-/** The tail of a session that this commit changes. */
-export function touch(write: CommitWrite, sessionID: string): OpenTail {
+/** Returns the tail of a session and records that this commit changes the session. */
+export function markChanged(write: CommitWrite, sessionID: string): OpenTail {
   const tail = write.tails.get(sessionID)
-  if (!write.touched.includes(tail)) write.touched.push(tail)
+  if (!write.changed.includes(tail)) write.changed.push(tail)
   return tail
 }
 
-/** Refuses what is still being imported, unless this commit is part of the import. */
-export function published(tail: OpenTail): OpenTail {
+/** Fails with `not_found` if the session is still being imported. */
+export function requirePublished(tail: OpenTail): OpenTail {
   if (tail.importing) throw noSession(tail.id)
   return tail
 }

@@ -2,20 +2,21 @@ import type { MessageBody, PartBody, PartType, ToolStatus } from "../../../proto
 import { growingField, grownText } from "../../../session/replica/grow.ts"
 import { noSession } from "../../refusals.ts"
 import type { Database } from "../connection/database.ts"
-import { decodeMessage, decodePart } from "../rows/codec.ts"
 import { encodeID } from "../rows/id-codec.ts"
+import { decodeMessage, decodePart } from "../rows/message-rows.ts"
 
-/** A part of the open message, as much of it as the next commit must know. */
+/** What commits need to know about a part of the open message. */
 export interface OpenPart {
   key: number
   id: string
   type: PartType
   status: ToolStatus | undefined
   growing: boolean
-  /** Length of the growing field in UTF-16 units, pieces included. */
+  /** The length of the growing field in UTF-16 units, including its pieces. */
   length: number
-  /** How much of it is in the row itself. */
+  /** The length of the text in the part's own row, without pieces. */
   base: number
+  /** How many pieces the part has. */
   pieces: number
 }
 
@@ -23,17 +24,20 @@ export interface OpenMessage {
   position: number
   id: string
   role: MessageBody["role"]
-  /** When the message says it was completed; 0 if it does not. */
+  /** The completion time of an assistant message; 0 if it has none. */
   completed: number
   parts: OpenPart[]
-  /** The index of each part by its id. */
-  places: Map<string, number>
-  /** The keys of the message's first piece and of the next one. */
-  firstPiece: number
-  nextPiece: number
+  /** The index of each part in `parts`, by part id. */
+  indexByPartID: Map<string, number>
+  /** The range of keys of the message's pieces in the table `pieces`: from `firstPieceKey` to before `nextPieceKey`. */
+  firstPieceKey: number
+  nextPieceKey: number
 }
 
-/** What a commit must know of a session; kept between commits as long as nobody else committed (`seq`). */
+/**
+ * What commits need to know about a session: its counters, its lease and its open message. A tail is kept in memory
+ * between commits and stays valid while the session's `seq` in the store is unchanged.
+ */
 export interface OpenTail {
   key: number
   id: string
@@ -44,23 +48,26 @@ export interface OpenTail {
   segment: number
   count: number
   updated: number
-  marked: boolean
+  hasRevertMark: boolean
   open: OpenMessage | undefined
-  /** The transaction in which it was compared with the store. */
-  checked: number
+  /** The number of the transaction in which the tail was last compared with the store. */
+  checkedIn: number
 }
 
-const pieceBits = 2 ** 22
+/**
+ * The key of a piece is `segment * piecesPerSegment` plus a counter, so that the pieces of a segment are neighbours.
+ */
+const piecesPerSegment = 2 ** 22
 
-export function firstPiece(segment: number): number {
-  return segment * pieceBits
+export function firstPieceKeyOf(segment: number): number {
+  return segment * piecesPerSegment
 }
 
-export function lastPiece(segment: number): number {
-  return segment * pieceBits + (pieceBits - 1)
+export function lastPieceKeyOf(segment: number): number {
+  return segment * piecesPerSegment + (piecesPerSegment - 1)
 }
 
-export function openPart(key: number, part: PartBody, pieces: number): OpenPart {
+export function toOpenPart(key: number, part: PartBody, pieces: number): OpenPart {
   const { length } = grownText(part)
   return {
     key,
@@ -74,32 +81,35 @@ export function openPart(key: number, part: PartBody, pieces: number): OpenPart 
   }
 }
 
-/** The key of the next piece of a segment. */
-export function nextPieceOf(db: Database, segment: number): number {
+/** Returns the key that the next new piece of a segment gets. */
+export function readNextPieceKey(db: Database, segment: number): number {
   const row = db.get(
     "SELECT max(key) FROM pieces WHERE key BETWEEN ? AND ?",
-    firstPiece(segment),
-    lastPiece(segment),
+    firstPieceKeyOf(segment),
+    lastPieceKeyOf(segment),
   )
-  return typeof row?.[0] === "number" ? row[0] + 1 : firstPiece(segment)
+  return typeof row?.[0] === "number" ? row[0] + 1 : firstPieceKeyOf(segment)
 }
 
-/** Tails by session id. A tail is trusted after `seq` was compared inside the running transaction. */
+/**
+ * Caches tails by session id. A cached tail is used only after its `seq` was compared with the store inside the running
+ * transaction.
+ */
 export class OpenTails {
   readonly #db: Database
   readonly #tails = new Map<string, OpenTail>()
   #transaction = 0
-  /** The store's newest version as the running transaction found it, if a tail was looked at. */
-  newest: number | undefined
+  /** The newest version in the store, if loading a tail in this transaction has read it. */
+  newestVersion: number | undefined
 
   constructor(db: Database) {
     this.#db = db
   }
 
-  /** A new transaction: others may have committed since the last one. */
+  /** Starts a new transaction. Other processes may have committed since the last transaction. */
   begin(): void {
     this.#transaction += 1
-    this.newest = undefined
+    this.newestVersion = undefined
   }
 
   forget(id: string): void {
@@ -110,18 +120,20 @@ export class OpenTails {
     this.#tails.clear()
   }
 
+  /** Caches a tail that was just read or created in this transaction. */
   add(tail: OpenTail): void {
     if (this.#tails.size > 4096) {
-      for (const [id, known] of this.#tails) if (known.checked !== this.#transaction) this.#tails.delete(id)
+      // Tails that the running transaction has loaded are in use.
+      for (const [id, known] of this.#tails) if (known.checkedIn !== this.#transaction) this.#tails.delete(id)
     }
-    tail.checked = this.#transaction
+    tail.checkedIn = this.#transaction
     this.#tails.set(tail.id, tail)
   }
 
-  /** The tail as of now, or `not_found`. Only inside a transaction. */
+  /** Returns the present tail of a session, or fails with `not_found`. Must be called inside a transaction. */
   get(id: string): OpenTail {
     const known = this.#tails.get(id)
-    if (known !== undefined && known.checked === this.#transaction) return known
+    if (known !== undefined && known.checkedIn === this.#transaction) return known
     if (known !== undefined) {
       const row = this.#db.get(
         "SELECT seq, fence, expires, (SELECT max(version) FROM tips) FROM tips WHERE session = ?",
@@ -130,8 +142,8 @@ export class OpenTails {
       if (row !== undefined && row[0] === known.seq) {
         known.fence = row[1] as number
         known.expires = row[2] as number
-        this.newest ??= row[3] as number
-        known.checked = this.#transaction
+        this.newestVersion ??= row[3] as number
+        known.checkedIn = this.#transaction
         return known
       }
     }
@@ -159,18 +171,18 @@ export class OpenTails {
       segment: segment!,
       count: count!,
       updated: updated!,
-      marked: marked === 1,
+      hasRevertMark: marked === 1,
       open: open === 1 ? loadOpen(this.#db, segment!, count! - 1) : undefined,
-      checked: this.#transaction,
+      checkedIn: this.#transaction,
     }
   }
 }
 
-export function placesOf(parts: readonly OpenPart[]): Map<string, number> {
-  return new Map(parts.map((part, place) => [part.id, place]))
+export function indexPartsByID(parts: readonly OpenPart[]): Map<string, number> {
+  return new Map(parts.map((part, index) => [part.id, index]))
 }
 
-/** When a message says that it was completed; 0 if it does not. */
+/** The completion time of an assistant message; 0 if it has none. */
 export function completedTime(message: MessageBody): number {
   return message.role === "assistant" ? (message.time.completed ?? 0) : 0
 }
@@ -189,17 +201,17 @@ function loadOpen(db: Database, segment: number, position: number): OpenMessage 
   )
   const parts = rows.map(([key, id, kind, data]): OpenPart => {
     const part = decodePart(id, kind as number, data, `Part ${String(key)}`)
-    return openPart(key as number, part, 0)
+    return toOpenPart(key as number, part, 0)
   })
-  const first = (message?.[3] ?? firstPiece(segment)) as number
-  let nextPiece = first
-  for (const [key, place, offset, text] of db.each(
+  const first = (message?.[3] ?? firstPieceKeyOf(segment)) as number
+  let nextPieceKey = first
+  for (const [key, index, offset, text] of db.each(
     "SELECT key, place, offset, text FROM pieces WHERE key BETWEEN ? AND ? ORDER BY key",
     first,
-    lastPiece(segment),
+    lastPieceKeyOf(segment),
   )) {
-    nextPiece = (key as number) + 1
-    const part = parts[place as number]
+    nextPieceKey = (key as number) + 1
+    const part = parts[index as number]
     if (part === undefined) continue
     part.pieces += 1
     part.length = (offset as number) + (text as string).length
@@ -212,8 +224,8 @@ function loadOpen(db: Database, segment: number, position: number): OpenMessage 
     role: body.role,
     completed: completedTime(body),
     parts,
-    places: placesOf(parts),
-    firstPiece: first,
-    nextPiece,
+    indexByPartID: indexPartsByID(parts),
+    firstPieceKey: first,
+    nextPieceKey,
   }
 }

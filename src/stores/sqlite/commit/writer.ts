@@ -3,19 +3,26 @@ import { storeClosed } from "../../refusals.ts"
 import { type Database, isBusy, toStemmaError } from "../connection/database.ts"
 import { backoffMs } from "../connection/open.ts"
 
-/** How long a write waits for other processes before it gives up, unharmed. */
+/** A write that cannot get SQLite's lock for this long fails with `unavailable` and changes nothing. */
 const lockDeadlineMs = 15_000
-/** A transaction is closed after this long, so that others get their turn; the rest goes into the next one. */
+/**
+ * A transaction is committed after this time, so that other processes get the lock. The remaining jobs go into the next
+ * transaction.
+ */
 const transactionBudgetMs = 10
 
-/** Store-wide numbers for commits, in the order in which they become visible. Only inside a write transaction. */
+/**
+ * Gives out the store-wide versions of commits, in the order in which commits become visible. Must be used inside a
+ * write transaction.
+ */
 export interface Versions {
-  /** The last one given out. */
+  /** The newest version in the store, including versions taken in this transaction. */
   newest(): number
+  /** Takes the next version. */
   take(): number
 }
 
-/** What a write runs inside the transaction. */
+/** The body of a job. Runs inside the write transaction. */
 export type WriteBody<T> = (versions: Versions) => T
 
 interface Job {
@@ -24,27 +31,28 @@ interface Job {
   reject(error: unknown): void
 }
 
-interface Answer {
+interface JobResult {
   job: Job
   value: unknown
   error: unknown
 }
 
 export interface WriterHooks {
-  /** What the next transaction must wait for, if anything. */
-  pressure(): Promise<void> | undefined
+  /** A promise that the next transaction must wait for, if any. */
+  backpressure(): Promise<void> | undefined
+  /** Called when a transaction has begun, before the first job runs. */
   begin(): void
-  /** The newest version in the store. */
-  newest(): number
-  /** A transaction with that many writes is committed. */
-  settle(writes: number): void
-  /** A job failed and what it wrote was taken back; or the whole transaction was. */
-  rollback(): void
+  /** Reads the newest version in the store. */
+  newestVersion(): number
+  /** Called after a transaction with this many jobs was committed. */
+  committed(writes: number): void
+  /** Called after a job, or the whole transaction, was rolled back. */
+  rolledBack(): void
 }
 
 /**
- * The one way to write. Jobs handed in during one turn of the event loop share a transaction, each in its own
- * savepoint; waiting for another process's lock never blocks the loop.
+ * Runs all writes of this process. Jobs that are submitted in one event loop tick share a transaction, each in its own
+ * savepoint. Waiting for another process's lock never blocks the event loop.
  */
 export class Writer {
   readonly #db: Database
@@ -58,9 +66,10 @@ export class Writer {
   constructor(db: Database, hooks: WriterHooks) {
     this.#db = db
     this.#hooks = hooks
-    this.#versions = new VersionCounter(hooks.newest)
+    this.#versions = new VersionCounter(hooks.newestVersion)
   }
 
+  /** Submits a job. The promise resolves after the transaction was committed. */
   run<T>(body: WriteBody<T>): Promise<T> {
     if (this.#closed) return Promise.reject(storeClosed())
     return new Promise<T>((resolve, reject) => {
@@ -69,7 +78,7 @@ export class Writer {
     })
   }
 
-  /** Refuses new jobs and waits for those handed in. */
+  /** Refuses new jobs and waits for submitted jobs. */
   async close(): Promise<void> {
     this.#closed = true
     while (this.#scheduled || this.#flushing || this.#queue.length > 0) {
@@ -81,39 +90,39 @@ export class Writer {
   #schedule(): void {
     if (this.#scheduled || this.#flushing) return
     this.#scheduled = true
-    setImmediate(this.#turn)
+    setImmediate(this.#runTick)
   }
 
-  readonly #turn = (): void => {
+  readonly #runTick = (): void => {
     this.#scheduled = false
-    const pressure = this.#hooks.pressure()
-    const waiting = pressure ? pressure.then(() => this.#flush()) : this.#flush()
-    if (waiting === undefined) {
+    const backpressure = this.#hooks.backpressure()
+    const flushing = backpressure ? backpressure.then(() => this.#flush()) : this.#flush()
+    if (flushing === undefined) {
       if (this.#queue.length > 0) this.#schedule()
       return
     }
-    this.#flushing = waiting.finally(() => {
+    this.#flushing = flushing.finally(() => {
       this.#flushing = undefined
       if (this.#queue.length > 0) this.#schedule()
     })
   }
 
-  /** Writes what is waiting. Returns a promise only if another process is in the way. */
+  /** Runs the queued jobs in one transaction. Returns a promise only if another process holds the lock. */
   #flush(): Promise<void> | undefined {
     const jobs = this.#queue
     this.#queue = []
     try {
       this.#db.run("BEGIN IMMEDIATE")
     } catch (error) {
-      if (isBusy(error)) return this.#wait(jobs)
+      if (isBusy(error)) return this.#beginWithRetry(jobs)
       this.#failAll(jobs, error)
       return undefined
     }
-    this.#transaction(jobs)
+    this.#runTransaction(jobs)
     return undefined
   }
 
-  async #wait(jobs: Job[]): Promise<void> {
+  async #beginWithRetry(jobs: Job[]): Promise<void> {
     const end = performance.now() + lockDeadlineMs
     for (let tries = 0; ; tries++) {
       await sleep(backoffMs(tries))
@@ -128,29 +137,29 @@ export class Writer {
     }
     jobs.push(...this.#queue)
     this.#queue = []
-    this.#transaction(jobs)
+    this.#runTransaction(jobs)
   }
 
-  /** Runs the jobs in the transaction that has begun, commits, and answers. */
-  #transaction(jobs: Job[]): void {
+  /** Runs the jobs in the transaction that has begun, commits it and settles the promises of the jobs. */
+  #runTransaction(jobs: Job[]): void {
     const single = jobs.length === 1 ? jobs[0] : undefined
-    const answers: Answer[] = []
+    const results: JobResult[] = []
     let value: unknown
     try {
       this.#hooks.begin()
       this.#versions.begin()
       if (single) value = single.body(this.#versions)
-      else this.#group(jobs, answers)
+      else this.#runInSavepoints(jobs, results)
       this.#db.run("COMMIT")
-      this.#hooks.settle(jobs.length)
+      this.#hooks.committed(jobs.length)
     } catch (error) {
-      // A full disk or an I/O error may have ended the transaction already: nothing of it stands in any case.
+      // A full disk or an I/O error may have ended the transaction already. Either way, nothing of it is stored.
       try {
         if (this.#db.inTransaction) this.#db.run("ROLLBACK")
       } catch {
-        // The connection reports the first error below.
+        // The jobs are rejected with the first error below.
       }
-      this.#hooks.rollback()
+      this.#hooks.rolledBack()
       this.#failAll(jobs, error)
       return
     }
@@ -158,13 +167,13 @@ export class Writer {
       single.resolve(value)
       return
     }
-    for (const { job, value, error } of answers) {
+    for (const { job, value, error } of results) {
       if (error === undefined) job.resolve(value)
       else job.reject(toStemmaError(error, this.#db.path))
     }
   }
 
-  #group(jobs: Job[], answers: Answer[]): void {
+  #runInSavepoints(jobs: Job[], results: JobResult[]): void {
     const end = performance.now() + transactionBudgetMs
     for (const [index, job] of jobs.entries()) {
       if (index > 0 && performance.now() > end) {
@@ -176,13 +185,13 @@ export class Writer {
       try {
         const value = job.body(this.#versions)
         this.#db.run("RELEASE job")
-        answers.push({ job, value, error: undefined })
+        results.push({ job, value, error: undefined })
       } catch (error) {
         if (!this.#db.inTransaction) throw error
         this.#db.exec("ROLLBACK TO job; RELEASE job")
-        this.#hooks.rollback()
+        this.#hooks.rolledBack()
         this.#versions.reset(before)
-        answers.push({ job, value: undefined, error })
+        results.push({ job, value: undefined, error })
       }
     }
   }
@@ -210,7 +219,7 @@ class VersionCounter implements Versions {
     return this.#newest
   }
 
-  /** A new transaction: others may have taken some. */
+  /** Starts a new transaction. Other processes may have taken versions since. */
   begin(): void {
     this.#newest = undefined
   }

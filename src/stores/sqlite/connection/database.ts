@@ -4,7 +4,7 @@ import { StemmaError } from "../../../protocol/index.ts"
 export type Value = SQLInputValue
 export type Tuple = SQLOutputValue[]
 
-/** SQLite's primary result codes that mean something to a caller. */
+/** The primary result codes of SQLite that have their own error text. */
 const codes = {
   busy: 5,
   locked: 6,
@@ -26,13 +26,13 @@ function primaryCode(error: unknown): number {
   return typeof code === "number" ? code & 0xff : 0
 }
 
-/** True if another connection holds a lock: try again soon. */
+/** True if another connection holds a lock, so that a retry may succeed. */
 export function isBusy(error: unknown): boolean {
   const code = primaryCode(error)
   return code === codes.busy || code === codes.locked || code === codes.protocol
 }
 
-/** The error that a caller sees. What is ours already passes through. */
+/** Maps an error of SQLite to a StemmaError. A StemmaError is returned as it is. */
 export function toStemmaError(error: unknown, path: string): StemmaError {
   if (StemmaError.is(error)) return error
   const reason = error instanceof Error ? error.message : String(error)
@@ -43,13 +43,13 @@ export function toStemmaError(error: unknown, path: string): StemmaError {
     case codes.protocol:
       return new StemmaError(
         "unavailable",
-        `The store is locked by another process. Try again in a moment.`,
+        `${path} is locked by another process. Try again in a moment.`,
         options,
       )
     case codes.full:
       return new StemmaError(
         "unavailable",
-        `No space is left for ${path}. Free some space and try again; nothing was changed.`,
+        `The disk of ${path} is full. Free some space and try again; nothing was changed.`,
         options,
       )
     case codes.io:
@@ -69,15 +69,19 @@ export function toStemmaError(error: unknown, path: string): StemmaError {
     case codes.notADatabase:
       return new StemmaError(
         "internal",
-        `${path} is damaged or is not a database (${reason}). Restore it from a copy.`,
+        `${path} is damaged or is not a database (${reason}). Restore it from a backup.`,
         options,
       )
     default:
-      return new StemmaError("internal", `The store failed: ${reason}.`, options)
+      return new StemmaError(
+        "internal",
+        `The database ${path} failed: ${reason}. Run a check of the store.`,
+        options,
+      )
   }
 }
 
-/** A connection with prepared statements kept by their text. */
+/** A connection that caches its prepared statements by their SQL. */
 export class Database {
   readonly path: string
   readonly #connection: DatabaseSync
@@ -98,7 +102,7 @@ export class Database {
     return statement
   }
 
-  /** The first row as an array of columns. */
+  /** Returns the first row as an array of columns. */
   get(sql: string, ...values: Value[]): Tuple | undefined {
     return this.#prepare(sql).get(...values) as unknown as Tuple | undefined
   }
@@ -107,7 +111,7 @@ export class Database {
     return this.#prepare(sql).all(...values) as unknown as Tuple[]
   }
 
-  /** Rows one by one: stop early to save the rest. */
+  /** Yields rows one by one, so that a caller that stops early does not read the rest. */
   each(sql: string, ...values: Value[]): Iterable<Tuple> {
     return this.#prepare(sql).iterate(...values) as unknown as Iterable<Tuple>
   }
@@ -116,12 +120,12 @@ export class Database {
     this.#prepare(sql).run(...values)
   }
 
-  /** Runs an INSERT and gives the key of the row. */
+  /** Runs an INSERT and returns the key of the new row. */
   insert(sql: string, ...values: Value[]): number {
     return Number(this.#prepare(sql).run(...values).lastInsertRowid)
   }
 
-  /** Runs a statement and gives how many rows it changed. */
+  /** Runs a statement and returns how many rows it changed. */
   change(sql: string, ...values: Value[]): number {
     return Number(this.#prepare(sql).run(...values).changes)
   }
@@ -130,7 +134,7 @@ export class Database {
     this.#connection.exec(sql)
   }
 
-  /** Reads that must agree with each other: one snapshot for all. */
+  /** Runs several reads in one transaction, so that all of them see the same state. */
   snapshot<T>(read: () => T): T {
     if (this.#connection.isTransaction) return read()
     this.run("BEGIN")
@@ -145,7 +149,7 @@ export class Database {
     return this.#connection.isTransaction
   }
 
-  /** Runs a write transaction now, or throws busy if another connection is writing. */
+  /** Runs a write transaction. Throws SQLite's busy error if another connection writes. */
   write<T>(body: () => T): T {
     this.run("BEGIN IMMEDIATE")
     try {

@@ -1,28 +1,28 @@
 import { randomBytes } from "node:crypto"
 import { statSync } from "node:fs"
 import type { Holder, Redaction, RedactionTarget, Removal, SearchPage, SearchQuery } from "../../store.ts"
-import { abandonedSessions, findProblems, forgetOld, ownMessages } from "../cleanup/collect.ts"
+import { abandonedSessions, countOwnMessages, findProblems, forgetOld } from "../cleanup/collect.ts"
 import { freeGarbage, unreferencedBlobs } from "../cleanup/garbage.ts"
 import { redactContent } from "../cleanup/redact.ts"
-import { detachSession, summarize } from "../cleanup/remove.ts"
+import { detachSession, summarizeRemoval } from "../cleanup/remove.ts"
 import type { Reader } from "../read/read-messages.ts"
 import { Segments } from "../read/segments.ts"
-import { Names } from "../rows/dictionary.ts"
+import { Dictionary } from "../rows/dictionary.ts"
 import { encodeID } from "../rows/id-codec.ts"
 import { indexWaiting, mergeIndex } from "../search/index-text.ts"
 import { createTermTables } from "../search/prefix-terms.ts"
 import { searchStore } from "../search/search.ts"
 import { type Database, isBusy } from "./database.ts"
 
-/** Free pages are overwritten in pieces of this many bytes. */
+/** Free pages are overwritten in steps of this many bytes. */
 const scrubBytes = 1024 * 1024
 const scrubPrefix = "scrub_"
 
-/** How long this thread waits for a lock: nothing else runs in it. */
+/** How long the worker thread waits for a lock. Blocking is acceptable because nothing else runs in this thread. */
 export const workerBusyMs = 10_000
 
-/** What the worker is asked to do: everything that may take longer than the event loop should wait. */
-export interface Requests {
+/** The requests that the worker thread handles: all work that would block the event loop for too long. */
+export interface WorkerRequests {
   index(): { indexed: number }
   search(query: SearchQuery): SearchPage
   remove(input: { sessionID: string; nowMs: number; collecting: boolean }): {
@@ -37,23 +37,32 @@ export interface Requests {
   forget(input: { nowMs: number }): { messages: number }
   unreferenced(hashes: string[]): string[]
   check(): string[]
-  /** The blobs that messages name, after the given one, some at a time. */
+  /** Returns up to 1,000 hashes of blobs that messages refer to, in order, after the given hash. */
   namedBlobs(after: string): string[]
-  /** Writes the log into the database while others go on; false if somebody else is doing it. */
+  /**
+   * Copies the write-ahead log into the database while other connections keep writing. False if another connection is
+   * already doing this.
+   */
   checkpoint(): boolean
-  /** Writes the rest of it while writers wait, so that the next of them begins the log anew. */
+  /**
+   * Copies the rest of the log while writers wait, so that the next writer starts at the beginning of the log file.
+   * False if a lock was not free in time.
+   */
   restartLog(): boolean
-  /** Empties the log; false if others did not let it. */
+  /** Truncates the log file. False if other connections used the log all the time. */
   emptyLog(): boolean
 }
 
-/** Runs in the worker thread, on a connection of its own, where waiting for a lock may block. */
-export function createMaintenance(db: Database, options: { readOnly: boolean }): Requests {
-  const reader: Reader = { db, names: new Names(db), segments: new Segments(db) }
+/**
+ * Creates the request handlers. They run in the worker thread on its own connection, where waiting for a lock may
+ * block.
+ */
+export function createMaintenance(db: Database, options: { readOnly: boolean }): WorkerRequests {
+  const reader: Reader = { db, dictionary: new Dictionary(db), segments: new Segments(db) }
   createTermTables(db)
   const versioned = <T>(body: (version: number) => T): T =>
     db.write(() => body(((db.get("SELECT max(version) FROM tips")?.[0] ?? 0) as number) + 1))
-  const erase = <T>(body: () => T): T => {
+  const withSecureDelete = <T>(body: () => T): T => {
     db.exec("PRAGMA secure_delete = ON")
     try {
       return body()
@@ -73,21 +82,21 @@ export function createMaintenance(db: Database, options: { readOnly: boolean }):
       return db.snapshot(() => searchStore(reader, query))
     },
     remove({ sessionID, nowMs, collecting }) {
-      return erase(() => {
+      return withSecureDelete(() => {
         const detached = versioned((version) =>
           detachSession(reader, sessionID, { version, nowMs, collecting }),
         )
         const { blobs } = freeGarbage(db, pause)
         reader.segments.forgetAll()
-        attempt(() => indexWaiting(db, pause))
+        ignoreErrors(() => indexWaiting(db, pause))
         const freed = unreferencedBlobs(db, blobs)
-        return { removal: summarize(reader, detached), freed }
+        return { removal: summarizeRemoval(reader, detached), freed }
       })
     },
     redact({ target, nowMs, holder }) {
-      return erase(() => {
+      return withSecureDelete(() => {
         const made = versioned((version) => redactContent(reader, target, { version, nowMs, holder }))
-        attempt(() => {
+        ignoreErrors(() => {
           indexWaiting(db, pause)
           scrubFreePages(db)
           emptyLog(db, 100)
@@ -98,13 +107,13 @@ export function createMaintenance(db: Database, options: { readOnly: boolean }):
     abandoned(input) {
       return abandonedSessions(reader, input).map((id) => ({
         id,
-        messages: ownMessages(reader, encodeID(id)),
+        messages: countOwnMessages(reader, encodeID(id)),
       }))
     },
     forget({ nowMs }) {
-      return erase(() => {
+      return withSecureDelete(() => {
         db.write(() => forgetOld(reader, nowMs))
-        dropOldScrubs(db)
+        dropOldScrubTables(db)
         return { messages: freeGarbage(db, pause).messages }
       })
     },
@@ -123,7 +132,7 @@ export function createMaintenance(db: Database, options: { readOnly: boolean }):
   }
 }
 
-/** Lets the writers of other threads and processes have the lock for a moment. */
+/** Sleeps 2 ms, so that other threads and processes can take the write lock. */
 function pause(): void {
   Atomics.wait(new Int32Array(new SharedArrayBuffer(4)), 0, 0, 2)
 }
@@ -140,7 +149,10 @@ function restartLog(db: Database): boolean {
   }
 }
 
-/** Moves the log into the database: most of it without a lock, the rest and the emptying when nobody writes. */
+/**
+ * Copies the log into the database without a lock, then truncates the log file at a moment when no other connection
+ * uses it.
+ */
 function emptyLog(db: Database, triesMax: number): boolean {
   db.get("PRAGMA wal_checkpoint(PASSIVE)")
   db.exec("PRAGMA busy_timeout = 0")
@@ -168,8 +180,9 @@ function walBytes(path: string): number {
 }
 
 /**
- * Text that streamed in pieces left copies in pages that are free now: they are taken, filled with zeros, given back.
- * The table is this call's own, since other processes may be doing the same.
+ * Overwrites free pages with zeros, because deleted pieces of streamed text leave copies in them. Fills a table with
+ * zeros until it has taken all free pages, then drops the table. The table has a unique name, since other processes may
+ * do the same.
  */
 function scrubFreePages(db: Database): void {
   const pageBytes = db.get("PRAGMA page_size")?.[0] as number
@@ -183,10 +196,10 @@ function scrubFreePages(db: Database): void {
     db.write(() => db.exec(`INSERT INTO ${table} (zeros) VALUES (zeroblob(${Math.min(bytes, scrubBytes)}))`))
     pause()
   }
-  dropScrub(db, table, rows)
+  dropScrubTable(db, table, rows)
 }
 
-function dropScrub(db: Database, table: string, rows: number): void {
+function dropScrubTable(db: Database, table: string, rows: number): void {
   for (let row = 0; row < rows; row++) {
     db.write(() => db.exec(`DELETE FROM ${table} WHERE rowid IN (SELECT rowid FROM ${table} LIMIT 1)`))
     pause()
@@ -194,20 +207,20 @@ function dropScrub(db: Database, table: string, rows: number): void {
   db.write(() => db.exec(`DROP TABLE IF EXISTS ${table}`))
 }
 
-/** Takes away what a process left that died while it filled free pages. */
-function dropOldScrubs(db: Database): void {
+/** Drops tables that a process left behind when it died while it overwrote free pages. */
+function dropOldScrubTables(db: Database): void {
   const tables = db.all(
     "SELECT name FROM sqlite_schema WHERE type = 'table' AND name GLOB ?",
     `${scrubPrefix}*`,
   )
-  for (const [name] of tables) attempt(() => dropScrub(db, name as string, 0))
+  for (const [name] of tables) ignoreErrors(() => dropScrubTable(db, name as string, 0))
 }
 
-/** Tidying after a change that stands already: its failure must not look like the change's. */
-function attempt(tidy: () => void): void {
+/** Runs cleanup after a change that is already committed. A failed cleanup must not make the change look failed. */
+function ignoreErrors(cleanUp: () => void): void {
   try {
-    tidy()
+    cleanUp()
   } catch {
-    // The next redaction or collection tidies up again.
+    // The next redaction or collection does this cleanup again.
   }
 }

@@ -12,16 +12,16 @@ export interface OpenOptions {
   path: string
   durability: Durability
   readOnly: boolean
-  /** The file must be there: a second connection never makes one. */
+  /** Fails if the file does not exist. The worker's connection must never create a file. */
   existing?: boolean
 }
 
-/** Small pages: a streaming commit writes whole pages to the log, and most of what it changes is a few bytes. */
+/** Pages are small because a streaming commit changes a few bytes, but writes whole pages to the log. */
 export const pageBytes = 1024
 
 const openDeadlineMs = 10_000
 
-/** Opens a connection with explicit pragmas. `node:sqlite` is loaded here, when it is first needed. */
+/** Opens a connection and sets all pragmas explicitly. Imports `node:sqlite` on the first call. */
 export async function connect(options: OpenOptions): Promise<Database> {
   const path = realPath(options.path)
   try {
@@ -29,13 +29,16 @@ export async function connect(options: OpenOptions): Promise<Database> {
     if (options.existing && !existsSync(path)) {
       throw new StemmaError(
         "unavailable",
-        `${path} is gone: it was moved or deleted while it was open. Put it back, or open the store again.`,
+        `${path} was moved or deleted while the store was open. Put it back, or open the store again.`,
       )
     }
     if (options.readOnly && !existsSync(path)) {
-      throw new StemmaError("not_found", `There is no store at ${path}. Open it for writing once to make it.`)
+      throw new StemmaError(
+        "not_found",
+        `There is no store at ${path}. Open it once without readOnly to create it.`,
+      )
     }
-    if (!options.readOnly) makeFile(path)
+    if (!options.readOnly) createFile(path)
     const connection = new DatabaseSync(path, { readOnly: options.readOnly, timeout: 0 })
     const db = new Database(connection, path)
     try {
@@ -50,7 +53,7 @@ export async function connect(options: OpenOptions): Promise<Database> {
     if (/^(EACCES|EPERM|EROFS|ENOTDIR|EEXIST|ENOENT)$/.test(code)) {
       throw new StemmaError(
         "denied",
-        `The directory of ${path} cannot be made or written (${code}). Choose another path or change its permissions.`,
+        `The directory of ${path} cannot be created or written (${code}). Choose another path or change its permissions.`,
         { cause: error, details: { path } },
       )
     }
@@ -58,14 +61,17 @@ export async function connect(options: OpenOptions): Promise<Database> {
   }
 }
 
-/** Sessions tell what somebody read and ran: a new file, and with it its log, is its owner's alone. */
-function makeFile(path: string): void {
+/**
+ * Creates the file so that only its owner can read it, because sessions contain private data. SQLite gives the log file
+ * the same mode.
+ */
+function createFile(path: string): void {
   if (existsSync(path)) return
   mkdirSync(dirname(path), { recursive: true, mode: 0o700 })
   closeSync(openSync(path, "a", 0o600))
 }
 
-/** The file itself, whatever links lead to it: its log and its blobs stand beside it. */
+/** Resolves symlinks, because the log file and the blobs belong next to the real file. */
 function realPath(path: string): string {
   const absolute = resolve(path)
   try {
@@ -77,39 +83,42 @@ function realPath(path: string): string {
 
 function setPragmas(db: Database, options: OpenOptions): void {
   db.exec("PRAGMA busy_timeout = 0")
-  // Another program's file must not be changed, not even its journal mode.
-  versionOf(db)
+  // Throws if the file belongs to another program, before a pragma changes the file's journal mode.
+  schemaVersion(db)
   if (!options.readOnly) {
     db.exec(`PRAGMA page_size = ${pageBytes}`)
     const mode = db.get("PRAGMA journal_mode = WAL")?.[0]
     if (mode !== "wal") {
       throw new StemmaError(
         "unavailable",
-        `${db.path} cannot use a write-ahead log here (${String(mode)}). Put it on a local disk.`,
+        `${db.path} cannot use a write-ahead log (journal mode ${String(mode)}). Put the file on a local disk.`,
       )
     }
   }
   db.exec(`PRAGMA synchronous = ${options.durability === "full" ? "FULL" : "NORMAL"}`)
-  // Checkpoints are the worker's: in the writing thread they would stop the event loop.
+  // The worker thread runs checkpoints, which would block the event loop in this thread.
   db.exec("PRAGMA wal_autocheckpoint = 0; PRAGMA journal_size_limit = 1048576")
   db.exec("PRAGMA cache_size = -32000; PRAGMA temp_store = MEMORY; PRAGMA foreign_keys = OFF")
   db.exec("PRAGMA secure_delete = FAST")
 }
 
-/** Brings the database to this version. Other processes that open it at the same time wait for each other. */
+/**
+ * Migrates the database to the newest schema version. Processes that open the file at the same time wait for each
+ * other.
+ */
 export async function migrate(db: Database, options: OpenOptions): Promise<void> {
-  const found = await retryBusy(() => versionOf(db))
+  const found = await retryBusy(() => schemaVersion(db))
   if (found === migrations.length) return
   if (options.readOnly) {
     throw new StemmaError(
       "unsupported",
-      `${db.path} has version ${found}, this program reads version ${migrations.length}. Open it for writing once to bring it up.`,
+      `${db.path} has schema version ${found}, but this program reads version ${migrations.length}. Open it once without readOnly to migrate it.`,
     )
   }
   await retryBusy(() => {
-    if (found > 0) copyBefore(db, found)
+    if (found > 0) backUp(db, found)
     db.write(() => {
-      const version = versionOf(db)
+      const version = schemaVersion(db)
       for (const migration of migrations.slice(version)) db.exec(migration)
       if (version === 0) {
         db.run("INSERT INTO meta (name, value) VALUES ('id', ?)", randomBytes(6).toString("hex"))
@@ -119,29 +128,36 @@ export async function migrate(db: Database, options: OpenOptions): Promise<void>
   })
 }
 
-function versionOf(db: Database): number {
+function schemaVersion(db: Database): number {
   const version = db.get("PRAGMA user_version")?.[0] as number
   const application = db.get("PRAGMA application_id")?.[0] as number
   const tables = db.get("SELECT count(*) FROM sqlite_schema")?.[0] as number
   if (application !== applicationID && (application !== 0 || tables > 0)) {
-    throw new StemmaError("invalid", `${db.path} is a database of another program. Choose another path.`)
+    throw new StemmaError(
+      "invalid",
+      `${db.path} is a database of another program. Choose another path for the store.`,
+    )
   }
   if (version > migrations.length) {
     throw new StemmaError(
       "unsupported",
-      `${db.path} was written by a newer version of Stemma (${version}, this one knows ${migrations.length}). Update Stemma; the file was not changed.`,
+      `${db.path} was written by a newer version of Stemma (schema version ${version}, this program knows ${migrations.length}). Update Stemma; the file was not changed.`,
     )
   }
   return version
 }
 
-function copyBefore(db: Database, version: number): void {
+/** Copies the database before its first migration from this version. An existing copy is kept. */
+function backUp(db: Database, version: number): void {
   const copy = `${db.path}.v${version}.bak`
   if (existsSync(copy)) return
   db.run("VACUUM INTO ?", copy)
 }
 
-/** Tries again while another connection holds a lock, without blocking the event loop. The first try is made at once. */
+/**
+ * Calls `attempt` at once, and again while another connection holds a lock, without blocking the event loop. Throws the
+ * last error after `deadlineMs`.
+ */
 export async function retryBusy<T>(attempt: () => T, deadlineMs = openDeadlineMs): Promise<T> {
   const end = performance.now() + deadlineMs
   for (let tries = 0; ; tries++) {
@@ -154,7 +170,10 @@ export async function retryBusy<T>(attempt: () => T, deadlineMs = openDeadlineMs
   }
 }
 
-/** 1 ms at first, then a random time up to 16 ms, so that many writers do not meet again and again. */
+/**
+ * The delay before the next attempt: 1 ms first, then random up to 16 ms, so that many writers do not collide
+ * repeatedly.
+ */
 export function backoffMs(tries: number): number {
   return tries === 0 ? 1 : 1 + Math.random() * Math.min(15, 2 ** Math.min(tries, 4))
 }

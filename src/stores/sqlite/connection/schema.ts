@@ -1,14 +1,16 @@
 /**
- * Numbered migrations, append only: number n brings a database from version n - 1 to n. A published one never changes.
+ * Numbered migrations: number n migrates a database from schema version n - 1 to n. New migrations are appended; a
+ * published migration never changes.
  *
- * Keys are integers inside the file; ids (16 bytes for our own, text for foreign ones) stand once, where they are looked
- * up. Rows that streaming touches (tips, pieces) are narrow and apart from those that listing reads (sessions).
+ * Rows refer to each other by integer keys. An id is stored once, in the row that is looked up by it: as 16 bytes if
+ * Stemma created the id, as text otherwise. Rows that streaming commits change (tips, pieces) are narrow and separate
+ * from the rows that lists read (sessions).
  */
 export const migrations: readonly string[] = [
   `
   CREATE TABLE meta (name TEXT PRIMARY KEY, value ANY) WITHOUT ROWID, STRICT;
 
-  -- Texts that repeat in many rows: projects, directories, agents, and the constant fields of messages.
+  -- Texts that many rows share: projects, directories, agents, and the constant fields of messages.
   CREATE TABLE names (key INTEGER PRIMARY KEY, text TEXT NOT NULL UNIQUE) STRICT;
 
   CREATE TABLE sessions (
@@ -34,7 +36,7 @@ export const migrations: readonly string[] = [
     cost TEXT NOT NULL,
     tokens TEXT NOT NULL
   ) STRICT;
-  -- Fields that nothing filters by; apart, because diffs and rules may be long and the row above changes often.
+  -- Fields that no query filters by. A separate table, because diffs and rules may be long and sessions change often.
   CREATE TABLE session_data (session INTEGER PRIMARY KEY, data TEXT NOT NULL) STRICT;
   CREATE INDEX sessions_updated ON sessions
     (updated, key, folded, archived, importing, project, directory, agent, parent, created);
@@ -46,7 +48,7 @@ export const migrations: readonly string[] = [
   CREATE INDEX sessions_agent ON sessions (agent, updated, key, importing) WHERE agent IS NOT NULL;
   CREATE UNIQUE INDEX sessions_name ON sessions (name, ifnull(agent, 0)) WHERE name IS NOT NULL;
 
-  -- What every commit touches: the session's counters and its lease. The highest version is the store's.
+  -- What every commit changes: the session's counters and its lease. The highest version is the version of the store.
   CREATE TABLE tips (
     session INTEGER PRIMARY KEY,
     seq INTEGER NOT NULL,
@@ -66,7 +68,7 @@ export const migrations: readonly string[] = [
     time INTEGER NOT NULL
   ) STRICT;
 
-  -- A segment's history is its parent's up to base, then its own messages from position base on.
+  -- The history of a segment: the parent's history before position base, then the segment's own messages.
   CREATE TABLE segments (
     key INTEGER PRIMARY KEY AUTOINCREMENT,
     id ANY NOT NULL UNIQUE,
@@ -78,7 +80,7 @@ export const migrations: readonly string[] = [
   ) STRICT;
   CREATE INDEX segments_session ON segments (session) WHERE session IS NOT NULL;
   CREATE INDEX segments_parent ON segments (parent, base) WHERE parent IS NOT NULL;
-  -- Segments that lost their session and were not looked at yet.
+  -- The queue of segments whose session was removed and whose messages are not freed yet.
   CREATE TABLE garbage (segment INTEGER PRIMARY KEY) STRICT;
 
   CREATE TABLE epochs (
@@ -115,8 +117,8 @@ export const migrations: readonly string[] = [
   CREATE UNIQUE INDEX parts_place ON parts (segment, position, place);
   CREATE INDEX parts_marks ON parts (segment, position) WHERE kind BETWEEN 20 AND 29;
 
-  -- Growing text of open messages, and long text of sealed ones, which is not written a second time. The key is the
-  -- segment and a number that counts up, so appending touches one page; messages name their range of keys.
+  -- Growing text of open messages, and long text of sealed messages, which is not copied into the part. The key is the
+  -- segment and a counter, so an append changes one page. A message stores the range of keys of its pieces.
   CREATE TABLE pieces (
     key INTEGER PRIMARY KEY,
     place INTEGER NOT NULL,
@@ -148,7 +150,7 @@ export const migrations: readonly string[] = [
   ) STRICT;
   CREATE UNIQUE INDEX permissions_id ON permissions (session, id);
 
-  -- A taken item keeps its hash, so that the same one sent again is known.
+  -- A taken item keeps its hash, so that a repeated admission is recognised as a duplicate.
   CREATE TABLE inbox (
     key INTEGER PRIMARY KEY AUTOINCREMENT,
     session INTEGER NOT NULL,
@@ -168,10 +170,10 @@ export const migrations: readonly string[] = [
   ) WITHOUT ROWID, STRICT;
   CREATE INDEX blob_refs_hash ON blob_refs (hash);
 
-  -- Sealed messages that the text index does not have yet.
+  -- The queue of sealed messages that are not in the text index yet.
   CREATE TABLE unindexed (segment INTEGER NOT NULL, position INTEGER NOT NULL, PRIMARY KEY (segment, position))
     WITHOUT ROWID, STRICT;
-  -- Sessions whose title is not indexed as it is now, and the titles that are.
+  -- The queue of sessions whose title changed, and the titles as they are in the title index.
   CREATE TABLE untitled (session INTEGER PRIMARY KEY) STRICT;
   CREATE TABLE titled (session INTEGER PRIMARY KEY, title TEXT NOT NULL) STRICT;
   CREATE VIRTUAL TABLE text_index USING fts5 (
@@ -186,14 +188,14 @@ export const migrations: readonly string[] = [
     VALUES ('secure-delete', 1), ('automerge', 0), ('crisismerge', 1000), ('usermerge', 8), ('pgsz', 950);
   `,
   `
-  -- Of all that was ever asked only a little is open, and of all sessions only a few are shared.
+  -- Partial indexes, because few permission requests are open and few sessions are shared.
   CREATE INDEX permissions_open ON permissions (session, key) WHERE open = 1;
   CREATE INDEX permissions_named ON permissions (id);
-  -- The SHA-256 of the secret.
+  -- The SHA-256 of the share's secret.
   ALTER TABLE sessions ADD COLUMN share BLOB;
   CREATE UNIQUE INDEX sessions_share ON sessions (share) WHERE share IS NOT NULL;
   `,
 ]
 
-/** Marks a file as a store of ours. */
+/** Marks a database file as a Stemma store. */
 export const applicationID = 0x5354_4d41

@@ -1,16 +1,16 @@
 import { type FSWatcher, watch } from "node:fs"
 import type { Watched } from "../../store.ts"
-import { tellAll } from "../../watchers.ts"
+import { notifyAll } from "../../watchers.ts"
 
 type Listener = (change: Watched) => void
 
 const pollMs = 80
 
 /**
- * Tells listeners of commits of this and of other processes. The write-ahead log's file is watched, since every commit
- * writes it; a slow poll covers file systems that do not report changes.
+ * Notifies listeners of commits of this process and of other processes. Watches the write-ahead log file, because every
+ * commit writes it. A slow poll covers file systems that do not report changes.
  */
-export class Watching {
+export class CommitWatcher {
   readonly #walPath: string
   readonly #read: () => Watched | undefined
   readonly #listeners = new Set<Listener>()
@@ -18,14 +18,14 @@ export class Watching {
   #timer: NodeJS.Timeout | undefined
   #watcher: FSWatcher | undefined
 
-  /** `read` gives what changed since it was last called. */
+  /** `read` returns the sessions that changed since its last call. */
   constructor(walPath: string, read: () => Watched | undefined) {
     this.#walPath = walPath
     this.#read = read
   }
 
   add(listener: Listener): () => void {
-    // A function of its own, so that the same listener may be added twice.
+    // A wrapper, so that the same listener can be added twice.
     const call = (change: Watched) => listener(change)
     if (this.#listeners.size === 0) this.#start()
     this.#listeners.add(call)
@@ -35,13 +35,13 @@ export class Watching {
     }
   }
 
-  /** Something was committed, here or elsewhere. */
+  /** Schedules a check for new commits, once per event loop tick. */
   wake(): void {
     if (this.#scheduled || this.#listeners.size === 0) return
     this.#scheduled = true
     setImmediate(() => {
       this.#scheduled = false
-      this.#pump()
+      this.#notify()
     })
   }
 
@@ -55,20 +55,20 @@ export class Watching {
 
   #start(): void {
     this.#read()
-    this.#timer = setInterval(() => this.#pump(), pollMs)
+    this.#timer = setInterval(() => this.#notify(), pollMs)
     this.#timer.unref()
     try {
       this.#watcher = watch(this.#walPath, { persistent: false }, () => this.wake())
       this.#watcher.on("error", () => this.#watcher?.close())
     } catch {
-      // The poll alone is enough.
+      // The poll still finds commits.
     }
   }
 
-  #pump(): void {
+  #notify(): void {
     if (this.#listeners.size === 0) return
     const change = this.#read()
     if (change === undefined) return
-    tellAll(this.#listeners, change)
+    notifyAll(this.#listeners, change)
   }
 }

@@ -1,7 +1,7 @@
 import { Worker } from "node:worker_threads"
 import { type ErrorCode, StemmaError } from "../../../protocol/index.ts"
 import { storeClosed } from "../../refusals.ts"
-import type { Requests } from "./maintenance.ts"
+import type { WorkerRequests } from "./maintenance.ts"
 import type { OpenOptions } from "./open.ts"
 import type { WorkerReply, WorkerRequest } from "./worker.ts"
 
@@ -10,10 +10,16 @@ interface Pending {
   reject(error: unknown): void
 }
 
-/** Enough for what is short-lived in it. The default keeps 100 MB more after a long text was indexed, and is no faster. */
+/**
+ * Limits V8's young generation. With the default, the worker keeps 100 MB more memory after it indexed a long text, and
+ * is not faster.
+ */
 const youngMB = 16
 
-/** Asks the worker thread, which is started by the first question and never keeps the process alive by itself. */
+/**
+ * Sends requests to the worker thread. The first request starts the thread. An idle worker does not keep the process
+ * alive.
+ */
 export class WorkerClient {
   readonly #options: OpenOptions
   readonly #pending = new Map<number, Pending>()
@@ -29,10 +35,10 @@ export class WorkerClient {
     return this.#worker !== undefined
   }
 
-  ask<Name extends keyof Requests>(
+  ask<Name extends keyof WorkerRequests>(
     name: Name,
-    ...input: Parameters<Requests[Name]>
-  ): Promise<ReturnType<Requests[Name]>> {
+    ...input: Parameters<WorkerRequests[Name]>
+  ): Promise<ReturnType<WorkerRequests[Name]>> {
     if (this.#closed) return Promise.reject(storeClosed())
     const worker = this.#start()
     return new Promise((resolve, reject) => {
@@ -63,7 +69,7 @@ export class WorkerClient {
     })
     worker.on("message", (reply: WorkerReply) => this.#settle(worker, reply))
     worker.on("error", (error) => this.#fail(worker, error))
-    worker.on("exit", () => this.#fail(worker, new Error("it ended")))
+    worker.on("exit", () => this.#fail(worker, new Error("the thread ended")))
     this.#worker = worker
     return worker
   }
@@ -83,14 +89,18 @@ export class WorkerClient {
     )
   }
 
-  /** A worker that died is replaced by the next question. */
+  /** Rejects all pending requests. The next request starts a new worker. */
   #fail(worker: Worker, cause: Error): void {
     if (this.#worker === worker) this.#worker = undefined
     for (const pending of this.#pending.values()) {
       pending.reject(
-        new StemmaError("unavailable", `The store's worker thread failed (${cause.message}). Try again.`, {
-          cause,
-        }),
+        new StemmaError(
+          "unavailable",
+          `The worker thread of the store failed (${cause.message}). Try again.`,
+          {
+            cause,
+          },
+        ),
       )
     }
     this.#pending.clear()

@@ -1,12 +1,12 @@
 import { parentPort, workerData } from "node:worker_threads"
 import { StemmaError } from "../../../protocol/index.ts"
 import { toStemmaError } from "./database.ts"
-import { createMaintenance, type Requests, workerBusyMs } from "./maintenance.ts"
+import { createMaintenance, type WorkerRequests, workerBusyMs } from "./maintenance.ts"
 import { connect, type OpenOptions } from "./open.ts"
 
 export interface WorkerRequest {
   id: number
-  name: keyof Requests
+  name: keyof WorkerRequests
   input: unknown
 }
 

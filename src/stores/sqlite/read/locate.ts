@@ -3,18 +3,18 @@ import type { Database } from "../connection/database.ts"
 import { encodeID } from "../rows/id-codec.ts"
 import type { Head, Segments } from "./segments.ts"
 
-/** Where a message is stored. */
-export interface Place {
+/** Where a message is stored: its segment and its position. */
+export interface MessageLocation {
   segment: number
   position: number
 }
 
-/** Where a message of this history is stored, if it has it. */
-export function findMessage(
+/** Returns the location of a message of this history, or undefined if the history does not have the message. */
+export function findLocation(
   at: { db: Database; segments: Segments },
   head: Head,
   messageID: string,
-): Place | undefined {
+): MessageLocation | undefined {
   const rows = at.db.all("SELECT segment, position FROM messages WHERE id = ?", encodeID(messageID))
   for (const [segment, position] of rows as [number, number][]) {
     if (at.segments.includes(head, segment, position)) return { segment, position }
@@ -22,12 +22,13 @@ export function findMessage(
   return undefined
 }
 
+/** Returns the location of a message of this history, or fails with `not_found`. */
 export function locateMessage(
   at: { db: Database; segments: Segments },
   head: Head & { id: string },
   messageID: string,
-): Place {
-  const location = findMessage(at, head, messageID)
+): MessageLocation {
+  const location = findLocation(at, head, messageID)
   if (location) return location
   throw noMessage(head.id, messageID)
 }

@@ -4,10 +4,10 @@ import { encodeID } from "../rows/id-codec.ts"
 import type { Reader } from "./read-messages.ts"
 
 /**
- * The visible sessions that reach a message, in order of creation: the writer of its segment, and those of all segments
- * that are based on it beyond the message.
+ * Returns the visible sessions whose history or left tails include a message, in order of creation: the session that
+ * wrote the message's segment, and the sessions of all segments that are based on it after the message.
  */
-export function sharers(db: Database, segment: number, position: number): number[] {
+export function sessionsReaching(db: Database, segment: number, position: number): number[] {
   return db
     .all(
       `WITH RECURSIVE based (key, above) AS (
@@ -21,30 +21,36 @@ export function sharers(db: Database, segment: number, position: number): number
     .map(([key]) => key as number)
 }
 
-/** A filter that selects more sessions than this has matches nearly everywhere: looking at each candidate is cheaper. */
+/**
+ * A filter that selects more sessions than this matches most messages, so checking each candidate is cheaper than
+ * collecting all segments first.
+ */
 const selectedMax = 2000
 
-/** Keys of parts, from (inclusive) to (exclusive). */
+/** A range of part keys, from (inclusive) to (exclusive). */
 export interface KeyRange {
   from: number
   to: number
 }
 
-/** Which sessions a search selects, and which of them reach a message. */
-export class Sharing {
+/** Tells which sessions the filters of a search select, and which of these sessions reach a message. */
+export class SessionFilter {
   readonly #reader: Reader
   readonly #selected = new Map<number, boolean>()
   readonly #filter: { sql: string; values: number[] } | undefined
-  /** The segments that selected sessions reach, and how far each counts; undefined if that is too many. */
-  readonly #within: Map<number, number> | undefined
+  /**
+   * The segments that the selected sessions reach, and up to which position. Undefined if the search has no filter or
+   * selects too many sessions.
+   */
+  readonly #reached: Map<number, number> | undefined
 
   constructor(reader: Reader, query: SearchQuery) {
     this.#reader = reader
     this.#filter = filterOf(reader, query)
-    if (this.#filter) this.#within = this.#reach(this.#filter)
+    if (this.#filter) this.#reached = this.#reachedSegments(this.#filter)
   }
 
-  /** Whether the query's filters select a session. */
+  /** Whether the filters of the query select the session. */
   selects(key: number): boolean {
     if (this.#filter === undefined) return true
     let selected = this.#selected.get(key)
@@ -57,15 +63,15 @@ export class Sharing {
     return selected
   }
 
-  /** False if certainly no selected session reaches the message: cheap, to be asked first. */
+  /** False if no selected session can reach the message. Cheaper than `sessionsWith`, so call it first. */
   mayReach(segment: number, position: number): boolean {
-    return this.#within === undefined || position < (this.#within.get(segment) ?? 0)
+    return this.#reached === undefined || position < (this.#reached.get(segment) ?? 0)
   }
 
-  /** Where the parts lie that the search can find, the newest first and none overlapping. */
+  /** The key ranges of the parts that the search can find, newest first, without overlaps. */
   ranges(): KeyRange[] {
-    if (this.#within === undefined) return [{ from: 0, to: Number.MAX_SAFE_INTEGER }]
-    const ranges = [...this.#within].flatMap(([segment, below]) => this.#keysOf(segment, below))
+    if (this.#reached === undefined) return [{ from: 0, to: Number.MAX_SAFE_INTEGER }]
+    const ranges = [...this.#reached].flatMap(([segment, below]) => this.#keysOf(segment, below))
     ranges.sort((a, b) => b.to - a.to)
     const merged: KeyRange[] = []
     for (const range of ranges) {
@@ -76,7 +82,7 @@ export class Sharing {
     return merged
   }
 
-  /** Parts are made in order of position within a segment, so its first and last tell the range. */
+  /** Parts are created in order of position within a segment, so the first and the last part give the range. */
   #keysOf(segment: number, below: number): KeyRange[] {
     const find = (order: string) =>
       this.#reader.db.get(
@@ -89,9 +95,12 @@ export class Sharing {
     return first === undefined || last === undefined ? [] : [{ from: first, to: last + 1 }]
   }
 
-  /** The session to name for a message and how many sessions have it, if a selected one does. */
-  of(segment: number, position: number): { named: number; sharing: number } | undefined {
-    const all = sharers(this.#reader.db, segment, position)
+  /**
+   * Returns the session that a hit names and how many sessions have the message. Undefined if no selected session has
+   * it.
+   */
+  sessionsWith(segment: number, position: number): { named: number; sharing: number } | undefined {
+    const all = sessionsReaching(this.#reader.db, segment, position)
     const selected = all.filter((key) => this.selects(key))
     if (selected.length === 0) return undefined
     const writer = this.#reader.db.get("SELECT session FROM segments WHERE key = ?", segment)?.[0] as
@@ -101,14 +110,14 @@ export class Sharing {
     return { named, sharing: all.length }
   }
 
-  /** Whether the message is in the session's present history, not only in a tail that a revert left. */
+  /** Whether the message is in the session's present history, and not only in a left tail. */
   inHistory(session: number, segment: number, position: number): boolean {
     const row = this.#reader.db.get("SELECT segment, count FROM sessions WHERE key = ?", session)
     const [head, count] = row as [number, number]
     return this.#reader.segments.includes({ segment: head, count }, segment, position)
   }
 
-  #reach({ sql, values }: { sql: string; values: number[] }): Map<number, number> | undefined {
+  #reachedSegments({ sql, values }: { sql: string; values: number[] }): Map<number, number> | undefined {
     const { db, segments } = this.#reader
     const sessions = db.all(`SELECT key FROM sessions WHERE ${sql} LIMIT ?`, ...values, selectedMax + 1)
     if (sessions.length > selectedMax) return undefined
@@ -129,13 +138,13 @@ export class Sharing {
   }
 }
 
-/** The query's filters as SQL over `sessions`, or undefined if it has none. */
+/** Returns the filters of the query as an SQL condition on `sessions`, or undefined if it has none. */
 function filterOf(reader: Reader, query: SearchQuery): { sql: string; values: number[] } | undefined {
   const conditions: [string, number][] = []
   if (query.projectID !== undefined)
-    conditions.push(["project = ?", reader.names.find(query.projectID) ?? -1])
+    conditions.push(["project = ?", reader.dictionary.find(query.projectID) ?? -1])
   if (query.directory !== undefined)
-    conditions.push(["directory = ?", reader.names.find(query.directory) ?? -1])
+    conditions.push(["directory = ?", reader.dictionary.find(query.directory) ?? -1])
   if (query.sessionID !== undefined) {
     const row = reader.db.get("SELECT key FROM sessions WHERE id = ?", encodeID(query.sessionID))
     conditions.push(["key = ?", (row?.[0] ?? -1) as number])

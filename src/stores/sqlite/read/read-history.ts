@@ -3,14 +3,14 @@ import { checkLimit, checkPosition } from "../../cursor.ts"
 import { pageLimit } from "../../limits.ts"
 import { noLeftTail, noSession } from "../../refusals.ts"
 import type { HistoryPage, HistoryQuery } from "../../store.ts"
-import { compactionKind, pruneKind } from "../rows/codec.ts"
 import { encodeID } from "../rows/id-codec.ts"
+import { compactionKind, pruneKind } from "../rows/message-rows.ts"
 import { readSessionData } from "../rows/session-rows.ts"
 import { locateMessage } from "./locate.ts"
 import { type Reader, readItems } from "./read-messages.ts"
 import type { Head } from "./segments.ts"
 
-/** The key, head and epoch of a session that people can see. */
+/** Returns the key, head and epoch of a visible session, or fails with `not_found`. */
 export function sessionHead(
   reader: Reader,
   sessionID: string,
@@ -64,6 +64,7 @@ export function readHistory(reader: Reader, sessionID: string, query: HistoryQue
   return page(readItems(reader, history, range), range.from > from || range.to < to)
 }
 
+/** Returns the head of a left tail, or fails with `not_found`. */
 export function leftHead(reader: Reader, session: number, sessionID: string, left: string): Head {
   const entry = readSessionData(reader.db, session).left?.find((tail) => tail.segment === left)
   const key = reader.db.get("SELECT key FROM segments WHERE id = ?", encodeID(left))?.[0] as
@@ -83,7 +84,10 @@ interface MarkQuery {
   limit: number
 }
 
-/** Positions of messages with such a part, found by the partial index, nearest to the chosen end first. */
+/**
+ * Returns the positions of messages with a compaction or a prune mark, by a partial index, nearest to the chosen end
+ * first.
+ */
 function markedPositions(reader: Reader, head: Head, query: MarkQuery): number[] {
   const kind = query.having === "compaction" ? compactionKind : pruneKind
   const order = query.fromEnd ? "DESC" : "ASC"

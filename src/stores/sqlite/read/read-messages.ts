@@ -1,19 +1,20 @@
 import { type HistoryItem, type Part, type PartBody, StemmaError } from "../../../protocol/index.ts"
 import type { Span } from "../../../session/history/spans.ts"
 import { growingField, grownText, withGrownText } from "../../../session/replica/grow.ts"
-import { lastPiece } from "../commit/open-tail.ts"
+import { lastPieceKeyOf } from "../commit/open-tail.ts"
 import type { Database } from "../connection/database.ts"
-import { decodeMessage, decodePart, longKind, parseStored } from "../rows/codec.ts"
-import type { Names } from "../rows/dictionary.ts"
+import type { Dictionary } from "../rows/dictionary.ts"
+import { decodeMessage, decodePart, longKind, parseStored } from "../rows/message-rows.ts"
 import type { Head, Segments } from "./segments.ts"
 
+/** What reads need: the connection and its caches. */
 export interface Reader {
   db: Database
-  names: Names
+  dictionary: Dictionary
   segments: Segments
 }
 
-/** The messages of a history at positions [from, to), in order, with parts, grown text and notes. */
+/** Reads the messages of a history at positions [from, to), in order, with parts, grown text and notes. */
 export function readItems(
   reader: Reader,
   history: { sessionID: string; head: Head },
@@ -28,7 +29,7 @@ export function readItems(
 }
 
 function readSpan(reader: Reader, sessionID: string, span: Span<number>, items: HistoryItem[]): void {
-  const { db, names } = reader
+  const { db, dictionary } = reader
   const messages = db.all(
     `SELECT position, id, version, sealed, constants, data, piece, piece_end FROM messages
       WHERE segment = ? AND position >= ? AND position < ? ORDER BY position`,
@@ -46,7 +47,7 @@ function readSpan(reader: Reader, sessionID: string, span: Span<number>, items: 
   let next = 0
   for (const [position, id, version, sealed, constants, data, piece, pieceEnd] of messages) {
     const where = `Message ${String(position)} of session ${sessionID}`
-    const body = decodeMessage(id, names.text(constants as number), data, where)
+    const body = decodeMessage(id, dictionary.text(constants as number), data, where)
     const item: HistoryItem = {
       position: position as number,
       version: version as number,
@@ -61,36 +62,40 @@ function readSpan(reader: Reader, sessionID: string, span: Span<number>, items: 
       item.version = Math.max(item.version, row[2] as number)
     }
     if (piece !== null) {
-      const last = (pieceEnd ?? lastPiece(span.segment)) as number
-      item.version = Math.max(item.version, growParts(db, { first: piece as number, last }, item.parts))
+      const last = (pieceEnd ?? lastPieceKeyOf(span.segment)) as number
+      item.version = Math.max(item.version, appendPieces(db, { first: piece as number, last }, item.parts))
     }
     items.push(item)
   }
   if (messages.length !== span.to - span.from) {
     throw new StemmaError(
       "internal",
-      `Session ${sessionID} lacks ${span.to - span.from - messages.length} messages from position ${span.from} on. Run a check and restore it from a copy.`,
+      `Session ${sessionID} lacks ${span.to - span.from - messages.length} messages from position ${span.from} on. Run a check of the store, and restore the database from a backup.`,
     )
   }
 }
 
-/** Adds the pieces in that range of keys to the parts; gives their newest version. */
-export function growParts(db: Database, range: { first: number; last: number }, parts: PartBody[]): number {
+/** Appends the text of the pieces in a range of keys to their parts. Returns the newest version among the pieces. */
+export function appendPieces(
+  db: Database,
+  range: { first: number; last: number },
+  parts: PartBody[],
+): number {
   let newest = 0
   const texts: string[][] = []
-  for (const [place, version, text] of db.all(
+  for (const [index, version, text] of db.all(
     "SELECT place, version, text FROM pieces WHERE key BETWEEN ? AND ? ORDER BY key",
     range.first,
     range.last,
   )) {
-    texts[place as number] ??= []
-    texts[place as number]!.push(text as string)
+    texts[index as number] ??= []
+    texts[index as number]!.push(text as string)
     newest = Math.max(newest, version as number)
   }
-  for (const [place, pieces] of texts.entries()) {
-    const part = parts[place]
+  for (const [index, pieces] of texts.entries()) {
+    const part = parts[index]
     if (pieces === undefined || part === undefined || growingField(part) === undefined) continue
-    parts[place] = withGrownText(part, grownText(part) + pieces.join(""))
+    parts[index] = withGrownText(part, grownText(part) + pieces.join(""))
   }
   return newest
 }
@@ -99,12 +104,12 @@ export interface StoredPart {
   key: number
   version: number
   kind: number
-  /** The row's own text, without pieces. */
+  /** The JSON in the part's row, without pieces. */
   data: string
   body: PartBody
 }
 
-/** The parts of a sealed message with their whole text. */
+/** Reads the parts of a sealed message with their whole text. */
 export function readSealedParts(db: Database, segment: number, position: number): StoredPart[] {
   const where = `Message ${position} of segment ${segment}`
   const stored = db
@@ -128,12 +133,15 @@ export function readSealedParts(db: Database, segment: number, position: number)
   )
   if (typeof range?.[0] !== "number") return stored
   const bodies = stored.map(({ body }) => body)
-  growParts(db, { first: range[0], last: range[1] as number }, bodies)
+  appendPieces(db, { first: range[0], last: range[1] as number }, bodies)
   for (const [index, part] of stored.entries()) part.body = bodies[index]!
   return stored
 }
 
-/** A note stands where it was written: in any segment of the history from the message's own on, within its span. */
+/**
+ * Adds the newest notes to the messages. A note is stored in the segment in which it was written, which may come after
+ * the message's own segment.
+ */
 function attachNotes(reader: Reader, head: Head, items: HistoryItem[]): void {
   const first = items[0]!.position
   const last = items.at(-1)!.position

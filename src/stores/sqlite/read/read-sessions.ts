@@ -11,10 +11,12 @@ import type { Reader } from "./read-messages.ts"
 export function readSession(reader: Reader, id: string): Session {
   const row = reader.db.get(`${sessionSelect} WHERE s.id = ? AND s.importing = 0`, encodeID(id))
   if (row === undefined) throw noSession(id)
-  return decodeSession(row, reader.names).session
+  return decodeSession(row, reader.dictionary).session
 }
 
-/** The session and all its descendants. A child is made after its parent, so the keys have the order of both. */
+/**
+ * Reads the session and all its descendants. A child is created after its parent, so order by key is order of creation.
+ */
 export function readTree(reader: Reader, rootID: string): Session[] {
   const rows = reader.db.all(
     `WITH RECURSIVE tree (key) AS (
@@ -24,10 +26,10 @@ export function readTree(reader: Reader, rootID: string): Session[] {
     encodeID(rootID),
   )
   if (rows.length === 0) throw noSession(rootID)
-  return rows.map((row) => decodeSession(row, reader.names).session)
+  return rows.map((row) => decodeSession(row, reader.dictionary).session)
 }
 
-/** The ancestors of a session, nearest first. */
+/** Reads the ancestors of a session, nearest first. */
 export function readParents(reader: Reader, sessionID: string): Session[] {
   const rows = reader.db.all(
     `WITH RECURSIVE chain (key, parent) AS (
@@ -37,8 +39,8 @@ export function readParents(reader: Reader, sessionID: string): Session[] {
     encodeID(sessionID),
   )
   if (rows.length === 0) throw noSession(sessionID)
-  // The session stands at the end of its own chain: that it is there and who is above it is one question.
-  return rows.slice(1).map((row) => decodeSession(row, reader.names).session)
+  // The chain includes the session itself, so that one query also tells whether the session exists.
+  return rows.slice(1).map((row) => decodeSession(row, reader.dictionary).session)
 }
 
 export function readSessions(reader: Reader, query: SessionQuery): Page<Session> {
@@ -63,14 +65,14 @@ export function readSessions(reader: Reader, query: SessionQuery): Page<Session>
 
 export function sessionByKey(reader: Reader, key: number): ReturnType<typeof decodeSession> {
   const row = reader.db.get(`${sessionSelect} WHERE s.key = ?`, key) as Tuple
-  return decodeSession(row, reader.names)
+  return decodeSession(row, reader.dictionary)
 }
 
 type Condition = [sql: string, ...values: Value[]]
 
-/** The filters as SQL, or undefined if nothing can match. */
+/** Returns the filters as SQL conditions, or undefined if no session can match. */
 function conditions(reader: Reader, query: SessionQuery): Condition[] | undefined {
-  const { names } = reader
+  const { dictionary } = reader
   const where: Condition[] = [["s.importing = 0"]]
   for (const [column, text] of [
     ["project", query.projectID],
@@ -78,7 +80,7 @@ function conditions(reader: Reader, query: SessionQuery): Condition[] | undefine
     ["agent", query.agent],
   ] as const) {
     if (text === undefined) continue
-    const key = names.find(text)
+    const key = dictionary.find(text)
     if (key === undefined) return undefined
     where.push([`s.${column} = ?`, key])
   }
@@ -99,8 +101,8 @@ function conditions(reader: Reader, query: SessionQuery): Condition[] | undefine
 }
 
 /**
- * The narrowest index that also gives the order: SQLite would otherwise guess from no statistics. Those over all
- * sessions cover every filter, so that a scan of them reads no rows.
+ * Returns the narrowest index that also gives the order, because SQLite has no statistics to choose one by. The indexes
+ * over all sessions include every filtered column, so that a scan reads no table rows.
  */
 function indexFor(query: SessionQuery, order: "updated" | "created"): string {
   if (query.share !== undefined) return "INDEXED BY sessions_share"

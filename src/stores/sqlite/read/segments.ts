@@ -4,21 +4,23 @@ import { encodeID } from "../rows/id-codec.ts"
 
 interface Link {
   parent: number | undefined
-  /** The parent's messages up to here come first; the segment's own begin here. */
+  /** The segment's own messages start at this position; the messages before it are the parent's. */
   base: number
-  /** The commit that made the segment: of the parent's notes, only older ones count. */
+  /**
+   * The version of the commit that created the segment. Newer notes of the parent are not visible through this segment.
+   */
   version: number
 }
 
-/** The pointer to a history: a segment and how many messages of it count. */
+/** A history: its last segment and how many messages the history has. */
 export interface Head {
   segment: number
   count: number
 }
 
 /**
- * How histories hang together. A segment's link never changes, so it is read once and kept; a history's spans are found
- * by walking back only as far as a page needs, whatever the depth of forks.
+ * Caches the links between segments. A link never changes, so it is read once. The spans of a history are found by
+ * walking the links back only as far as a page needs, however deep forks are nested.
  */
 export class Segments {
   readonly #db: Database
@@ -42,17 +44,14 @@ export class Segments {
     return link
   }
 
-  /** A segment made in a transaction that failed, or removed, must not be remembered. */
-  forget(key: number): void {
-    this.#links.delete(key)
-  }
-
+  /** Drops all links, after a rollback or after segments were removed. */
   forgetAll(): void {
     this.#links.clear()
   }
 
+  /** Inserts a new segment and returns its key. */
   create(input: { id: string; session: number; parent?: Head; version: number; created: number }): number {
-    const parent = input.parent ? this.#lastOf(input.parent) : undefined
+    const parent = input.parent ? this.#parentFor(input.parent) : undefined
     const base = input.parent?.count ?? 0
     return this.#db.insert(
       "INSERT INTO segments (id, session, parent, base, version, created) VALUES (?, ?, ?, ?, ?, ?)",
@@ -66,15 +65,16 @@ export class Segments {
   }
 
   /**
-   * The last segment that counts for the history: the one that holds its last message, or a later one that says which
-   * notes count: it has some, or was made before some of its parent's.
+   * Returns the parent for a new segment that shares this history: the segment with the last shared message, or a later
+   * segment that decides which notes are visible, because it has notes or because its parent has newer notes.
    */
-  #lastOf(head: Head): number | undefined {
+  #parentFor(head: Head): number | undefined {
     let segment: number | undefined = head.count > 0 ? head.segment : undefined
     while (segment !== undefined) {
       const link = this.link(segment)
       if (head.count > link.base) return segment
-      if (head.count === link.base && (this.#hasNotes(segment) || this.#hasOlderLink(link))) return segment
+      if (head.count === link.base && (this.#hasNotes(segment) || this.#parentHasNewerNotes(link)))
+        return segment
       segment = link.parent
     }
     return undefined
@@ -84,14 +84,14 @@ export class Segments {
     return this.#db.get("SELECT 1 FROM notes WHERE segment = ? LIMIT 1", segment) !== undefined
   }
 
-  #hasOlderLink({ parent, version }: Link): boolean {
+  #parentHasNewerNotes({ parent, version }: Link): boolean {
     if (parent === undefined) return false
     const newer = "SELECT 1 FROM notes WHERE segment = ? AND version > ? LIMIT 1"
     return this.#db.get(newer, parent, version) !== undefined
   }
 
-  /** The segment that holds a position of a history; none for a negative position. */
-  owner(head: Head, position: number): number | undefined {
+  /** Returns the segment that holds a position of a history; undefined for a negative position. */
+  segmentAt(head: Head, position: number): number | undefined {
     if (position < 0) return undefined
     let segment: number | undefined = head.segment
     while (segment !== undefined) {
@@ -102,12 +102,12 @@ export class Segments {
     return undefined
   }
 
-  /** Whether the history includes that message. */
+  /** Whether the history includes the message at this location. */
   includes(head: Head, segment: number, position: number): boolean {
-    return position < head.count && this.owner(head, position) === segment
+    return position < head.count && this.segmentAt(head, position) === segment
   }
 
-  /** The spans of a history that cover [from, to), the last first. */
+  /** Yields the spans of a history that cover [from, to), the last span first. */
   *spansBack(head: Head, from: number, to: number): Generator<Span<number>> {
     let upper = Math.min(to, head.count)
     let segment: number | undefined = head.segment
@@ -121,14 +121,14 @@ export class Segments {
     }
   }
 
-  /** The same, in order. */
+  /** Returns the spans of a history that cover [from, to), in order. */
   spans(head: Head, from: number, to: number): Span<number>[] {
     return [...this.spansBack(head, from, to)].reverse()
   }
 
   /**
-   * The segments whose notes a history shows, the last first, with the bounds within which they count: a note stands
-   * where and when it was written.
+   * Yields the segments whose notes a history shows, the last segment first. Only notes with `at` up to `atMax` and a
+   * version up to `versionMax` are visible.
    */
   *notesBack(head: Head, from: number): Generator<{ segment: number; atMax: number; versionMax: number }> {
     let atMax = head.count

@@ -7,7 +7,10 @@ for (let i = 0; i < alphabet.length; i++) digit[alphabet.charCodeAt(i)] = i
 const prefixLength = 4
 const ulidLength = 26
 
-/** Our own ids as 16 bytes, any other as its text: what is stored and looked up. */
+/**
+ * Encodes an id for storage and lookup: 16 bytes without the prefix for an id that Stemma created, the text for any
+ * other id.
+ */
 export function encodeID(id: string): Uint8Array | string {
   if (id.length !== prefixLength + ulidLength || id.charCodeAt(3) !== 95) return id
   const bytes = Buffer.allocUnsafe(16)
@@ -18,7 +21,7 @@ export function encodeID(id: string): Uint8Array | string {
     const code = id.charCodeAt(i)
     const value = code < 128 ? digit[code]! : -1
     if (value < 0 || (i === prefixLength && value > 7)) return id
-    // The first of 26 digits holds three bits, the others five: 128 in all.
+    // The first of the 26 digits holds three bits, each other digit five: 128 bits.
     buffer = (buffer << 5) | value
     bits += i === prefixLength ? 3 : 5
     if (bits >= 8) {
@@ -30,13 +33,13 @@ export function encodeID(id: string): Uint8Array | string {
   return bytes
 }
 
-/** The id that `encodeID` was given. */
+/** Returns the id that `encodeID` encoded. */
 export function decodeID(kind: IDKind, stored: unknown): string {
   if (typeof stored === "string") return stored
   const bytes = stored as Uint8Array
   let text = `${idPrefix[kind]}_`
   let buffer = 0
-  // Two leading zero bits make 130 bits: 26 digits of five.
+  // Two leading zero bits make 130 bits, which are 26 digits of five bits.
   let bits = 2
   for (let i = 0; i < 16; i++) {
     buffer = (buffer << 8) | bytes[i]!

@@ -2,11 +2,11 @@ import { createHash } from "node:crypto"
 import type { LeftTail, NewSession, Session, SessionPatch } from "../../../protocol/index.ts"
 import { fromPico } from "../../../session/usage/cost.ts"
 import type { Database, Tuple, Value } from "../connection/database.ts"
-import { parseStored, unpackTokens } from "./codec.ts"
-import type { Names } from "./dictionary.ts"
+import type { Dictionary } from "./dictionary.ts"
 import { decodeID, encodeID } from "./id-codec.ts"
+import { parseStored, unpackTokens } from "./message-rows.ts"
 
-/** The fields of a session that nothing filters by, as they are kept in `session_data`. */
+/** The fields of a session that no query filters by, stored as JSON in `session_data`. */
 export interface SessionData {
   version: string
   caller?: Session["caller"]
@@ -22,7 +22,10 @@ export interface SessionData {
   left?: LeftTail[]
 }
 
-/** What `decodeSession` reads; `s` is sessions, `d` session_data, `t` tips, `g` segments, `p` the parent. */
+/**
+ * The columns that `decodeSession` reads. Aliases: `s` sessions, `d` session_data, `t` tips, `g` segments, `p` the
+ * parent session.
+ */
 export const sessionSelect = `
   SELECT s.key, s.id, s.version, s.project, s.directory, p.id, s.agent, s.name, s.archived, s.created, s.updated,
          s.title, g.id, s.count, s.epoch, s.cost, s.tokens, d.data, t.seq
@@ -38,13 +41,13 @@ export interface SessionRow {
   session: Session
 }
 
-export function decodeSession(row: Tuple, names: Names): SessionRow {
+export function decodeSession(row: Tuple, dictionary: Dictionary): SessionRow {
   const id = decodeID("session", row[1])
   const data = parseStored(row[17], `Session ${id}`) as SessionData
   const session: Session = {
     id,
-    projectID: names.text(row[3] as number),
-    directory: names.text(row[4] as number),
+    projectID: dictionary.text(row[3] as number),
+    directory: dictionary.text(row[4] as number),
     title: row[11] as string,
     version: data.version,
     cost: fromPico(BigInt(row[15] as string)),
@@ -59,7 +62,7 @@ export function decodeSession(row: Tuple, names: Names): SessionRow {
     seq: row[18] as number,
   }
   if (row[5] !== null) session.parentID = decodeID("session", row[5])
-  if (row[6] !== null) session.agent = names.text(row[6] as number)
+  if (row[6] !== null) session.agent = dictionary.text(row[6] as number)
   if (row[7] !== null) session.key = row[7] as string
   if (row[8] !== null) session.time.archived = row[8] as number
   if (data.compacting !== undefined) session.time.compacting = data.compacting
@@ -93,8 +96,11 @@ export interface InsertSession {
   forkedFrom?: Session["forkedFrom"]
 }
 
-/** Inserts a session without its segment, which needs the key; `pointSession` follows. */
-export function insertSession(db: Database, names: Names, input: InsertSession): number {
+/**
+ * Inserts a session and returns its key. The caller sets `segment` and `count` afterwards, because the segment needs
+ * the key.
+ */
+export function insertSession(db: Database, dictionary: Dictionary, input: InsertSession): number {
   const { session } = input
   const key = db.insert(
     `INSERT INTO sessions (id, version, importing, project, directory, parent, agent, name, archived, created, updated,
@@ -103,10 +109,10 @@ export function insertSession(db: Database, names: Names, input: InsertSession):
     encodeID(session.id),
     input.version,
     input.importing ? 1 : 0,
-    names.intern(session.projectID),
-    names.intern(session.directory),
+    dictionary.intern(session.projectID),
+    dictionary.intern(session.directory),
     input.parent,
-    session.agent === undefined ? null : names.intern(session.agent),
+    session.agent === undefined ? null : dictionary.intern(session.agent),
     session.key ?? null,
     session.time.archived ?? null,
     session.time.created,
@@ -133,7 +139,10 @@ export function insertSession(db: Database, names: Names, input: InsertSession):
   return key
 }
 
-/** What a shared session is found by. Of a hash, how long a look takes tells nothing about the secret. */
+/**
+ * The column by which a shared session is found: the hash of its secret, so that the time of a lookup reveals nothing
+ * about the secret.
+ */
 export function shareKey(share: Session["share"] | null): Buffer | null {
   const secret = share?.secret
   return secret === undefined ? null : createHash("sha256").update(secret).digest()
@@ -141,14 +150,14 @@ export function shareKey(share: Session["share"] | null): Buffer | null {
 
 type Column = [sql: string, value: Value]
 
-/** The columns of `sessions` that a patch sets. */
-export function patchColumns(patch: SessionPatch, names: Names): Column[] {
+/** Returns the columns of `sessions` that a patch sets. */
+export function patchColumns(patch: SessionPatch, dictionary: Dictionary): Column[] {
   const columns: Column[] = []
   if (patch.title !== undefined) {
     columns.push(["title", patch.title], ["folded", patch.title.toLowerCase()])
   }
   if (patch.agent !== undefined)
-    columns.push(["agent", patch.agent === null ? null : names.intern(patch.agent)])
+    columns.push(["agent", patch.agent === null ? null : dictionary.intern(patch.agent)])
   if (patch.key !== undefined) columns.push(["name", patch.key])
   if (patch.share !== undefined) columns.push(["share", shareKey(patch.share)])
   if (patch.revert !== undefined) columns.push(["marked", patch.revert === null ? 0 : 1])
@@ -168,7 +177,7 @@ const dataFields = [
   "revert",
 ] as const
 
-/** The data with the patch's fields set, or undefined if the patch has none of them. */
+/** Returns the session data with the patch applied, or undefined if the patch has none of these fields. */
 export function patchData(data: () => SessionData, patch: SessionPatch): SessionData | undefined {
   const compacting = patch.time?.compacting
   if (compacting === undefined && dataFields.every((name) => patch[name] === undefined)) return undefined

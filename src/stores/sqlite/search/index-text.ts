@@ -3,25 +3,28 @@ import { searchText, tokenize } from "../../../session/search/index.ts"
 import type { Database } from "../connection/database.ts"
 import { readSealedParts } from "../read/read-messages.ts"
 
-/** A batch is bounded so that its transaction stays short. */
+/** Limits of a batch, so that its transaction stays short. */
 const batchMessages = 64
 const batchUnits = 128 * 1024
-/** Pages merged in one transaction. */
+/** How many pages of the index one transaction merges. */
 const mergePages = 32
 
-interface Prepared {
+interface PreparedMessage {
   segment: number
   position: number
   parts: { key: number; data: string; tokens: string[] }[]
 }
 
-/** What the text index holds for a part. */
+/** Returns the tokens that the text index holds for a part. */
 export function partTokens(part: PartBody): string[] {
   const found = searchText(part)
   return found === undefined ? [] : tokenize(found.text)
 }
 
-/** Indexes everything that is waiting; `pause` lets other writers in between two transactions. */
+/**
+ * Indexes all queued titles and messages in short transactions. `pause` is called between transactions, so that other
+ * writers can take the lock. Returns the number of messages.
+ */
 export function indexWaiting(db: Database, pause: () => void): number {
   let indexed = 0
   for (;;) {
@@ -36,9 +39,9 @@ export function indexWaiting(db: Database, pause: () => void): number {
   }
 }
 
-/** Reads and splits text before the write lock is taken. */
-function prepareBatch(db: Database): Prepared[] {
-  const batch: Prepared[] = []
+/** Reads and tokenizes the next queued messages, before the write lock is taken. */
+function prepareBatch(db: Database): PreparedMessage[] {
+  const batch: PreparedMessage[] = []
   let units = 0
   const waiting = db.all("SELECT segment, position FROM unindexed LIMIT ?", batchMessages) as [
     number,
@@ -57,10 +60,10 @@ function prepareBatch(db: Database): Prepared[] {
   return batch
 }
 
-function storeBatch(db: Database, batch: Prepared[]): void {
+function storeBatch(db: Database, batch: PreparedMessage[]): void {
   db.write(() => {
     for (const { segment, position, parts } of batch) {
-      // Removed or redacted since it was read: it is not waiting any more, or waits with other content.
+      // The message was removed or redacted after it was read. It is no longer queued, or queued with other content.
       const same = parts.every(
         (part) => db.get("SELECT data FROM parts WHERE key = ?", part.key)?.[0] === part.data,
       )
@@ -87,7 +90,7 @@ function indexTitles(db: Database): number {
   })
 }
 
-/** Brings the index in line with the title that the session has now; none if it is gone. */
+/** Updates the title index to the session's present title; removes the title of a removed session. */
 function indexTitle(db: Database, session: number): void {
   const before = db.get("SELECT title FROM titled WHERE session = ?", session)?.[0]
   const after = db.get("SELECT title FROM sessions WHERE key = ? AND importing = 0", session)?.[0]
@@ -99,7 +102,7 @@ function indexTitle(db: Database, session: number): void {
 }
 
 /**
- * Replaces what an index holds for a row. FTS5 with secure-delete loses a token that is deleted and inserted for the
+ * Replaces the tokens of a row in an index. FTS5 with secure-delete loses a token that is deleted and inserted for the
  * same row in one transaction, so only the difference is written.
  */
 function replaceTokens(
@@ -108,24 +111,28 @@ function replaceTokens(
   row: { key: number; before: string[]; after: string[] },
 ): void {
   const kept = new Set(row.before).intersection(new Set(row.after))
-  const gone = row.before.filter((token) => !kept.has(token))
+  const removed = row.before.filter((token) => !kept.has(token))
   const added = row.after.filter((token) => !kept.has(token))
-  if (gone.length === 0 && added.length === 0) return
-  // FTS5 counts its rows by deletes and inserts, so a row that stays gets one of each, though it may be empty.
+  if (removed.length === 0 && added.length === 0) return
+  // FTS5 counts rows by deletes and inserts, so a changed row gets one of each, even if its list of tokens is empty.
   if (row.before.length > 0) {
-    db.run(`INSERT INTO ${table} (${table}, rowid, tokens) VALUES ('delete', ?, ?)`, row.key, gone.join(" "))
+    db.run(
+      `INSERT INTO ${table} (${table}, rowid, tokens) VALUES ('delete', ?, ?)`,
+      row.key,
+      removed.join(" "),
+    )
   }
   if (row.after.length > 0) {
     db.run(`INSERT INTO ${table} (rowid, tokens) VALUES (?, ?)`, row.key, added.join(" "))
   }
 }
 
-/** After a part of an indexed message was replaced. Inside a write transaction. */
+/** Updates the index after a part of an indexed message was replaced. Must run inside a write transaction. */
 export function reindexPart(db: Database, key: number, change: { before: PartBody; after: PartBody }): void {
   replaceTokens(db, "text_index", { key, before: partTokens(change.before), after: partTokens(change.after) })
 }
 
-/** Takes the parts of a message out of the index, or out of the queue for it. Inside a write transaction. */
+/** Removes the parts of a message from the index, or from the queue. Must run inside a write transaction. */
 export function unindexMessage(db: Database, segment: number, position: number): void {
   const waiting = db.get("SELECT 1 FROM unindexed WHERE segment = ? AND position = ?", segment, position)
   if (waiting !== undefined) {
@@ -143,7 +150,7 @@ export function unindexMessage(db: Database, segment: number, position: number):
   }
 }
 
-/** Merges the index's pieces a little; true if there may be more to merge. */
+/** Merges some b-trees of the text index. Returns true if there may be more to merge. */
 export function mergeIndex(db: Database): boolean {
   const before = db.get("SELECT total_changes()")?.[0] as number
   db.write(() => db.run("INSERT INTO text_index (text_index, rank) VALUES ('merge', ?)", mergePages))

@@ -1,10 +1,10 @@
 import { type CandidateToken, ftsExpression } from "../../../session/search/index.ts"
 import type { Database } from "../connection/database.ts"
 
-/** A prefix with more terms than this is broad. */
+/** A prefix that more terms than this begin with is `broad`. */
 const termsMax = 300
 
-/** The terms of an index as a table, visible to this connection only. */
+/** Creates temporary tables with the terms of each index, visible to this connection only. */
 export function createTermTables(db: Database): void {
   db.exec(`
     CREATE VIRTUAL TABLE IF NOT EXISTS temp.text_terms USING fts5vocab (main, text_index, row);
@@ -14,15 +14,15 @@ export function createTermTables(db: Database): void {
 export interface Expression {
   text: string
   /**
-   * Holds a prefix of so many terms that FTS5 must read all their rows before it gives the newest. What is that common
-   * is found sooner by reading the newest parts themselves.
+   * True if a prefix matches so many terms that FTS5 would read all their rows before it returns the newest. Reading
+   * the newest parts directly finds such common text sooner.
    */
   broad: boolean
 }
 
 /**
- * The candidates as an FTS5 expression. A prefix becomes the OR of the terms that begin so: those are walked from the
- * newest row on and only as far as the page needs.
+ * Returns the FTS5 expression for the candidates. A prefix becomes an OR of the terms that begin with it, because FTS5
+ * walks terms from the newest row back and stops when the page is full.
  */
 export function expressionFor(
   db: Database,
@@ -39,7 +39,7 @@ export function expressionFor(
   return { text: parts.join(" AND "), broad }
 }
 
-/** The terms that begin so, up to one more than count as few. */
+/** Returns the terms that begin with the prefix, at most `termsMax` + 1. */
 function termsOf(db: Database, table: "text_terms" | "title_terms", prefix: string): string[] {
   return db
     .all(

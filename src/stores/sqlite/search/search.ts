@@ -14,16 +14,16 @@ import { checkLimit, decodePage, encodePage } from "../../cursor.ts"
 import { rankedPartsMax, searchLimit } from "../../limits.ts"
 import type { SearchHit, SearchPage, SearchQuery } from "../../store.ts"
 import type { Database } from "../connection/database.ts"
-import { Sharing } from "../read/reachable.ts"
+import { SessionFilter } from "../read/reachable.ts"
 import { type Reader, readSealedParts } from "../read/read-messages.ts"
-import { decodePart, longKind, roleOf } from "../rows/codec.ts"
 import { decodeID } from "../rows/id-codec.ts"
+import { decodePart, longKind, roleOf } from "../rows/message-rows.ts"
 import { type Expression, expressionFor } from "./prefix-terms.ts"
 
-/** For a prefix that nearly everything has, so many of the newest parts are read before the index is asked. */
+/** For a broad prefix, this many of the newest parts are read before the index is queried. */
 const broadPartsMax = 5000
 
-/** Where a page ended: in the titles, in the parts by key, or in the ranked list by number. */
+/** Where a page ended: in the titles, in the parts by key, or in the ranked list by index. */
 type Phase = "titles" | "parts" | "ranked"
 
 const newest = Number.MAX_SAFE_INTEGER
@@ -33,10 +33,10 @@ interface Search {
   query: SearchQuery
   terms: SearchTerms
   tokens: CandidateToken[]
-  sharing: Sharing
+  filter: SessionFilter
 }
 
-/** The index gives candidates, the text decides. */
+/** Searches titles and parts. The index gives candidates; the text itself decides whether a candidate matches. */
 export function searchStore(reader: Reader, query: SearchQuery): SearchPage {
   const limit = checkLimit(query.limit, searchLimit)
   const terms = parseQuery(query.text)
@@ -46,13 +46,13 @@ export function searchStore(reader: Reader, query: SearchQuery): SearchPage {
     number,
   ]
   const tokens = candidateTokens(terms)
-  const search: Search = { reader, query, terms, tokens, sharing: new Sharing(reader, query) }
+  const search: Search = { reader, query, terms, tokens, filter: new SessionFilter(reader, query) }
   const hits: SearchHit[] = []
   const next = fillPage(search, { hits, limit, phase, at })
   return next ? { hits, next: encodePage(kind, next) } : { hits }
 }
 
-/** Adds hits up to the limit; gives where the next page begins, if there is one. */
+/** Adds hits up to the limit. Returns where the next page begins, or undefined on the last page. */
 function fillPage(
   search: Search,
   page: { hits: SearchHit[]; limit: number; phase: Phase; at: number },
@@ -98,7 +98,7 @@ function* titleHits(search: Search, before: number): Generator<{ key: number; hi
   const keys = new Set([...indexed, ...waiting].map(([key]) => key as number))
   for (const key of [...keys].sort((a, b) => b - a)) {
     const row = reader.db.get("SELECT id, title FROM sessions WHERE key = ? AND importing = 0", key)
-    if (row === undefined || !search.sharing.selects(key)) continue
+    if (row === undefined || !search.filter.selects(key)) continue
     const title = row[1] as string
     const match = matchText(terms, title)
     if (!match) continue
@@ -122,24 +122,24 @@ interface FoundPart {
   kind: SearchKind
   text: string
   match: TextMatch
-  /** The selected session to name and how many others share the message. */
+  /** The key of the session that the hit names, and how many sessions have the message. */
   named: number
   sharing: number
 }
 
-/** Parts that match and that a selected session reaches, newest first. */
+/** Yields the parts that match and that a selected session reaches, newest first. */
 function* matchingParts(search: Search, before: number): Generator<FoundPart> {
-  const { reader, terms, sharing } = search
+  const { reader, terms, filter } = search
   for (const key of candidates(search, before)) {
     const row = reader.db.get("SELECT segment, position, id, kind, data FROM parts WHERE key = ?", key)
     if (row === undefined) continue
     const [segment, position, id, kind, data] = row as [number, number, unknown, number, string]
-    if (!sharing.mayReach(segment, position)) continue
-    const found = searchText(wholePart(reader.db, { key, segment, position, id, kind, data }))
+    if (!filter.mayReach(segment, position)) continue
+    const found = searchText(completePart(reader.db, { key, segment, position, id, kind, data }))
     if (found === undefined || !wants(search, found.kind)) continue
     const match = matchText(terms, found.text)
     if (match === undefined) continue
-    const reached = sharing.of(segment, position)
+    const reached = filter.sessionsWith(segment, position)
     if (reached === undefined) continue
     yield { key, segment, position, id, ...found, match, ...reached }
   }
@@ -154,15 +154,15 @@ interface PartRow {
   data: string
 }
 
-function wholePart(db: Database, row: PartRow): PartBody {
+function completePart(db: Database, row: PartRow): PartBody {
   if (row.kind < longKind) return decodePart(row.id, row.kind, row.data, `Part ${row.key}`)
   return readSealedParts(db, row.segment, row.position).find(({ key }) => key === row.key)!.body
 }
 
-/** The keys of parts that may match, newest first. */
+/** Yields the keys of parts that may match, newest first. */
 function* candidates(search: Search, before: number): Generator<number> {
   const { db } = search.reader
-  const ranges = search.sharing.ranges()
+  const ranges = search.filter.ranges()
   const first = ranges.at(-1)?.from ?? 0
   const last = Math.min(before, ranges[0]?.to ?? 0)
   const { text, broad } = expressionFor(db, "text_terms", search.tokens)
@@ -173,13 +173,13 @@ function* candidates(search: Search, before: number): Generator<number> {
   }
 }
 
-interface Stretch extends Expression {
+interface CandidateRange extends Expression {
   from: number
   to: number
 }
 
-/** What the index proposes, and what it cannot know of yet, newest first. */
-function* newestFirst(db: Database, { text, broad, from, to }: Stretch): Generator<number> {
+/** Yields the keys that the index returns, and the keys of parts that are not indexed yet, newest first. */
+function* newestFirst(db: Database, { text, broad, from, to }: CandidateRange): Generator<number> {
   let end = to
   if (broad) {
     for (const key of newestParts(db, from, end)) {
@@ -200,7 +200,10 @@ function* newestFirst(db: Database, { text, broad, from, to }: Stretch): Generat
   yield* waiting.reverse()
 }
 
-/** Parts that are not indexed yet, the oldest first: only a store that is open for reading has any by now. */
+/**
+ * Returns parts that are not indexed yet, oldest first. Only a read-only store has such parts here, because a search
+ * indexes queued messages first.
+ */
 function waitingParts(db: Database, from: number, end: number): number[] {
   return db
     .all(
@@ -212,7 +215,7 @@ function waitingParts(db: Database, from: number, end: number): number[] {
     .map(([key]) => key as number)
 }
 
-/** The newest sealed parts, as many as are quickly read. */
+/** Yields the newest sealed parts, at most `broadPartsMax`. */
 function* newestParts(db: Database, from: number, end: number): Generator<number> {
   for (const [key] of db.each(
     `SELECT p.key FROM parts p JOIN messages m ON m.segment = p.segment AND m.position = p.position
@@ -237,17 +240,17 @@ function rankedParts(search: Search): FoundPart[] {
   return ranked.map(({ found }) => found)
 }
 
-function roleAt(reader: Reader, place: { segment: number; position: number }): "user" | "assistant" {
+function roleAt(reader: Reader, location: { segment: number; position: number }): "user" | "assistant" {
   const row = reader.db.get(
     "SELECT constants FROM messages WHERE segment = ? AND position = ?",
-    place.segment,
-    place.position,
+    location.segment,
+    location.position,
   )
-  return roleOf(reader.names.text(row?.[0] as number))
+  return roleOf(reader.dictionary.text(row?.[0] as number))
 }
 
 function partHit(search: Search, found: FoundPart): SearchHit {
-  const { reader, sharing } = search
+  const { reader, filter } = search
   const message = reader.db.get(
     "SELECT id, constants FROM messages WHERE segment = ? AND position = ?",
     found.segment,
@@ -258,11 +261,11 @@ function partHit(search: Search, found: FoundPart): SearchHit {
     kind: found.kind,
     sessionID: decodeID("session", session?.[0]),
     forks: found.sharing - 1,
-    ...(sharing.inHistory(found.named, found.segment, found.position) ? {} : { left: true }),
+    ...(filter.inHistory(found.named, found.segment, found.position) ? {} : { left: true }),
     messageID: decodeID("message", message[0]),
     partID: decodeID("part", found.id),
     position: found.position,
-    role: roleOf(reader.names.text(message[1] as number)),
+    role: roleOf(reader.dictionary.text(message[1] as number)),
     ...snippet(found.text, found.match.marks),
   }
 }

@@ -7,7 +7,7 @@ import {
 } from "../../../protocol/index.ts"
 import { decodeID, encodeID } from "./id-codec.ts"
 
-/** A part's kind as a number. From 20 on: what a context looks for, found by a partial index. */
+/** The number of each part type. A context looks for kinds from 20 to 29, which a partial index covers. */
 const kinds: Record<PartType, number> = {
   text: 0,
   reasoning: 1,
@@ -23,16 +23,16 @@ const kinds: Record<PartType, number> = {
   compaction: 20,
 }
 export const compactionKind = 20
-/** A step-start part that has a prune mark. */
+/** The kind of a step-start part with a prune mark. */
 export const pruneKind = 21
-/** Added to the kind of a part whose text was too long to fold: it goes on in the pieces of its message. */
+/** Added to the kind of a part whose long text stays in the pieces of its message. */
 export const longKind = 100
 
 const kindNames: PartType[] = []
 for (const [name, kind] of Object.entries(kinds)) kindNames[kind] = name as PartType
 kindNames[pruneKind] = "step-start"
 
-/** The fields of each kind in the order in which they are stored, so that no row repeats their names. */
+/** The fields of each part type in the order in which they are stored, so that rows do not repeat field names. */
 const fields: Record<PartType, readonly string[]> = {
   text: ["text", "synthetic", "ignored", "time", "metadata"],
   reasoning: ["text", "time", "metadata"],
@@ -57,14 +57,14 @@ const fields: Record<PartType, readonly string[]> = {
   ],
 }
 
-/** Parses stored JSON; damage names its row. */
+/** Parses stored JSON. Damaged JSON is an `internal` error that names the row. */
 export function parseStored(text: unknown, where: string): unknown {
   try {
     return JSON.parse(text as string)
   } catch (cause) {
     throw new StemmaError(
       "internal",
-      `${where} is damaged: its JSON cannot be read. Run a check and restore it from a copy.`,
+      `${where} is damaged: its JSON cannot be parsed. Run a check of the store, and restore the database from a backup.`,
       {
         cause,
       },
@@ -107,16 +107,12 @@ export function partKind(part: PartBody): number {
   return part.type === "step-start" && part.prune !== undefined ? pruneKind : kinds[part.type]
 }
 
-export function partTypeOf(kind: number): PartType {
-  return kindNames[kind % longKind] ?? "text"
-}
-
 export function encodePart(part: PartBody): string {
   if (part.type === "text" && isPlain(part)) return `[${JSON.stringify(part.text)}]`
   return pack(part as unknown as Record<string, unknown>, fields[part.type])
 }
 
-/** Text and nothing else: what streaming puts many times a second. */
+/** True for a part with text and no other field, which streaming puts many times a second. */
 function isPlain(part: PartBody & { type: "text" }): boolean {
   return !(part.synthetic !== undefined || part.ignored !== undefined || part.time || part.metadata)
 }
@@ -125,14 +121,17 @@ export function decodePart(id: unknown, kind: number, data: unknown, where: stri
   const values = parseStored(data, where)
   const type = kindNames[kind % longKind]
   if (!Array.isArray(values) || type === undefined) {
-    throw new StemmaError("internal", `${where} is damaged. Run a check and restore it from a copy.`)
+    throw new StemmaError(
+      "internal",
+      `${where} is damaged. Run a check of the store, and restore the database from a backup.`,
+    )
   }
   const part: Record<string, unknown> = { id: decodeID("part", id), type }
   unpack(part, values, fields[type])
   return part as PartBody
 }
 
-/** What most messages of a session have in common goes into `names`, once. */
+/** Fields that most messages of a session share are stored once, in the dictionary. */
 const userConstants = ["agent", "model", "tools", "variant"] as const
 const assistantConstants = ["agent", "modelID", "providerID", "mode", "path", "finish", "summary"] as const
 const userFields = ["system", "summary", "references", "unattended"] as const
@@ -164,7 +163,7 @@ export function encodeMessage(message: MessageBody): StoredMessage {
   return { constants: JSON.stringify(["a", ...assistantConstants.map((name) => source[name])]), data }
 }
 
-/** The role that a message's constants tell. */
+/** Returns the role of a message with these constants. */
 export function roleOf(constants: string): MessageBody["role"] {
   return constants.startsWith('["u"') ? "user" : "assistant"
 }
@@ -173,7 +172,10 @@ export function decodeMessage(id: unknown, constants: string, data: unknown, whe
   const values = parseStored(data, where)
   const shared = parseStored(constants, where)
   if (!Array.isArray(values) || !Array.isArray(shared)) {
-    throw new StemmaError("internal", `${where} is damaged. Run a check and restore it from a copy.`)
+    throw new StemmaError(
+      "internal",
+      `${where} is damaged. Run a check of the store, and restore the database from a backup.`,
+    )
   }
   const message: Record<string, unknown> = { id: decodeID("message", id) }
   if (shared[0] === "u") {

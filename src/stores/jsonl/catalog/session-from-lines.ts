@@ -7,7 +7,7 @@ import { badLine, type Line } from "../format/lines.ts"
 import type { Adoption, ChainLink, CommitLine, SnapshotLine, StateLine } from "../format/state-line.ts"
 import { stateFormat } from "../format/state-line.ts"
 import { type AppendState, appendStateOf } from "../journal/append-state.ts"
-import { type OpenTrack, Replay } from "../journal/replay.ts"
+import { Replay, type ReplayedOpenMessage } from "../journal/replay.ts"
 
 interface SessionLines {
   folder: string
@@ -19,15 +19,15 @@ interface SessionLines {
   unended: boolean
 }
 
-/** A session as its files tell it. */
+/** A session as it was read from its files. */
 export interface LoadedSession {
   session: PlainSession
   appendState: AppendState
-  /** Where the last line of each message of the present history begins. */
+  /** The byte offset of the last line of each message of the present history. */
   ends: number[]
 }
 
-/** A history of the chain with what the writer must know of its lines. */
+/** The history at one segment of the chain, with what a writer needs to know about its lines. */
 interface History {
   messages: PlainMessage[]
   notes: PlainNote[]
@@ -36,10 +36,10 @@ interface History {
   ends: number[]
 }
 
-/** Puts a session together from the lines of its two files. */
-export function loadSession(lines: SessionLines): LoadedSession {
+/** Builds a session from the lines of its two files. */
+export function sessionFromLines(lines: SessionLines): LoadedSession {
   checkHeader(lines.main[0]?.value, lines.mainFile)
-  const { session, chain, adopted, notes, open, snapshot } = loadState(lines.state, lines.stateFile)
+  const { session, chain, adopted, notes, open, snapshot } = stateFromLines(lines.state, lines.stateFile)
   const { family, foreignEnd } = snapshot
   const structure = { sessionID: session.info.id, foreignEnd, chain, adopted, notes }
   const histories = buildHistories(lines, structure)
@@ -69,19 +69,19 @@ export function loadSession(lines: SessionLines): LoadedSession {
   return { session, appendState, ends: present.ends }
 }
 
-/** What the state file alone tells of a session. */
+/** The part of a session that the state file holds. */
 interface LoadedState {
-  /** Without messages, notes and left tails. */
+  /** The session without messages, notes and left tails. */
   session: PlainSession
   snapshot: SnapshotLine
   chain: ChainLink[]
   adopted: Adoption[]
-  /** By segment of the chain. */
+  /** The notes of each segment of the chain. */
   notes: PlainNote[][]
-  open: OpenTrack | undefined
+  open: ReplayedOpenMessage | undefined
 }
 
-export function loadState(state: Line[], stateFile: string): LoadedState {
+export function stateFromLines(state: Line[], stateFile: string): LoadedState {
   const snapshot = checkSnapshot(state, stateFile)
   const lines = state.map((line) => line.value as unknown as StateLine)
   const commits = lines.filter((line): line is CommitLine => line.type === "commit")
@@ -105,12 +105,12 @@ export function loadState(state: Line[], stateFile: string): LoadedState {
 function checkSnapshot(state: Line[], stateFile: string): SnapshotLine {
   const first = state[0]?.value as unknown as SnapshotLine | undefined
   if (first?.type !== "snapshot" || !Array.isArray(first.chain) || first.chain.length === 0) {
-    throw badLine(stateFile, state[0]?.number ?? 1, "is not the beginning of a session's state")
+    throw badLine(stateFile, state[0]?.number ?? 1, "is not the snapshot line that a state file begins with")
   }
   if (first.format <= stateFormat) return first
   throw new StemmaError(
     "unsupported",
-    `${stateFile} has format ${first.format}; this version knows up to ${stateFormat}. Use the newer version that wrote it.`,
+    `${stateFile} has format ${first.format}, but this version of Stemma reads formats up to ${stateFormat}. Update Stemma.`,
     { details: { file: stateFile, format: first.format } },
   )
 }
@@ -146,7 +146,7 @@ function startSession(snapshot: SnapshotLine): PlainSession {
   }
 }
 
-function openTrack({ open, sessionID }: SnapshotLine): OpenTrack | undefined {
+function openTrack({ open, sessionID }: SnapshotLine): ReplayedOpenMessage | undefined {
   if (!open) return undefined
   const { at, body, version, parts } = open
   const message: PlainMessage = { origin: "", writer: sessionID, body, version, sealed: false, parts }
@@ -198,8 +198,8 @@ function buildHistories(lines: SessionLines, structure: Structure): History[] {
     }
     histories.push(history)
   }
-  const [lost] = own.values()
-  if (lost) throw badLine(lines.mainFile, lost.first.number, "follows a message that is missing")
+  const [orphan] = own.values()
+  if (orphan) throw badLine(lines.mainFile, orphan.first.number, "follows a message that is missing")
   return histories
 }
 
@@ -227,19 +227,19 @@ function adopt(
   }
 }
 
-/** What foreign lines need to know of a message before them. */
+/** Returns the facts about a message that decoding later foreign lines needs. */
 export function summaryOf(body: PlainMessage["body"]): ForeignContext["before"][number] {
   const { id, role } = body
   const model = role === "user" ? body.model : { providerID: body.providerID, modelID: body.modelID }
   return { id, role, model }
 }
 
-/** The lines that begin in one of the ranges, in the order of the ranges. */
+/** Returns the lines that begin in one of the byte ranges, in the order of the ranges. */
 export function linesIn(lines: Line[], ranges: [from: number, to: number][]): Line[] {
   return ranges.flatMap(([from, to]) => lines.slice(firstAt(lines, from), firstAt(lines, to)))
 }
 
-/** The index of the first line that begins at or after a place. */
+/** Returns the index of the first line that begins at or after a byte offset. */
 function firstAt(lines: Line[], from: number): number {
   let low = 0
   let high = lines.length

@@ -2,22 +2,28 @@ import type { Database } from "./database.ts"
 import { pageBytes } from "./open.ts"
 import type { WorkerClient } from "./worker-client.ts"
 
-/** Sealed text is indexed after this long, so that a burst is one batch. */
+/** The delay before sealed text is indexed, so that a burst of messages becomes one batch. */
 const indexDelayMs = 200
-/** From this size on the log is written back while commits go on; from the second on they wait for it. */
+/**
+ * A log larger than `logBytesFull` is copied into the database while commits go on. Commits wait while the log is
+ * larger than `logBytesHold`.
+ */
 const logBytesFull = 3.5 * 1024 * 1024
 const logBytesHold = 6 * 1024 * 1024
-/** The log's size is looked at after so many writes. */
+/** The size of the log is checked after this many writes. */
 const logCheckEvery = 16
 const frameBytes = pageBytes + 24
-/** A log that nobody writes to is emptied after this long. */
+/** The log is emptied after this time without a write. */
 const idleMs = 2000
 
-/** Decides when the worker indexes text and empties the log. Its timers never keep the process alive. */
-export class WalUpkeep {
+/**
+ * Decides when the worker thread indexes text and checkpoints the write-ahead log. The timers never keep the process
+ * alive.
+ */
+export class BackgroundWork {
   readonly #worker: WorkerClient
   readonly #db: Database
-  /** Not the same in every process, so that they do not all notice at once. */
+  /** Random, so that several processes do not start a checkpoint at the same moment. */
   readonly #fullBytes = logBytesFull * (1 + Math.random() / 4)
   #indexTimer: NodeJS.Timeout | undefined
   #idleTimer: NodeJS.Timeout | undefined
@@ -31,19 +37,19 @@ export class WalUpkeep {
     this.#db = db
   }
 
-  /** Text was sealed, or a title changed. */
-  sealed(): void {
+  /** Called after a commit that sealed text or changed a title. */
+  scheduleIndexing(): void {
     if (this.#indexTimer !== undefined) return
     this.#indexTimer = setTimeout(() => {
       this.#indexTimer = undefined
-      // What fails here is done by the next search, or by the next batch.
+      // If indexing fails, the next search or the next batch does it.
       this.#worker.ask("index").catch(() => {})
     }, indexDelayMs)
     this.#indexTimer.unref()
   }
 
-  /** A transaction with that many writes was committed. */
-  wrote(writes: number): void {
+  /** Called after a transaction with this many writes was committed. */
+  countWrites(writes: number): void {
     this.#lastWrite = performance.now()
     this.#writes += writes
     if (this.#writes >= logCheckEvery) this.#checkLog()
@@ -52,8 +58,10 @@ export class WalUpkeep {
     this.#idleTimer.unref()
   }
 
-  /** What the next transaction must wait for, if the log grows faster than it is written back. */
-  get pressure(): Promise<void> | undefined {
+  /**
+   * A promise that the next transaction must wait for, while the log grows faster than it is copied into the database.
+   */
+  get backpressure(): Promise<void> | undefined {
     return this.#held
   }
 
@@ -70,8 +78,8 @@ export class WalUpkeep {
   }
 
   /**
-   * Most of the log is written back while commits go on; the rest needs a moment without them. The next commit then
-   * begins the log anew. Of several processes that notice a full log, one does it.
+   * Copies most of the log into the database while commits go on, and the rest while commits wait. The next commit then
+   * starts at the beginning of the log file. If several processes notice a full log, one of them does this.
    */
   async #writeBack(): Promise<void> {
     try {
@@ -85,7 +93,7 @@ export class WalUpkeep {
         await rest
       }
     } catch {
-      // The next transactions try again.
+      // The next transactions check the log again.
     } finally {
       this.#emptying = undefined
       this.#held = undefined
@@ -99,7 +107,7 @@ export class WalUpkeep {
     this.#worker.ask("emptyLog").catch(() => {})
   }
 
-  /** How much of the log is in use and not all in the database yet. */
+  /** The used bytes of the log; 0 if all of it is in the database already. */
   #logBytes(): number {
     const row = this.#db.get("PRAGMA wal_checkpoint(NOOP)") as [number, number, number] | undefined
     if (row === undefined || row[1] <= row[2]) return 0

@@ -2,7 +2,7 @@ import type { Clock, InboxItem, PermissionRequest, Session, Todo } from "../../p
 import type { Commit } from "../commit.ts"
 import { encodeCursor } from "../cursor.ts"
 import { prepareCommit, prepareItem } from "../prepare.ts"
-import { readOnly, storeClosed } from "../refusals.ts"
+import { storeClosed, storeReadOnly } from "../refusals.ts"
 import type {
   Admitted,
   BlobStore,
@@ -32,57 +32,60 @@ import { newestVersion, readChanges } from "./changes/changes.ts"
 import { collectStore } from "./cleanup/collect-store.ts"
 import { admitItem } from "./commit/admit.ts"
 import { applyCommit } from "./commit/apply.ts"
-import type { Applier } from "./commit/commit-write.ts"
+import type { CommitContext } from "./commit/commit-write.ts"
 import { claimLease, releaseLease, renewLease } from "./commit/lease.ts"
 import { OpenTails } from "./commit/open-tail.ts"
 import { type Versions, Writer } from "./commit/writer.ts"
+import { BackgroundWork } from "./connection/background-work.ts"
 import { type Database, toStemmaError } from "./connection/database.ts"
 import { type OpenOptions, retryBusy } from "./connection/open.ts"
-import { WalUpkeep } from "./connection/wal-upkeep.ts"
-import { Watching } from "./connection/watch.ts"
+import { CommitWatcher } from "./connection/watch.ts"
 import { WorkerClient } from "./connection/worker-client.ts"
 import { readHistory, sessionHead } from "./read/read-history.ts"
 import { readPermissions } from "./read/read-permissions.ts"
 import { readParents, readSession, readSessions, readTree } from "./read/read-sessions.ts"
 import { Segments } from "./read/segments.ts"
-import { parseStored } from "./rows/codec.ts"
-import { Names } from "./rows/dictionary.ts"
+import { Dictionary } from "./rows/dictionary.ts"
 import { decodeID } from "./rows/id-codec.ts"
+import { parseStored } from "./rows/message-rows.ts"
 
-export interface StoreParts {
+interface SqliteStoreInput {
   open: OpenOptions
   clock: Clock
   holder: Holder
 }
 
-/** The port over one SQLite file: commits and short reads here, everything long in the worker thread. */
+/**
+ * Implements the port on one SQLite file. Commits and short reads run in this thread; search, removal, redaction,
+ * collection and checks run in a worker thread.
+ */
 export class SqliteStore implements Store {
   readonly name = "sqlite"
   readonly capabilities = { durable: true, multiProcess: true, sharesHistory: true, indexedSearch: true }
   readonly blobs: BlobStore
   readonly #db: Database
   readonly #id: string
-  readonly #applier: Applier
+  readonly #context: CommitContext
   readonly #clock: Clock
   readonly #holder: Holder
   readonly #readOnly: boolean
   readonly #files: BlobFiles
   readonly #writer: Writer
   readonly #worker: WorkerClient
-  readonly #upkeep: WalUpkeep
-  readonly #watching: Watching
+  readonly #background: BackgroundWork
+  readonly #watcher: CommitWatcher
   readonly #unfinished = new Set<Promise<unknown>>()
   #closing: Promise<void> | undefined
 
-  constructor(db: Database, parts: StoreParts) {
+  constructor(db: Database, parts: SqliteStoreInput) {
     this.#db = db
     this.#id = String(db.get("SELECT value FROM meta WHERE name = 'id'")?.[0])
-    const names = new Names(db)
+    const dictionary = new Dictionary(db)
     const segments = new Segments(db)
     const tails = new OpenTails(db)
-    // Times are stored as integers, whatever the clock counts in.
+    // Columns for times are integers, but a caller's clock may return fractions of a millisecond.
     this.#clock = { now: () => Math.floor(parts.clock.now()) }
-    this.#applier = { db, names, segments, tails, clock: this.#clock }
+    this.#context = { db, dictionary, segments, tails, clock: this.#clock }
     this.#holder = parts.holder
     this.#readOnly = parts.open.readOnly
     this.#files = new BlobFiles(`${db.path}-blobs`, parts.clock)
@@ -95,19 +98,19 @@ export class SqliteStore implements Store {
       size: (hash) => this.#files.size(hash),
     }
     this.#worker = new WorkerClient(parts.open)
-    this.#upkeep = new WalUpkeep(this.#worker, db)
-    this.#watching = new Watching(`${db.path}-wal`, this.#newestChanges())
+    this.#background = new BackgroundWork(this.#worker, db)
+    this.#watcher = new CommitWatcher(`${db.path}-wal`, this.#newestChanges())
     this.#writer = new Writer(db, {
-      pressure: () => this.#upkeep.pressure,
+      backpressure: () => this.#background.backpressure,
       begin: () => tails.begin(),
-      newest: () => tails.newest ?? newestVersion(this.#applier),
-      settle: (writes) => {
-        names.settle()
-        this.#upkeep.wrote(writes)
-        this.#watching.wake()
+      newestVersion: () => tails.newestVersion ?? newestVersion(this.#context),
+      committed: (writes) => {
+        dictionary.keepNewTexts()
+        this.#background.countWrites(writes)
+        this.#watcher.wake()
       },
-      rollback: () => {
-        names.forget()
+      rolledBack: () => {
+        dictionary.forgetNewTexts()
         segments.forgetAll()
         tails.forgetAll()
       },
@@ -126,54 +129,54 @@ export class SqliteStore implements Store {
   }
 
   #apply(prepared: Commit, versions: Versions): Committed {
-    const { version, seq, sealed } = applyCommit(this.#applier, prepared, versions)
-    if (sealed) this.#upkeep.sealed()
+    const { version, seq, needsIndexing } = applyCommit(this.#context, prepared, versions)
+    if (needsIndexing) this.#background.scheduleIndexing()
     return { cursor: encodeCursor(this.#id, version), version, seq }
   }
 
   session(id: string): Promise<Session> {
-    return this.#read(() => readSession(this.#applier, id))
+    return this.#read(() => readSession(this.#context, id))
   }
 
   sessions(query: SessionQuery = {}): Promise<Page<Session>> {
-    return this.#read(() => readSessions(this.#applier, query))
+    return this.#read(() => readSessions(this.#context, query))
   }
 
   tree(rootID: string): Promise<Session[]> {
-    return this.#read(() => readTree(this.#applier, rootID))
+    return this.#read(() => readTree(this.#context, rootID))
   }
 
   parents(sessionID: string): Promise<Session[]> {
-    return this.#read(() => readParents(this.#applier, sessionID))
+    return this.#read(() => readParents(this.#context, sessionID))
   }
 
   history(sessionID: string, query: HistoryQuery = {}): Promise<HistoryPage> {
-    return this.#read(() => readHistory(this.#applier, sessionID, query))
+    return this.#read(() => readHistory(this.#context, sessionID, query))
   }
 
   todos(sessionID: string): Promise<Todo[]> {
     return this.#read(() => {
-      const { key } = sessionHead(this.#applier, sessionID)
+      const { key } = sessionHead(this.#context, sessionID)
       const row = this.#db.get("SELECT data FROM todos WHERE session = ?", key)
       return row ? (parseStored(row[0], `The todos of session ${sessionID}`) as Todo[]) : []
     })
   }
 
   permissions(query: PermissionQuery): Promise<PermissionRequest[]> {
-    return this.#read(() => readPermissions(this.#applier, query))
+    return this.#read(() => readPermissions(this.#context, query))
   }
 
   changes(scope: Scope, since?: string, options?: { limit?: number }): Promise<Changes> {
-    return this.#read(() => readChanges(this.#applier, this.#id, { scope, since, limit: options?.limit }))
+    return this.#read(() => readChanges(this.#context, this.#id, { scope, since, limit: options?.limit }))
   }
 
   cursor(): Promise<string> {
-    return this.#read(() => encodeCursor(this.#id, newestVersion(this.#applier)))
+    return this.#read(() => encodeCursor(this.#id, newestVersion(this.#context)))
   }
 
   watch(listener: (change: Watched) => void): () => void {
     if (this.#closing) throw storeClosed()
-    return this.#watching.add(listener)
+    return this.#watcher.add(listener)
   }
 
   async search(query: SearchQuery): Promise<SearchPage> {
@@ -185,7 +188,7 @@ export class SqliteStore implements Store {
     this.#refuseReadOnly()
     const prepared = prepareItem(item)
     const admitted = await this.#writer.run((versions) => {
-      const { duplicate } = admitItem(this.#applier, prepared, versions)
+      const { duplicate } = admitItem(this.#context, prepared, versions)
       return { duplicate, newest: versions.newest() }
     })
     return { duplicate: admitted.duplicate, cursor: encodeCursor(this.#id, admitted.newest) }
@@ -193,7 +196,7 @@ export class SqliteStore implements Store {
 
   inbox(sessionID: string): Promise<InboxItem[]> {
     return this.#read(() => {
-      const reader = this.#applier
+      const reader = this.#context
       return waitingItems(reader, sessionHead(reader, sessionID).key, sessionID)
     })
   }
@@ -201,7 +204,7 @@ export class SqliteStore implements Store {
   async claim(sessionID: string): Promise<Lease> {
     this.#refuseReadOnly()
     return await this.#writer.run(() => {
-      this.#applier.tails.forget(sessionID)
+      this.#context.tails.forget(sessionID)
       return claimLease(this.#db, sessionID, this.#holder, this.#clock.now())
     })
   }
@@ -209,7 +212,7 @@ export class SqliteStore implements Store {
   async renew(lease: Lease): Promise<Lease> {
     this.#refuseReadOnly()
     return await this.#writer.run(() => {
-      this.#applier.tails.forget(lease.sessionID)
+      this.#context.tails.forget(lease.sessionID)
       return renewLease(this.#db, lease, this.#holder, this.#clock.now())
     })
   }
@@ -217,7 +220,7 @@ export class SqliteStore implements Store {
   async release(lease: Lease): Promise<void> {
     this.#refuseReadOnly()
     await this.#writer.run(() => {
-      this.#applier.tails.forget(lease.sessionID)
+      this.#context.tails.forget(lease.sessionID)
       releaseLease(this.#db, lease)
     })
   }
@@ -227,7 +230,7 @@ export class SqliteStore implements Store {
     const input = { sessionID, nowMs: this.#clock.now(), collecting: false }
     const { removal, freed } = await this.#worker.ask("remove", input)
     const blobs = await this.#files.removeAll(freed)
-    this.#watching.wake()
+    this.#watcher.wake()
     return { ...removal, blobs }
   }
 
@@ -236,7 +239,7 @@ export class SqliteStore implements Store {
     const input = { target, nowMs: this.#clock.now(), holder: this.#holder }
     const { redaction, freed } = await this.#worker.ask("redact", input)
     await this.#files.removeAll(freed)
-    this.#watching.wake()
+    this.#watcher.wake()
     return redaction
   }
 
@@ -256,14 +259,14 @@ export class SqliteStore implements Store {
     for (let hashes = await this.#worker.ask("namedBlobs", ""); hashes.length > 0; ) {
       for (const hash of hashes) {
         const found = await this.#files.size(hash).catch(() => undefined)
-        if (found === undefined) problems.push(`a message names blob ${hash}, which is missing`)
+        if (found === undefined) problems.push(`blob ${hash} is missing, but a message refers to it`)
       }
       hashes = await this.#worker.ask("namedBlobs", hashes.at(-1)!)
     }
     return problems
   }
 
-  /** What takes several steps is finished before the store closes. */
+  /** `close` waits for work that was started here. */
   async #finish<T>(work: Promise<T>): Promise<T> {
     this.#unfinished.add(work)
     try {
@@ -283,15 +286,15 @@ export class SqliteStore implements Store {
   }
 
   async #close(): Promise<void> {
-    this.#watching.close()
-    this.#upkeep.close()
+    this.#watcher.close()
+    this.#background.close()
     await Promise.allSettled(this.#unfinished)
     await this.#writer.close()
     await this.#worker.close()
     this.#db.close()
   }
 
-  /** A short read in one snapshot, tried again if a lock is in the way. */
+  /** Runs a short read in one snapshot and retries it while another connection holds a lock. */
   async #read<T>(body: () => T): Promise<T> {
     this.#refuseClosed()
     const attempt = () => {
@@ -308,7 +311,7 @@ export class SqliteStore implements Store {
   #newestChanges(): () => Watched | undefined {
     let seen = -1
     return () => {
-      const newest = newestVersion(this.#applier)
+      const newest = newestVersion(this.#context)
       const before = seen
       seen = newest
       if (before < 0 || newest === before) return undefined
@@ -328,6 +331,6 @@ export class SqliteStore implements Store {
 
   #refuseReadOnly(): void {
     this.#refuseClosed()
-    if (this.#readOnly) throw readOnly(this.#db.path)
+    if (this.#readOnly) throw storeReadOnly(this.#db.path)
   }
 }
