@@ -6,7 +6,7 @@ import { type Include, sharedHeader, sharedMessage } from "../feed/shared-messag
 import type { TitleSource } from "../feed/shared-title.ts"
 import type { SharedHeader, SharedMessage } from "../shapes.ts"
 import { createSharedMask, type MaskTargets, type SharedMask } from "./mask-shared.ts"
-import { environmentSecrets } from "./secret-values.ts"
+import { environmentSecrets } from "./secrets/secret-values.ts"
 import { Throttle } from "./throttle.ts"
 
 /** How much masked text the cache holds. */

@@ -1,4 +1,4 @@
-import type { TextSpan } from "./text-span.ts"
+import type { TextSpan } from "../text-span.ts"
 
 /** A kind of key with a known format. */
 interface Format {

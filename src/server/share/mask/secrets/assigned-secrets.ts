@@ -1,3 +1,4 @@
+import { matchEnd, type TextSpan } from "../text-span.ts"
 import {
   blank,
   isCall,
@@ -20,7 +21,6 @@ import {
   valueStart,
   wholeValue,
 } from "./named-value.ts"
-import { matchEnd, type TextSpan } from "./text-span.ts"
 
 /** Finds values next to a secret name: variables and settings, fields of configs and code, tables and XML. */
 export function assignedSpans(text: string): TextSpan[] {

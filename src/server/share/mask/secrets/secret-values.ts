@@ -1,4 +1,4 @@
-import { occurrencesOf, type TextSpan } from "./text-span.ts"
+import { occurrencesOf, type TextSpan } from "../text-span.ts"
 import {
   backslashes,
   decoded,
@@ -9,7 +9,7 @@ import {
   viewOf,
   viewsOf,
   wrapping,
-} from "./text-views.ts"
+} from "../text-views.ts"
 
 const secretName =
   /key|token|secret|passw|passphrase|pwd|credential|(?:^|_)(?:pass|pat|creds?|pw)(?:_|$)|auth(?!or(?!iz))|cookie|session_?id|dsn|database_?url|connection_?string|webhook|private|signature|license/i

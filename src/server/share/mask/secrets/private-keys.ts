@@ -1,4 +1,4 @@
-import type { TextSpan } from "./text-span.ts"
+import type { TextSpan } from "../text-span.ts"
 
 const border = /-----(BEGIN|END) [A-Z0-9 ]{0,40}PRIVATE KEY(?: BLOCK)?-----/g
 /** Larger than any key in use. */

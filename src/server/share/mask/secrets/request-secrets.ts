@@ -1,3 +1,4 @@
+import { matchEnd, type TextSpan } from "../text-span.ts"
 import { isNoSecret, valuesAfter } from "./assigned-secrets.ts"
 import {
   blank,
@@ -10,7 +11,6 @@ import {
   quoteMark,
   restOfLine,
 } from "./named-value.ts"
-import { matchEnd, type TextSpan } from "./text-span.ts"
 
 /** Finds secrets in requests and command lines: headers and options, URLs, cookies, arguments of commands. */
 export function requestSpans(text: string): TextSpan[] {

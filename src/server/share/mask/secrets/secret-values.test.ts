@@ -1,6 +1,6 @@
 import fc from "fast-check"
 import { describe, expect, test } from "vitest"
-import { createSharedMask } from "./mask-shared.ts"
+import { createSharedMask } from "../mask-shared.ts"
 import { environmentSecrets } from "./secret-values.ts"
 
 describe("known values", () => {

@@ -1,4 +1,4 @@
-import type { TextSpan } from "./text-span.ts"
+import type { TextSpan } from "../text-span.ts"
 
 /** The value after a name: its text, its opening quote if it has one, and its position. */
 export interface Value extends TextSpan {
