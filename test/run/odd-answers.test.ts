@@ -39,7 +39,7 @@ test("text that goes on without having begun is a broken stream, and tried again
   const reply = await session.prompt("Hello")
   expect({ text: reply.text, error: reply.error }).toEqual({ text: "Fine.", error: undefined })
   expect(partsOf(await session.messages(), "retry")).toMatchObject([
-    { error: { name: "APIError", data: { message: expect.stringContaining("made no sense") } } },
+    { error: { name: "APIError", data: { message: expect.stringContaining("is malformed") } } },
   ])
   await assertValid(session)
 })

@@ -37,7 +37,7 @@ test("with nobody there, what must be asked is refused at once with a reason, an
   await using scene = await runScene({ tools: [thing], script: [wish("a"), { text: "I see." }] })
   const session = await scene.stemma.sessions.create()
   expect((await session.prompt("Go")).text).toBe("I see.")
-  expect((await results(session))[0]).toContain("nobody is there to ask")
+  expect((await results(session))[0]).toContain("no person is there to ask")
 })
 
 test("a question is a durable row with an event; once lets this call run and no other", async () => {

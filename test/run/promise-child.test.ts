@@ -57,7 +57,7 @@ test("what an ancestor must ask about, a child must ask about: with nobody there
     permission: { thing: "allow" },
   })
   await child.prompt("Go")
-  expect(await results(child)).toEqual([expect.stringContaining("nobody is there to ask")])
+  expect(await results(child)).toEqual([expect.stringContaining("no person is there to ask")])
 })
 
 test("an ancestor's agent binds a child: by its rules and by the tools it switches off", async () => {
@@ -154,7 +154,7 @@ test("what a tool asks for while it runs is judged like what it wanted before", 
   expect(await results(session)).toEqual([
     "did a",
     refused,
-    expect.stringContaining("nobody is there to ask"),
+    expect.stringContaining("no person is there to ask"),
   ])
 })
 
@@ -187,7 +187,7 @@ test("an answer for good lifts neither a deny of one pattern, nor a parent's, no
   const headless = await scene.again({ interactive: false })
   const own = await headless.sessions.create({ permission: { thing: { a1: "deny" } } })
   await own.prompt("Go")
-  expect(await results(own)).toEqual([refused, "did a2", expect.stringContaining("nobody is there to ask")])
+  expect(await results(own)).toEqual([refused, "did a2", expect.stringContaining("no person is there to ask")])
   const parent = await headless.sessions.create({ permission: { thing: { a1: "deny" } } })
   const child = await headless.sessions.create({ parentID: parent.id })
   await child.prompt("Go")

@@ -1,6 +1,6 @@
 import { describe, expect, test } from "vitest"
 import type { AssistantBody, PartBody } from "../../src/protocol/index.ts"
-import { goOnPrompt } from "../../src/run/context/compaction-message.ts"
+import { continuePrompt } from "../../src/run/context/compaction-message.ts"
 import { findAnswer } from "../../src/run/schedule/waiters.ts"
 import { createMemoryStore } from "../../src/stores/memory.ts"
 import { createSession } from "../stream/scene.ts"
@@ -23,7 +23,7 @@ async function history(...words: string[]) {
       {
         id: ids.next("part"),
         type: "text",
-        text: synthetic ? goOnPrompt : word,
+        text: synthetic ? continuePrompt : word,
         ...(synthetic && { synthetic }),
       },
     ]

@@ -105,7 +105,7 @@ describe("the references of such a command", () => {
     const { notes } = await promptParts(child!)
     expect(notes).toHaveLength(2)
     expect(notes.filter((note) => note.startsWith("Output of"))).toHaveLength(1)
-    expect(notes.filter((note) => note.includes("nobody is there to ask"))).toEqual([
+    expect(notes.filter((note) => note.includes("no person is there to ask"))).toEqual([
       expect.stringContaining("!`touch"),
     ])
     expect(await exists(at, "bad")).toBe(false)
@@ -136,7 +136,7 @@ describe("the references of such a command", () => {
     })
     const session = await at.stemma.sessions.create()
     await session.command("see")
-    expect((await promptParts(session)).notes).toEqual([expect.stringContaining("nobody is there to ask")])
+    expect((await promptParts(session)).notes).toEqual([expect.stringContaining("no person is there to ask")])
     expect(await exists(at, "ran")).toBe(false)
   })
 })
@@ -166,7 +166,7 @@ test("a model that gives its call the id of a trusted task gets none of its righ
   const children = await childrenOf(at, session)
   expect(children).toHaveLength(2)
   expect((await promptParts(children[0]!)).notes).toEqual(["Output of `cat a.txt`:\na"])
-  expect((await promptParts(children[1]!)).notes).toEqual([expect.stringContaining("nobody is there to ask")])
+  expect((await promptParts(children[1]!)).notes).toEqual([expect.stringContaining("no person is there to ask")])
   expect((await children[1]!.info()).model).toMatchObject({ modelID: "m" })
   expect(await exists(at, "bad")).toBe(false)
 })

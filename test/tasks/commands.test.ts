@@ -158,9 +158,9 @@ describe("what a trusted template refers to", () => {
     const { files, notes } = await promptParts(session)
     expect(files.map(({ filename }) => filename)).toEqual(["plain.txt"])
     expect(notes).toEqual([
-      expect.stringMatching(/^@README\.md was left out\. .*external_directory.*nobody is there/),
-      expect.stringMatching(/^@NOTES\.md was left out\. .*read secret\/\.env.*nobody is there/),
-      expect.stringMatching(/^!`cat README\.md` was left out\. .*external_directory.*nobody is there/),
+      expect.stringMatching(/^@README\.md was left out\. .*external_directory.*no person is there/),
+      expect.stringMatching(/^@NOTES\.md was left out\. .*read secret\/\.env.*no person is there/),
+      expect.stringMatching(/^!`cat README\.md` was left out\. .*external_directory.*no person is there/),
       expect.stringMatching(/^Output of .*\noutside$/),
     ])
   })
@@ -206,7 +206,7 @@ describe("what the arguments refer to is asked about", () => {
     await session.command("go", "@.env")
     const { files, notes } = await promptParts(session)
     expect(files).toMatchObject([{ filename: "b.env" }])
-    expect(notes).toEqual([expect.stringContaining("nobody is there to ask")])
+    expect(notes).toEqual([expect.stringContaining("no person is there to ask")])
   })
 
   test("the same command as the template's runs once, by the template's right, wherever it stands", async () => {
@@ -248,14 +248,14 @@ test("a command file of a project that nobody trusts is a text: all that it refe
   expect(parts[0]).toMatchObject({ type: "text", text: "@.env !`touch ran` now" })
   expect(files).toEqual([])
   expect(notes).toEqual([
-    expect.stringContaining("nobody is there to ask"),
-    expect.stringContaining("nobody is there to ask"),
+    expect.stringContaining("no person is there to ask"),
+    expect.stringContaining("no person is there to ask"),
   ])
   expect(await exists(at, "ran")).toBe(false)
   await at.stemma.trust()
   await writeFile(join(at.directory, ".stemma/commands/look.md"), "!`touch changed`")
   const other = await at.again()
   await (await other.sessions.get(session.id)).command("look")
-  expect((await promptParts(session)).notes).toEqual([expect.stringContaining("nobody is there to ask")])
+  expect((await promptParts(session)).notes).toEqual([expect.stringContaining("no person is there to ask")])
   expect(await exists(at, "changed")).toBe(false)
 })

@@ -25,7 +25,7 @@ test("a task that takes too long ends with an error that says so, and its sessio
   expect((await session.prompt("Go")).text).toBe("Done.")
   const [slow, quick] = await childrenOf(scene, session)
   const [late, inTime] = await results(session)
-  expect(late).toContain("The time for the task is up: 3 s.")
+  expect(late).toContain("The task exceeded its time limit of 3 s.")
   expect(late).toContain(`<task_metadata>\nsession_id: ${slow!.id}\n</task_metadata>`)
   expect(inTime).toMatch(/^Quick\./)
   expect((await taskMetadata(session))[0]).toMatchObject({
@@ -57,7 +57,7 @@ test("a task that waits for a place has all of its time when it gets one", async
   const session = await scene.stemma.sessions.create()
   await session.prompt("Go")
   expect(await results(session)).toEqual([
-    expect.stringContaining("The time for the task is up"),
+    expect.stringContaining("The task exceeded its time limit"),
     expect.stringMatching(/^In time\./),
   ])
 })
@@ -96,6 +96,6 @@ test("after the answer the time goes on", async () => {
   const [question] = await session.questions()
   await scene.stemma.permissions.reply(session.id, question!.id, { reply: "once" })
   expect((await run).text).toBe("Done.")
-  expect(await results(session)).toEqual([expect.stringContaining("The time for the task is up: 3 s.")])
+  expect(await results(session)).toEqual([expect.stringContaining("The task exceeded its time limit of 3 s.")])
   expect(requestsFor(scene, "child")).toHaveLength(2)
 })

@@ -150,7 +150,7 @@ test("a no to one child ends that child alone; its parent and its sibling go on"
   const session = await scene.stemma.sessions.create()
   expect((await session.prompt("Go")).text).toBe("Done.")
   expect(await results(session)).toEqual([
-    expect.stringContaining("a person said no"),
+    expect.stringContaining("a person rejected"),
     expect.stringMatching(/^Worked\./),
   ])
 })
@@ -171,7 +171,7 @@ test("a task goes one level deep: below, the tool is not offered and a call of i
   expect(requestsFor(scene, "child").map(hasTask)).toEqual([false, false])
   const [child] = await childrenOf(scene, session)
   expect(await results(child!)).toEqual([
-    expect.stringMatching(/There is no tool task|Agents may give tasks/),
+    expect.stringMatching(/There is no tool task|Tasks may be nested/),
   ])
   expect(await scene.stemma.sessions.tree(session.id)).toHaveLength(2)
 })
@@ -200,7 +200,7 @@ test("with more depth a grandchild may exist, only where its parent's agent has 
     "left-result",
     "right-result",
   ])
-  expect(await results(left!)).toEqual([expect.stringMatching(/There is no tool task|Agents may give tasks/)])
+  expect(await results(left!)).toEqual([expect.stringMatching(/There is no tool task|Tasks may be nested/)])
   expect((await scene.stemma.sessions.parents(right!.id)).map(({ id }) => id)).toEqual([
     child!.id,
     session.id,

@@ -75,7 +75,7 @@ test("whoever stops listening is not asked any more: what comes then is refused"
   await permissions.reply(root.id, id, { reply: "once" })
   expect((await run).text).toBe("I see.")
   const [child] = await childrenOf(scene, root)
-  expect((await results(child!))[1]).toMatch(/^Not allowed: edit b.txt .*nobody is there to ask/)
+  expect((await results(child!))[1]).toMatch(/^Not allowed: edit b.txt .*no person is there to ask/)
   expect(await filesIn(scene.directory)).toEqual({ "a.txt": "x" })
 })
 

@@ -70,7 +70,7 @@ test("with nobody there it is refused and nothing is done: the child is told why
   const [child] = await childrenOf(scene, middle!)
   const told = await results(child!)
   expect(told).toHaveLength(2)
-  for (const text of told) expect(text).toMatch(/^Not allowed: edit .*nobody is there to ask/)
+  for (const text of told) expect(text).toMatch(/^Not allowed: edit .*no person is there to ask/)
   expect(await scene.stemma.permissions.open(root.id)).toEqual([])
   const failed = { state: { status: "error" } }
   expect(await taskMetadata(middle!)).toMatchObject([
@@ -98,8 +98,8 @@ test("a no with words lets the child go on, and its parent gets its answer", asy
   expect((await run).text).toBe("I see.")
   const [child] = await childrenOf(scene, root)
   expect(await results(child!)).toEqual([
-    "The person said no to edit a.txt: Not that one.",
-    "The person said no to edit b.txt: Nor that.",
+    "A person rejected edit a.txt: Not that one.",
+    "A person rejected edit b.txt: Nor that.",
   ])
   expect((await results(root))[0]).toContain("I wrote.")
   expect(await filesIn(scene.directory)).toEqual({})
@@ -121,7 +121,7 @@ test("a bare no ends that child alone: its parent is told so and goes on, and it
   const [stopped, done] = await childrenOf(scene, root)
   expect((await stopped!.messages({ last: 1 }))[0]!.message).toMatchObject({ finish: "rejected" })
   expect(await results(root)).toEqual([
-    `The agent was stopped: a person said no to what it wanted to do.\n\n<task_metadata>\nsession_id: ${stopped!.id}\n</task_metadata>`,
+    `The agent was stopped: a person rejected what it wanted to do.\n\n<task_metadata>\nsession_id: ${stopped!.id}\n</task_metadata>`,
     `I wrote too.\n\n<task_metadata>\nsession_id: ${done!.id}\n</task_metadata>`,
   ])
   expect(await filesIn(scene.directory)).toEqual({ "c.txt": "x" })

@@ -32,7 +32,7 @@ describe("a file reference", () => {
     expect(files).toEqual([])
     expect(notes).toEqual([
       expect.stringMatching(/^@a\.txt was left out\. Not allowed: read a\.txt\./),
-      expect.stringMatching(/^@b\.txt was left out\. .*nobody is there to ask/),
+      expect.stringMatching(/^@b\.txt was left out\. .*no person is there to ask/),
       expect.stringMatching(/^\[\[c\.txt\]\] was left out\. Not allowed/),
     ])
   })
@@ -164,7 +164,7 @@ describe("a command", () => {
   })
 
   test.each([
-    [{ reply: "reject" }, "The person said no to bash"],
+    [{ reply: "reject" }, "A person rejected bash"],
     [{ reply: "reject", feedback: "Use ls." }, "Use ls."],
   ] as const)("that gets %j does not run, and the model hears of it", async (answer, said) => {
     await using at = await scene({

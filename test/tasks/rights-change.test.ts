@@ -147,7 +147,7 @@ test("such a tool is not run either if it is denied above while the child's mode
   parent.resolve(session.id)
   await session.prompt("Go")
   const [child] = await childrenOf(scene, session)
-  expect(await results(child!)).toEqual(["Not allowed: count is switched off now."])
+  expect(await results(child!)).toEqual(["Not allowed: the tool count is switched off."])
   expect(count.runs).toBe(0)
 })
 

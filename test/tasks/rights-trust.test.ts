@@ -40,7 +40,7 @@ test("an agent file of a project that nobody trusts gives a child no right: what
   const [child] = await childrenOf(scene, session)
   const told = (await results(child!)).slice(1)
   expect(told).toHaveLength(attempts.length)
-  for (const text of told) expect(text).toMatch(/nobody is there to ask/)
+  for (const text of told) expect(text).toMatch(/no person is there to ask/)
   expect(await filesIn(scene.directory)).toEqual(files)
 })
 

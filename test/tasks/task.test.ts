@@ -232,7 +232,7 @@ test("who may be called is asked like anything else, and nobody there means no",
   const headless = await scene.again({ interactive: false })
   const alone = await headless.sessions.create()
   expect((await alone.prompt("Go")).text).toBe("Done.")
-  expect(await results(alone)).toEqual([expect.stringContaining("nobody is there to ask")])
+  expect(await results(alone)).toEqual([expect.stringContaining("no person is there to ask")])
   expect((await headless.sessions.children(alone.id)).items).toEqual([])
 })
 
