@@ -9,7 +9,7 @@ import { sampleAssistant, sampleUser } from "../support/samples.ts"
 
 const nowMs = 1_800_000_000_000
 
-/** A history made of words: `prompt`, an answer's finish, `compaction`, `go on`. */
+/** A history made from words: `prompt`, the finish of an answer, `compaction`, `go on`. */
 async function history(...words: string[]) {
   const ids = sampleIds()
   const store = createMemoryStore()
@@ -62,7 +62,7 @@ describe("the answer to a prompt", () => {
     [["prompt", ...Array(97).fill("tool-calls"), "interrupted", "compaction", "go on", "stop"], 101, 101],
     [["prompt", ...Array(98).fill("tool-calls"), "interrupted", "compaction", "prompt", "stop"], 99, 99],
     [["prompt", ...Array(250).fill("tool-calls"), "stop"], 251, 251],
-  ])("%#: is where nobody goes on from", async (words, going, over) => {
+  ])("%#: is the message that no later one continues", async (words, going, over) => {
     expect(await history(...words)).toEqual({ going, over })
   })
 })

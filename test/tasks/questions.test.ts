@@ -8,7 +8,7 @@ test.each([
   ["Go", 1],
   ["Go deep", 2],
 ])(
-  "a child's question reaches whoever watches a session above it, once and with the path: %s",
+  "a child's question reaches the subscribers of its ancestors once, with the path: %s",
   async (go, depth) => {
     await using scene = await askingScene()
     const { stemma } = scene
@@ -61,7 +61,7 @@ test.each([
   },
 )
 
-test("with nobody there it is refused and nothing is done: the child is told why, and what is above it sees that it failed", async () => {
+test("without a person present the question is refused: the child gets the reason, and its ancestors see the failure", async () => {
   await using scene = await askingScene({ interactive: false })
   const root = await scene.stemma.sessions.create(askEdit)
   expect((await root.prompt("Go deep")).text).toBe("I see.")
@@ -86,7 +86,7 @@ test("with nobody there it is refused and nothing is done: the child is told why
   expect((await results(root))[0]).toContain("Passed on.")
 })
 
-test("a no with words lets the child go on, and its parent gets its answer", async () => {
+test("after a rejection with feedback the child continues, and its parent gets the answer", async () => {
   await using scene = await askingScene()
   const root = await scene.stemma.sessions.create(askEdit)
   const run = root.prompt("Go")
@@ -105,7 +105,7 @@ test("a no with words lets the child go on, and its parent gets its answer", asy
   expect(await filesIn(scene.directory)).toEqual({})
 })
 
-test("a bare no ends that child alone: its parent is told so and goes on, and its sibling still waits", async () => {
+test("a rejection without feedback ends that child alone: its parent gets an error and continues, and its sibling still waits", async () => {
   await using scene = await askingScene()
   const root = await scene.stemma.sessions.create(askEdit)
   const run = root.prompt("Go twice")
@@ -128,7 +128,7 @@ test("a bare no ends that child alone: its parent is told so and goes on, and it
   for (const session of [root, stopped!, done!]) await assertValid(session)
 })
 
-test("always, said to a child, holds for it, its siblings and its parent, and never against a deny", async () => {
+test("an `always` answer to a child applies to the child, its siblings and its parent, and never overrides a deny", async () => {
   await using scene = await askingScene()
   const { stemma } = scene
   const root = await stemma.sessions.create(askEdit)
@@ -151,7 +151,7 @@ test("always, said to a child, holds for it, its siblings and its parent, and ne
   expect(Object.keys(await filesIn(scene.directory)).sort()).toEqual(all)
 })
 
-test("always, said to one child, answers what its siblings and their parents are waiting for", async () => {
+test("an `always` answer to one child settles the same open questions of other sessions, unless a rule denies them", async () => {
   await using scene = await askingScene()
   const { stemma } = scene
   const root = await stemma.sessions.create(askEdit)
@@ -171,7 +171,7 @@ test("always, said to one child, answers what its siblings and their parents are
   await runs[2]
 })
 
-test("what is forbidden while a person thinks stays forbidden, whatever they answer", async () => {
+test("a rule that forbids a call while its question is open applies, whatever the answer is", async () => {
   await using scene = await askingScene()
   const { stemma } = scene
   const root = await stemma.sessions.create(askEdit)
