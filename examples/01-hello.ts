@@ -1,4 +1,4 @@
-// A session is kept, forked, reverted and found again, with the store alone. Run it: node examples/01-hello.ts
+// Writes, forks, reverts and searches a session with the store alone. Run it: node examples/01-hello.ts
 import { mkdtemp, rm } from "node:fs/promises"
 import { tmpdir } from "node:os"
 import { join } from "node:path"
@@ -9,14 +9,14 @@ const directory = await mkdtemp(join(tmpdir(), "stemma-hello-"))
 const store = await openStore({ path: join(directory, "stemma.db") })
 console.log(`Stemma ${version}, a ${store.name} store in a temporary directory.\n`)
 
-// A session, and the lease that lets this process write its run.
+// Creates a session, and claims the lease that lets this process write to it.
 const session = newSession("Where is the config?")
 const sessionID = session.id
 await store.commit({ ops: [{ op: "session.create", session, segment: segment() }] })
 const lease = await store.claim(sessionID)
 const write = (...ops: Op[]) => store.commit({ ops, fences: { [sessionID]: lease.fence } })
 
-// Two turns. The first answer calls a tool; a sealed message never changes.
+// Appends two turns. The first answer calls a tool. A sealed message never changes.
 const question = user()
 await write({
   op: "message.append",
@@ -39,7 +39,7 @@ await write(
 )
 await show("The session", sessionID)
 
-// A fork shares the history; what it adds is its own.
+// A fork shares the history of its source. New messages belong to the fork alone.
 const fork = newSession("The same, but careful")
 const other = user()
 await store.commit({
@@ -50,7 +50,7 @@ await store.commit({
 })
 await show("A fork, from before the third message", fork.id)
 
-// A revert marks the place, then moves there. What it leaves behind stays readable.
+// A revert first marks a message, then moves the history back to it. The messages after it stay readable.
 await store.commit({
   ops: [{ op: "session.patch", sessionID, set: { revert: { messageID: second.id } } }],
 })
@@ -62,7 +62,7 @@ await show("The session after a revert", sessionID)
 const [tail] = (await store.session(sessionID)).history.left
 console.log(`Left behind, still readable: ${tail!.count - tail!.keep} messages.\n`)
 
-// Search covers all sessions, tools included; Chinese by any two characters.
+// Search covers all sessions, tool output included. Chinese text is found by any two characters.
 for (const query of ["config", "package.json", "配置", "deleted"]) {
   const { hits } = await store.search({ text: query })
   console.log(`Search ${query}: ${hits.length} found`)

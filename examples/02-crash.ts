@@ -1,4 +1,4 @@
-// A process streams an answer and is killed. What it had committed is there. Run it: node examples/02-crash.ts
+// Kills a process that streams an answer: everything it had committed is kept. Run it: node examples/02-crash.ts
 import { spawn } from "node:child_process"
 import { mkdtemp, rm } from "node:fs/promises"
 import { tmpdir } from "node:os"
@@ -12,7 +12,7 @@ const [role, path = ""] = process.argv.slice(2)
 if (role === "writer") await stream()
 else await crashAndLook()
 
-/** Grows one text part piece by piece, and says after each commit how long the text is. */
+/** Adds pieces to one text part, and prints the length of the text after each commit. */
 async function stream(): Promise<void> {
   const store = await openStore({ path })
   const session = newSession("A story")
@@ -74,7 +74,7 @@ async function crashAndLook(): Promise<void> {
   console.log(`Opened again: ${found.length} characters, ending in "${found.slice(-18)}"; sealed: ${sealed}.`)
   console.log(found.length >= acknowledged ? "Nothing acknowledged is missing." : "Something is MISSING.")
 
-  // The dead writer's lease is taken over at once, and the message is sealed with what there was.
+  // The lease of a dead process can be claimed at once. The message is sealed with the text that was committed.
   const lease = await store.claim(sessionID)
   await store.commit({
     ops: [{ op: "message.seal", sessionID, messageID: message.id }],

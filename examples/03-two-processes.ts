@@ -1,4 +1,4 @@
-// One process watches a session while another writes it. Run it: node examples/03-two-processes.ts
+// One process follows a session while another process writes it. Run it: node examples/03-two-processes.ts
 import { spawn } from "node:child_process"
 import { once } from "node:events"
 import { mkdtemp, rm } from "node:fs/promises"
@@ -28,7 +28,7 @@ async function write(): Promise<void> {
   await store.release(lease)
 }
 
-/** Keeps a cursor; each time something happened, asks for what changed after it. */
+/** Waits for a commit, then reads the changes after its cursor. */
 async function watch(): Promise<void> {
   const directory = await mkdtemp(join(tmpdir(), "stemma-two-"))
   const file = join(directory, "stemma.db")

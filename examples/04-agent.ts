@@ -1,4 +1,4 @@
-// Asks a model to work on files. Run it: node examples/04-agent.ts, with a prompt of yours behind it if you like
+// Asks a model to work on files. Run it: node examples/04-agent.ts ["your own prompt"]
 import { mkdir, mkdtemp, rm, writeFile } from "node:fs/promises"
 import { tmpdir } from "node:os"
 import { join } from "node:path"
@@ -14,7 +14,7 @@ try {
   process.exitCode = 1
 }
 
-/** A little project that is gone afterwards. Without a key, a running Ollama or a config the model is demo/guide. */
+/** Uses a temporary project. Without an API key, a running Ollama or a config, the model is demo/guide. */
 async function showAround(): Promise<void> {
   const directory = await mkdtemp(join(tmpdir(), "stemma-agent-"))
   const project = join(directory, "tea-shop")
@@ -25,7 +25,7 @@ async function showAround(): Promise<void> {
       {
         directory: project,
         data: join(directory, "data"),
-        // Editing asks unless a rule says otherwise. Here a program answers: new files yes, anything else no.
+        // Editing needs permission unless a rule allows it. Here the program answers: new files yes, other edits no.
         onPermission: async ({ permission, patterns }) => {
           const isFine = permission === "edit" && patterns.every((name) => name.startsWith("notes"))
           console.log(`\n? ${permission} ${patterns.join(", ")}: ${isFine ? "once" : "no"}`)
@@ -45,10 +45,10 @@ async function showAround(): Promise<void> {
   }
 }
 
-/** Your directory, your config, and the session of this project, which goes on where you left it. */
+/** Uses the current directory, your config, and the session of this project, which continues where you left it. */
 async function ask(text: string): Promise<void> {
   const isTerminal = process.stdin.isTTY && process.stdout.isTTY
-  // Without anybody to ask, whatever must be asked is refused.
+  // Without a terminal no person can answer, and permission questions are refused.
   const onPermission = isTerminal ? { onPermission: askOnTerminal({ signal: over.signal }) } : {}
   await converse(onPermission, (session) => say(session, text))
 }
@@ -62,7 +62,7 @@ async function converse(
   for (const notice of loaded.notices) console.error(plain(notice))
   console.log(`Model: ${loaded.config.model ?? (await models.standard())}. Directory: ${stemma.directory}`)
   const session = await stemma.sessions.current()
-  // Ctrl-C ends the answer; a second one ends the process.
+  // The first Ctrl-C aborts the answer, the second one ends the process.
   process.once("SIGINT", () => {
     over.abort()
     session.abort("You stopped it.").catch(console.error)

@@ -1,34 +1,34 @@
-// A tool of one's own, and a model that plays a script. Run it: node examples/05-tool-and-model.ts
+// A custom tool, and a scripted model. Run it: node examples/05-tool-and-model.ts
 import { mkdtemp, rm } from "node:fs/promises"
 import { tmpdir } from "node:os"
 import { join } from "node:path"
 import { z } from "zod"
 import { createScriptedModel, openStemma, type Tool } from "../src/index.ts"
 
-// The model is told the name, the description and the input. Whatever it sends is checked before anything runs.
+// The model gets the name, the description and the input schema. Its input is validated before the tool runs.
 const brew: Tool<{ tea: string; cups: number }> = {
   name: "brew",
   description: "Brews tea. Takes a minute a cup.",
   input: z.object({ tea: z.string(), cups: z.number().int().min(1).max(8) }),
-  // Nobody wants a second pot because a process crashed while the first was brewing.
+  // Recovery after a crash must not run this call again: it would brew a second pot.
   replay: "never",
-  // It changes no files, so no snapshot of them is taken before it.
+  // The tool changes no files, so no snapshot is taken before the call.
   writes: false,
-  // What it needs permission for. Rules match the patterns; `always` is what a person may allow for good.
+  // The permission that a call needs. Rules match `patterns`. `always` is the pattern that an `always` answer grants.
   wants: async ({ tea }) => [{ permission: "brew", patterns: [tea], always: [tea] }],
-  // Runs once everything above is permitted. An error thrown here becomes a result that the model sees.
+  // Runs once the permission is given. An error thrown here becomes the result that the model sees.
   execute: async ({ tea, cups }, { progress }) => {
     progress({ title: `heating water for ${cups}` })
     return { title: `${cups} of ${tea}`, output: `${cups} cups of ${tea} are ready.` }
   },
 }
 
-// Answers in order. A model of your own needs no more than what this one is: a `Model` with a `stream` method.
+// Plays these answers in order. Your own model needs the same: a `Model` with a `stream` method.
 const model = createScriptedModel([
   { text: "I make tea.", calls: [{ tool: "brew", input: { tea: "oolong", cups: 2 } }] },
   { text: "Is there coffee?", calls: [{ tool: "brew", input: { tea: "coffee", cups: 1 } }] },
   { text: "Too many.", calls: [{ tool: "brew", input: { tea: "oolong", cups: 100 } }] },
-  // A failure that can pass: it is asked again, and the next answer counts.
+  // A failure that may pass: the call is retried, and the next answer counts.
   { error: { kind: "rate", message: "Too many requests.", retryAfterMs: 10 } },
   { text: "There is oolong, and no coffee." },
 ])

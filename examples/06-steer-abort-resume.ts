@@ -1,4 +1,4 @@
-// Talking to a session that is busy, stopping it, and going on in another process. Run it:
+// Prompts a busy session, aborts it, and continues an interrupted answer in another process. Run it:
 // node examples/06-steer-abort-resume.ts
 import { mkdtemp, rm } from "node:fs/promises"
 import { tmpdir } from "node:os"
@@ -41,12 +41,12 @@ const options: StemmaOptions = {
 const stemma = await openStemma(options)
 const session = await stemma.sessions.create()
 
-// While the water boils: `steer` joins the answer at its next step, `queue` waits until the answer is over.
+// While the tool call runs: a `steer` prompt joins the answer at its next step, a `queue` prompt waits for its end.
 const first = session.prompt("Tea, please.")
 await first.admitted
 const queued = session.prompt("And cake?", { delivery: "queue" })
 const steered = session.prompt("No sugar!", { delivery: "steer" })
-// Once admitted, a prompt survives whatever happens to this process.
+// An admitted prompt is durable: it survives a crash of this process.
 await Promise.all([queued.admitted, steered.admitted])
 hot.resolve()
 console.log(
@@ -54,7 +54,7 @@ console.log(
 )
 console.log(`\n${await session.transcript()}\n`)
 
-// An abort ends the answer. What was said stays, and the session goes on with the next prompt.
+// An abort ends the answer. Its text so far is kept, and the session can answer the next prompt.
 const story = session.prompt("Tell a story.")
 for await (const { type, properties } of story) {
   if (type === "message.part.delta" && properties.offset > 50) await session.abort("Enough.")
@@ -62,7 +62,7 @@ for await (const { type, properties } of story) {
 const stopped = await story
 console.log(`Aborted: ${stopped.message.finish}, "${stopped.text.slice(0, 20)}..." is kept.`)
 
-// The first close waits for what runs; the second cuts it off. That is what a second Ctrl-C should do.
+// The first close waits for running answers, the second one interrupts them: the right action for a second Ctrl-C.
 for await (const { type, properties } of session.prompt("Another story.")) {
   if (type !== "message.part.delta" || properties.offset <= 50) continue
   const closing = stemma.close()
@@ -70,7 +70,7 @@ for await (const { type, properties } of session.prompt("Another story.")) {
   await closing
 }
 
-// With `recover: true` the next process goes on with what was cut off, or lost by a crash.
+// With `recover: true` the next process continues answers that were interrupted by a close or a crash.
 const again = await openStemma({ ...options, recover: true })
 const resumed = await again.sessions.get(session.id)
 const finish = async () =>

@@ -1,11 +1,11 @@
-// An agent changes files; a revert takes them back. Run it: node examples/07-revert-files.ts
+// An agent changes files, and a revert restores them. Run it: node examples/07-revert-files.ts
 import { execFileSync } from "node:child_process"
 import { mkdtemp, readdir, readFile, rm, writeFile } from "node:fs/promises"
 import { tmpdir } from "node:os"
 import { join } from "node:path"
 import { createScriptedModel, openStemma } from "../src/index.ts"
 
-// A git project with one file, and data outside of it.
+// A git project with one file, and the store's data outside of it.
 const directory = await mkdtemp(join(tmpdir(), "stemma-revert-"))
 const project = join(directory, "project")
 execFileSync("git", ["init", "--quiet", project])
@@ -39,19 +39,19 @@ await show("Two prompts later")
 const { additions, deletions, files } = (await session.info()).summary!
 console.log(`The session changed ${files} files: ${additions} lines added, ${deletions} removed.\n`)
 
-// A person works on, too. What the reverted messages did not change is left alone.
+// A person edits files, too. A revert changes only files that the reverted messages changed.
 await writeFile(join(project, "mine.txt"), "a person's own\n")
 
-// Back to before the second prompt, files included.
+// Reverts the session and its files to before the second prompt.
 const prompt = second.message.parentID
 const reverted = await stemma.sessions.revert(session.id, { messageID: prompt })
 await show(`Reverted ${reverted.files.sort().join(", ")}`)
 
-// Until the next prompt, it can be taken back.
+// Until the next prompt, the revert can be undone.
 await stemma.sessions.unrevert(session.id)
 await show("Unreverted")
 
-// A fork has the history from before a message and is a session of its own. It shares the files as they are.
+// A fork is a new session with the history before a message. Both sessions share the files as they are now.
 const fork = await stemma.sessions.fork(session.id, { messageID: prompt, title: "Without coffee" })
 console.log(
   `The fork has ${(await fork.messages()).length} messages of ${(await session.messages()).length}.`,

@@ -1,4 +1,4 @@
-// Rules, and a question that another process answers. Run it: node examples/08-permission.ts
+// Permission rules, and a question that another process answers. Run it: node examples/08-permission.ts
 import { spawn } from "node:child_process"
 import { once } from "node:events"
 import { mkdtemp, rm, writeFile } from "node:fs/promises"
@@ -21,14 +21,14 @@ const options: StemmaOptions = {
   config: {
     model: "mine/script",
     title: false,
-    // In a set the later rule wins. What no rule speaks of is asked.
+    // Within a set the later rule wins. An action without a matching rule is asked.
     permission: { edit: { "*": "ask", "docs/*": "allow" }, bash: { "*": "ask", "rm *": "deny" } },
   },
 }
 if (role === "person") await answer()
 else await work()
 
-/** Another process: a question is a row in the store, so whoever opens it may answer. */
+/** Runs in another process. A question is a row in the store, so any process that opens the store may answer. */
 async function answer(): Promise<void> {
   await using stemma = await openStemma(options)
   for (let tries = 0; tries < 1000; tries++) {
@@ -46,7 +46,7 @@ async function answer(): Promise<void> {
 
 async function work(): Promise<void> {
   await writeFile(join(directory, "menu.txt"), "tea\n")
-  // `interactive` says that there is somebody to ask.
+  // `interactive`: a person is there to answer questions.
   const stemma = await openStemma({ ...options, interactive: true })
   const session = await stemma.sessions.create()
   const args = [import.meta.filename, "person", directory, session.id]
@@ -56,21 +56,21 @@ async function work(): Promise<void> {
   console.log(`A deny is never asked: ${await ask(session, "Remove it.")}`)
   await exit
 
-  // What was allowed for good is kept for this project, in this place, and can be taken back.
+  // `always` answers are kept for this project and can be revoked.
   for (const { id, permission, pattern } of await stemma.permissions.granted()) {
     console.log(`Revoked: ${permission} ${pattern}`)
     await stemma.permissions.revoke(id)
   }
   await stemma.close()
 
-  // Without anybody to ask, a question is refused at once.
+  // Without a person who can answer, a question is refused at once.
   const alone = await openStemma(options)
   console.log(`With nobody there: ${await ask(await alone.sessions.get(session.id), "Count.")}`)
   await alone.close()
   await rm(directory, { recursive: true })
 }
 
-/** What the last tool gave. */
+/** The result of the last tool call. */
 async function ask(session: SessionHandle, prompt: string): Promise<string> {
   await session.prompt(prompt)
   return (await session.transcript()).split("tool_result: ").at(-1)!.split("\n")[0]!

@@ -1,4 +1,4 @@
-// A long session outgrows its model's window and goes on. Run it: node examples/09-context.ts
+// A long session exceeds its model's context window, is compacted and continues. Run it: node examples/09-context.ts
 import { mkdtemp, rm, writeFile } from "node:fs/promises"
 import { tmpdir } from "node:os"
 import { join } from "node:path"
@@ -7,7 +7,7 @@ import { createScriptedModel, openStemma } from "../src/index.ts"
 const directory = await mkdtemp(join(tmpdir(), "stemma-context-"))
 await writeFile(join(directory, "shop.log"), "12:00:00 GET /cart 200 in 31 ms\n".repeat(300))
 
-// A model with a small window that reads the log again and again; its summaries are poor.
+// A model with a small context window that reads a log many times. Its summaries are poor.
 const read = (at: number) => ({ calls: [{ tool: "read", input: { filePath: "shop.log", offset: at * 10 } }] })
 const model = createScriptedModel(
   (_, step) => (step < 6 ? read(step) : { text: "Nothing is slower than 31 ms." }),
@@ -38,7 +38,7 @@ for (const { auto, tokensBefore, tokensAfter } of compactions) {
 const { ledger = "" } = compactions.at(-1)!
 console.log(`The ledger:\n${ledger}\n`)
 
-// What the next call would send.
+// The size of the next model call.
 const { tokens, window, hidden } = await session.context()
 const { total, ...bySource } = tokens
 console.log(`Next: about ${total} tokens, ${Math.round(window!.fullness * 100)} % of the window.`, bySource)

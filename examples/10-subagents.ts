@@ -1,4 +1,4 @@
-// Agents that give tasks to others, each in a session of its own below theirs. Run it: node examples/10-subagents.ts
+// Agents that give tasks to other agents, each in a child session. Run it: node examples/10-subagents.ts
 import { mkdtemp, rm, writeFile } from "node:fs/promises"
 import { tmpdir } from "node:os"
 import { join } from "node:path"
@@ -13,7 +13,7 @@ const task = (agent: string, prompt: string, more: object = {}) =>
   call("task", { description: prompt.slice(0, -1), prompt, subagent_type: agent, ...more })
 let child = "" // the session of the first task
 
-/** What a model would say, by what it was asked last: a child is asked nothing but the prompt of its task. */
+/** Chooses an answer by the last prompt. A child session gets only the prompt of its task. */
 const script: [RegExp, (asked: string) => ScriptedAnswer][] = [
   [
     /^What can we/,
@@ -41,7 +41,7 @@ const model = createScriptedModel(answer, { price: { input: 2, output: 10 } })
 const stemma = await openStemma({
   directory,
   data: join(directory, ".data"),
-  interactive: true, // somebody is there to ask
+  interactive: true, // a person is there to answer questions
   models: { mine: () => model },
   config: {
     model: "mine/script",
@@ -51,7 +51,7 @@ const stemma = await openStemma({
 })
 const session = await stemma.sessions.create({ title: "The shop" })
 
-// The tasks of one step run at the same time. A call's part names its child before the child begins.
+// The tasks of one step run at the same time. The part of a task call names the child session before the child starts.
 const named = new Set<unknown>()
 for await (const { type, properties } of session.prompt("What can we sell today?")) {
   if (type !== "message.part.updated" || properties.part.type !== "tool") continue
@@ -71,11 +71,11 @@ for (const { parts } of await session.messages()) {
   }
 }
 
-// With `session_id` the same child goes on, with what it knows.
+// With `session_id`, the task continues in the same child session, with its history.
 await session.prompt("And the dearest?")
 console.log(`\nThe first child:\n${await (await stemma.sessions.get(child)).transcript()}`)
 
-// What a child must ask for is heard by whoever watches above it, and answered there.
+// A child's permission question also reaches the subscribers of its parent, which can answer it.
 for await (const { type, properties } of session.prompt("Write it down.")) {
   if (type !== "permission.asked") continue
   const { id, permission, patterns, path = [] } = properties.request
@@ -83,7 +83,7 @@ for await (const { type, properties } of session.prompt("Write it down.")) {
   await stemma.permissions.reply(session.id, id, { reply: "once" })
 }
 
-// A command for a subagent is a task that no model is asked about first.
+// A command for a subagent starts a task without asking a model first.
 await session.command("count")
 const sessions = await stemma.sessions.tree(session.id)
 console.log(`\n/count gave:\n${await (await stemma.sessions.get(sessions.at(-1)!.id)).text()}`)

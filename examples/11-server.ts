@@ -1,4 +1,4 @@
-// A server, a client in the same process and one over HTTP, a live copy, a shared page. Run it: node examples/11-server.ts
+// A server, an in-process client, a client over HTTP, a replica, a shared page. Run it: node examples/11-server.ts
 import { mkdtemp, rm } from "node:fs/promises"
 import { tmpdir } from "node:os"
 import { join } from "node:path"
@@ -23,12 +23,12 @@ const server = createServer(stemma, { token })
 const { url } = await server.listen({ port: 0 })
 console.log(`Without the token: ${(await fetch(`${url}/sessions`)).status}`)
 
-// The same client, over HTTP and straight into the server; it runs in a browser too.
+// The same client over HTTP, and calling the server directly in one process. The client also runs in a browser.
 const far = createClient({ baseUrl: url, token })
 const near = createClient({ fetch: server.app.fetch })
 const { id } = await near.sessions.create({ title: "The shop" })
 
-// A replica is a live copy. Whoever listens is there to be asked: without anybody, a question is refused.
+// A replica is a live copy. A subscriber counts as a person who can answer; without one, a question is refused.
 const replica = far.session(id).replica()
 await replica.ready
 const answered = new Set<string>()
@@ -43,7 +43,7 @@ replica.subscribe(() => {
 const { text } = await near.session(id).ask({ text: "Write a menu." })
 console.log(`The answer: ${text}`)
 
-// A stream can be left at any time. With its cursor it goes on: first what was missed, then what is new.
+// A client may leave a stream at any time. With the cursor, it gets the missed events first, then new ones.
 const { cursor } = await far.session(id).snapshot()
 await near.session(id).ask({ text: "And what is a cup?" })
 for await (const { type, properties } of far.session(id).events({ since: cursor })) {
@@ -62,7 +62,7 @@ const said = replica.messages().flatMap(({ parts }) => parts.filter(({ type }) =
 console.log(`The replica has ${replica.messages().length} messages, ${said.length} texts.`)
 replica.close()
 
-// A shared page can be read by whoever has its address. Keys are taken out, and nothing of tools is in it.
+// Everyone who has the address can read a shared page. API keys are masked, and tool calls are left out.
 const { share } = await near.session(id).share()
 const page = await fetch(share!.url, { headers: { accept: "application/json" } })
 const shared = await page.text()

@@ -8,7 +8,7 @@ import {
   version,
 } from "../src/index.ts"
 
-/** What the examples say; in a real program the run fills these in from the model's answers. */
+/** Messages for the examples. In a real program the run writes them from the model's answers. */
 const model = { providerID: "example", modelID: "none" }
 
 export function newSession(title: string): NewSession {
@@ -51,7 +51,7 @@ export function text(content: string): PartBody {
   return { id: createID("part", Date.now()), type: "text", text: content }
 }
 
-/** A call of a tool with its result. */
+/** A tool call with its result. */
 export function toolCall(tool: string, input: Record<string, unknown>, output: string): PartBody {
   const now = Date.now()
   const id = createID("part", now)

@@ -1,12 +1,12 @@
 import { createInterface } from "node:readline/promises"
 import type { AskHandler, PermissionRequest, StemmaEvent } from "../src/index.ts"
 
-/** What a model or a web page wrote must not steer the terminal: no escape sequences, no reversed text. */
+/** Removes escape sequences and text-direction characters from model output before it reaches the terminal. */
 export function plain(text: string): string {
   return text.replace(/[^\P{Cc}\n\t]|[\u202a-\u202e\u2066-\u2069]/gu, "")
 }
 
-/** Prints an answer as it comes: text, what tools do, and what goes wrong on the way. */
+/** Prints an answer while it streams: text, tool calls and errors. */
 export function createPrinter(): (event: StemmaEvent) => void {
   const hidden = new Set<string>()
   const printed = new Map<string, number>()
@@ -28,7 +28,7 @@ export function createPrinter(): (event: StemmaEvent) => void {
     isAtStart = true
   }
   return ({ type, properties }) => {
-    // A prompt is a message too; we know it already.
+    // The user's own prompt is not printed again.
     if (type === "message.updated" && properties.info.role === "user") hidden.add(properties.info.id)
     if (type === "message.part.delta" && properties.field === "text") {
       print(properties.partID, properties.offset, properties.delta)
@@ -46,7 +46,7 @@ export function createPrinter(): (event: StemmaEvent) => void {
   }
 }
 
-/** Asks on the terminal, one question at a time: y is once, a is always, everything else is no. */
+/** Asks questions on the terminal, one at a time: y means once, a means always, anything else means reject. */
 export function askOnTerminal(options: { signal: AbortSignal }): AskHandler {
   let turn: Promise<unknown> = Promise.resolve()
   return (request) => {
@@ -62,7 +62,7 @@ async function askOnce(request: PermissionRequest, { signal }: { signal: AbortSi
   console.log(plain(`\n? ${permission}: ${patterns.join(", ")}${diff}`))
   const offer = always.length > 0 ? `, a = always for ${plain(always.join(", "))}` : ""
   using terminal = createInterface({ input: process.stdin, output: process.stdout })
-  // In a question Ctrl-C is a key; outside it is a signal. Both mean the same.
+  // While a question is open, the terminal sends Ctrl-C as a key, not as a signal. Both abort the answer.
   terminal.on("SIGINT", () => process.emit("SIGINT"))
   try {
     const key = (await terminal.question(`Allow it? y = once${offer}, n = no: `, { signal }))

@@ -177,7 +177,7 @@ describe("the agent of the examples, with a prompt", () => {
     await using home = await temporaryDirectory()
     const { code, stdout } = await start(home.path, "write hello to b.txt")
     expect(code).toBe(0)
-    expect(stdout).toContain("nobody is there to ask")
+    expect(stdout).toContain("no person is there to ask")
     expect(existsSync(join(home.path, "project", "b.txt"))).toBe(false)
   })
 

@@ -1,7 +1,7 @@
 import type { Outcome } from "./phrasings/phrasing.ts"
 import type { ClosedTodo, GeneratedSession, PlantedFact } from "./session.ts"
 
-/** Words of one fact may stand so far apart, or on one line. */
+/** The words of one fact may be this far apart, or anywhere on one line. */
 const nearCharacters = 240
 
 const outcomes: Record<Outcome, RegExp> = {
@@ -12,16 +12,16 @@ const outcomes: Record<Outcome, RegExp> = {
 }
 
 export interface Checked {
-  /** The facts that are hidden by now. */
+  /** The facts in hidden messages. */
   due: PlantedFact[]
   lost: PlantedFact[]
-  /** Todos that are over and stand in the ledger as if they were open. */
+  /** Closed todos that the ledger lists as open. */
   stale: ClosedTodo[]
-  /** How many todos are over and hidden by now. */
+  /** The number of closed todos in hidden messages. */
   over: number
 }
 
-/** What a ledger still says of the first `hidden` messages. */
+/** Compares a ledger with the facts and todos of the first `hidden` messages. */
 export function checkLedger(
   session: GeneratedSession,
   { text, hidden }: { text: string; hidden: number },
@@ -39,11 +39,11 @@ export function checkLedger(
 
 function isKept({ kind, keep, outcome }: PlantedFact, ledger: string): boolean {
   const wanted = keep.map((alternatives) => alternatives.map(plain))
-  // Each path and each identifier says something by itself.
+  // Paths and identifiers have a meaning on their own, so they need not be near one another.
   if (kind === "file" || kind === "identifier") return wanted.every((words) => isSaid(words, ledger))
   const [first, ...others] = wanted
   return first!.some((word) =>
-    placesOf(word, ledger).some((at) => {
+    indexesOf(word, ledger).some((at) => {
       const around = surroundings(ledger, { at, length: word.length })
       if (!others.every((words) => isSaid(words, around))) return false
       return outcome === undefined || outcomes[outcome].test(lineAt(ledger, at).replaceAll(word, " "))
@@ -52,16 +52,16 @@ function isKept({ kind, keep, outcome }: PlantedFact, ledger: string): boolean {
 }
 
 function isSaid(words: readonly string[], text: string): boolean {
-  return words.some((word) => placesOf(word, text).length > 0)
+  return words.some((word) => indexesOf(word, text).length > 0)
 }
 
 function isListedOpen(content: string, ledger: string): boolean {
-  return placesOf(content, ledger).some(
+  return indexesOf(content, ledger).some(
     (at) => !/complete|done|cancel|closed|完成|取消/.test(lineAt(ledger, at)),
   )
 }
 
-/** Quoting, case and the width of white space do not matter. */
+/** Makes two texts comparable: removes quotes, case and differences in white space. */
 function plain(text: string): string {
   return text
     .replaceAll("`", "")
@@ -69,8 +69,8 @@ function plain(text: string): string {
     .toLowerCase()
 }
 
-/** Where a text stands by itself, not as a piece of a longer word or number; the v of a version may stand before it. */
-function placesOf(word: string, text: string): number[] {
+/** The indexes at which a text occurs as a whole word or number; a `v` before a version number is allowed. */
+function indexesOf(word: string, text: string): number[] {
   const places: number[] = []
   for (let at = text.indexOf(word); at >= 0; at = text.indexOf(word, at + 1)) {
     const before = /[^a-z0-9]v$/.test(text.slice(at - 2, at)) ? "" : text[at - 1]

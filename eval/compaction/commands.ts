@@ -1,6 +1,6 @@
 import type { Draw } from "./draw.ts"
 
-/** A command and what it prints when it works and when it does not. */
+/** A command with its output for success and for failure. */
 export interface CommandCase {
   command: string
   ok: string
@@ -15,7 +15,7 @@ interface Names {
   draw: Draw
 }
 
-/** The many ways to check, build, move and ship things, one drawn each time. */
+/** Draws one command of many: tests, builds, migrations, deployments. */
 export function commandCase(names: Names): CommandCase {
   return names.draw.one(families)(names)
 }

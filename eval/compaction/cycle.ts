@@ -8,21 +8,21 @@ import { Draw } from "./draw.ts"
 import type { GeneratedMessage } from "./session.ts"
 
 export interface Compacted {
-  /** The ledger, and nothing else of what the model is shown. */
+  /** The text of the ledger, without the summary. */
   text: string
-  /** How many of the messages so far are hidden. */
+  /** How many of the messages so far are hidden by the compaction. */
   hidden: number
   historyTokens: number
   budgetTokens: number
 }
 
-/** One session that is compacted again and again. This is the only place that knows how. */
+/** One session that is compacted after each cycle. No other file of this evaluation compacts. */
 export interface Compactor extends AsyncDisposable {
   /** Adds the messages of a cycle, then compacts. */
   cycle(messages: readonly GeneratedMessage[]): Promise<Compacted>
 }
 
-/** A session in SQLite with a model whose summaries keep nothing, so that whatever survives is in the ledger. */
+/** A session in SQLite with a model whose summaries keep nothing, so that only the ledger keeps facts. */
 export async function openCompactor(): Promise<Compactor> {
   const scratch = await scratchDirectory()
   const directory = scratch.path("shop")
@@ -41,7 +41,7 @@ export async function openCompactor(): Promise<Compactor> {
   const write = messageWriter(directory)
   let historyTokens = 0
   let generated = 0
-  /** How many of the messages in the history are compactions, by position. */
+  /** The positions of the compactions in the history. */
   const compactions: number[] = []
   return {
     async cycle(messages) {
@@ -69,7 +69,7 @@ export async function openCompactor(): Promise<Compactor> {
   }
 }
 
-/** What a ledger may cost. */
+/** The most tokens that a ledger may have. */
 export function budgetOf(historyTokens: number): number {
   return Math.max(2_000, Math.floor(historyTokens * 0.02))
 }
@@ -101,7 +101,7 @@ async function appendAll(
 
 const startMs = 1_750_000_000_000
 
-/** Gives messages their ids and times. */
+/** Adds ids and times to messages. */
 export function messageWriter(directory: string): (message: GeneratedMessage) => Written {
   const { random } = new Draw(1)
   let count = 0

@@ -1,6 +1,6 @@
 import { type Random, seededRandom } from "../../bench/store/random.ts"
 
-/** Draws from a seed. */
+/** A random generator with a seed. */
 export class Draw {
   readonly random: Random
 
@@ -8,7 +8,7 @@ export class Draw {
     this.random = seededRandom(seed)
   }
 
-  /** A whole number, both ends included. */
+  /** A whole number between the two, both included. */
   int(from: number, to: number): number {
     return from + Math.floor(this.random() * (to - from + 1))
   }

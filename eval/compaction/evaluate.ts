@@ -15,7 +15,7 @@ export interface EvaluateOptions {
 
 const directory = "/home/dev/shop"
 
-/** Compacts generated sessions again and again, and looks in the ledger alone for what was planted. */
+/** Compacts each generated session after every cycle, and looks for the planted facts in the ledger alone. */
 export async function evaluate({ seed, sessions, noise = 1, onSession }: EvaluateOptions): Promise<Recall> {
   const { countTokens } = await import("gpt-tokenizer/encoding/o200k_base")
   const recall = new Recall(cycles)

@@ -5,7 +5,7 @@ import { createScriptedModel, openStemma, type ScriptedAnswer } from "../../src/
 const wordCount = 400
 const words = Array.from({ length: wordCount }, (_, at) => `word${at}`).join(" ")
 
-/** What a summariser may do instead of summarising. */
+/** The failures of a summariser. */
 const faults: Record<string, Omit<ScriptedAnswer, "for">> = {
   throws: { error: { kind: "server", message: "It broke." } },
   refuses: { error: { kind: "refused", message: "It will not." } },
@@ -16,13 +16,13 @@ const faults: Record<string, Omit<ScriptedAnswer, "for">> = {
 
 export interface FaultOutcome {
   fault: string
-  /** Whether the prompt was answered with a context that fits and has the ledger, and the next prompt too. */
+  /** True if this prompt and the next one were answered with a context that fits and contains the ledger. */
   isUsable: boolean
   tokensBefore: number
   tokensAfter: number
 }
 
-/** Sessions that must be compacted by a summariser that fails. */
+/** Compacts sessions with summarisers that fail, one session for each failure. */
 export async function evaluateFaults(): Promise<FaultOutcome[]> {
   return Promise.all(Object.entries(faults).map(([fault, answer]) => outcome(fault, answer)))
 }

@@ -3,11 +3,11 @@ import type { Called, Phrasing } from "./phrasings/phrasing.ts"
 import type { ToolCall } from "./tool-part.ts"
 import { fill, type Slots, type Values } from "./values.ts"
 
-/** A phrasing with its slots filled in. */
+/** A phrasing with filled slots. */
 export interface FilledFact {
   phrasing: Phrasing
   keep: string[][]
-  /** Fills any text of the phrasing with the same values. */
+  /** Fills another text of the phrasing with the same values. */
   text(template: string): string
   json(value: JsonObject): JsonObject
 }
@@ -39,7 +39,7 @@ export function filledCall(
   }
 }
 
-/** What commands print before they come to the point. */
+/** Lines that a command prints before its result. */
 function filler({ draw, fn, noun }: Values): string {
   const lines = Array.from(
     { length: draw.int(0, 40) },
@@ -49,9 +49,9 @@ function filler({ draw, fn, noun }: Values): string {
 }
 
 function fillJson(value: unknown, text: (template: string) => string): unknown {
-  // A number in the data, not its digits.
+  // A number in the JSON, not a string.
   if (value === "{exit}") return JSON.parse(text("{exit}"))
-  // The command as a list of its words.
+  // The command as an array of its words.
   if (value === "{argv}") return text("{command}").split(" ")
   if (typeof value === "string") return text(value)
   if (Array.isArray(value)) return value.map((each) => fillJson(each, text))

@@ -17,20 +17,22 @@ import { Values } from "./values.ts"
 export const cycles = 5
 export const factsOfKind = 12
 const turnsOfCycle = 36
-/** Above twice what a ledger may cost by then, even when the newest turns are not hidden. Sessions begin with most talk. */
+/**
+ * More than twice the ledger's budget, even if the newest turns are not hidden. The first cycle has most of the talk.
+ */
 const noiseTokensOfFirstCycle = 7_400
 const noiseTokensOfCycle = 2_300
 
 export interface GenerateOptions {
   seed: number
   sessions: number
-  /** The directory that the sessions work in. */
+  /** The working directory of the sessions. */
   directory: string
-  /** So many times as much small talk, questions and requests of the user; 1 if absent. */
+  /** Multiplies the amount of small talk, questions and requests of the user; 1 if absent. */
   noise?: number
 }
 
-/** Sessions of both halves and languages in turn. The phrasings of each are dealt out so that all are used before one comes again. */
+/** Generates sessions of both halves and languages in turn. Each phrasing is used once before any is used again. */
 export function* generateSessions({
   seed,
   sessions,
@@ -49,7 +51,7 @@ interface SessionOptions {
   seed: number
   half: Half
   language: Language
-  /** How many sessions of this half and language came before. */
+  /** The number of earlier sessions with this half and language. */
   round: number
   directory: string
   noise: number
@@ -92,7 +94,7 @@ interface Deal {
   round: number
 }
 
-/** A fifth of the facts of a kind that this session gets. */
+/** The facts of a kind for one cycle: a fifth of those of the session. */
 function factsOfCycle({ seed, half, language, kind, round }: Deal, part: number) {
   const all = phrasings[half][kind][language].map((phrasing: Phrasing, at) => {
     return { kind, phrasing, id: `${half}/${kind}/${language}/${at + 1}` }

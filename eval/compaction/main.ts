@@ -10,12 +10,12 @@ const help = `Plants facts in generated sessions, compacts each five times, and 
 
   npm run eval:compaction -- [options]
 
-  --seed N       other sessions: 1 if absent
-  --sessions N   how many, of both halves and languages in turn: 12 if absent, which use every phrasing
-  --noise N      so many times as much small talk, questions and requests, such as 0.4: 1 if absent
-  --json FILE    write the figures to a file too
-  --show         print each ledger of the open half and what it lost
-  --help         say this
+  --seed N       the seed of the generated sessions, 1 by default
+  --sessions N   how many sessions, of both halves and languages in turn; 12 by default, which use every phrasing
+  --noise N      multiplies the small talk, questions and requests, for example 0.4; 1 by default
+  --json FILE    also write the figures to a file
+  --show         print each ledger of the open half and the facts that it lost
+  --help         print this text
 `
 
 const { values } = parseArgs({
@@ -52,11 +52,12 @@ function positive(name: "noise"): number {
 
 function whole(name: "seed" | "sessions"): number {
   const value = Number(values[name])
-  if (!Number.isInteger(value) || value < 1) throw new Error(`--${name} must be a whole number from 1 on.`)
+  if (!Number.isInteger(value) || value < 1)
+    throw new Error(`--${name} must be a whole number of at least 1.`)
   return value
 }
 
-/** Whoever works on the ledger must not see the held-out half. */
+/** Prints the open half only: a developer of the ledger must not see the held-out half. */
 function show({ name, half }: GeneratedSession, { text, lost }: { text: string; lost: PlantedFact[] }): void {
   if (half !== "open") return
   const lines = lost.map(({ phrasing, cycle, source, keep }) => {

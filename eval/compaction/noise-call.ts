@@ -3,7 +3,7 @@ import type { Language } from "./phrasings/phrasing.ts"
 import type { ToolCall } from "./tool-part.ts"
 import type { Values } from "./values.ts"
 
-/** A call of the kind that fills sessions: reading, searching, looking around, now and then a change. */
+/** A typical tool call of a session: mostly reading, searching and listing, sometimes a change. */
 export function noiseCall(values: Values, language: Language): ToolCall {
   const { draw } = values
   const kind = draw.int(1, 100)

@@ -1,8 +1,8 @@
 import type { Draw } from "./draw.ts"
 import { fill, type Values } from "./values.ts"
 
-/** People do say some things twice. */
-const saidAgain = 0.04
+/** The chance that a sentence may occur a second time, as in real conversations. */
+const repeatChance = 0.04
 
 const choicePattern = /\[([^[\]]*\|[^[\]]*)\]/g
 
@@ -11,11 +11,13 @@ interface DeckOptions {
   values: Values
 }
 
-/** Deals out noise: every template before one comes again, each time with other words and values. */
+/**
+ * Draws noise sentences. Each template is used once before any is used again, each time with other words and values.
+ */
 export class NoiseDeck {
   readonly #templates: readonly string[]
   readonly #values: Values
-  readonly #said = new Set<string>()
+  readonly #used = new Set<string>()
   #left: string[] = []
 
   constructor({ templates, values }: DeckOptions) {
@@ -29,14 +31,14 @@ export class NoiseDeck {
       if (this.#left.length === 0) this.#left = draw.shuffled(this.#templates)
       const text = noiseText(this.#left.pop()!, this.#values)
       const key = text.toLowerCase()
-      if (this.#said.has(key) && !draw.chance(saidAgain)) continue
-      this.#said.add(key)
+      if (this.#used.has(key) && !draw.chance(repeatChance)) continue
+      this.#used.add(key)
       return text
     }
   }
 }
 
-/** A template with its slots filled and one of each `[this|that]` taken; an alternative may be empty. */
+/** Fills the slots of a template and chooses one alternative of each `[this|that]`; an alternative may be empty. */
 export function noiseText(template: string, values: Values): string {
   return fill(chosen(template, values.draw), { values, slots: new Map() }).replace(/ {2,}/g, " ").trim()
 }

@@ -11,7 +11,7 @@ const comments: Record<Language, readonly string[]> = {
   zh: ["调用方已持有锁。", "空表示全部。", "按时间排序，最新的在后。", "worker 也会用到。"],
 }
 
-/** A source file as the read tool shows it. */
+/** A source file as output of the read tool. */
 export function sourceFile(
   values: Values,
   { lines, language }: { lines: number; language: Language },
@@ -97,7 +97,7 @@ export function jsonDocument(values: Values, entries: number): string {
   return JSON.stringify({ next: draw.hex(16), items: rows }, null, 2)
 }
 
-/** Commands with which one looks around, and what they print. */
+/** Read-only commands and their output. */
 export function lookAround(values: Values): { command: string; output: string } {
   const { draw } = values
   const many = (count: number, make: () => string) => Array.from({ length: count }, make).join("\n")
@@ -142,7 +142,7 @@ function diff(values: Values): string {
   return `diff --git a/${path} b/${path}\nindex ${values.hash()}..${values.hash()} 100644\n--- a/${path}\n+++ b/${path}\n${lines.join("\n")}`
 }
 
-/** What users paste into a message: a log, a trace, code, an answer of a server. */
+/** Text that users paste into a message: a log, a stack trace, code or a server response. */
 export function paste(values: Values, language: Language): string {
   const { draw } = values
   return draw.one([

@@ -12,7 +12,7 @@ export const assistantNoise: Record<Half, Record<Language, readonly string[]>> =
   "held-out": heldOutExplanations,
 }
 
-/** Entries of todo lists that come and go. */
+/** Short-lived entries of todo lists. */
 export const passingTodos: Record<Language, readonly string[]> = {
   en: [
     "Read {path}",

@@ -1,6 +1,6 @@
 import { type Half, halves, type Kind, kinds, type Language, languages } from "./phrasings/phrasing.ts"
 
-/** The share of the planted facts that a ledger keeps. */
+/** The share of the planted facts that a ledger must keep. */
 export const targets: Record<Half, number> = { open: 0.95, "held-out": 0.9 }
 
 export interface Count {
@@ -10,12 +10,12 @@ export interface Count {
 
 export interface Row {
   half: Half
-  /** Absent in rows that sum several up. */
+  /** Absent in rows that sum up several kinds. */
   kind?: Kind
   language?: Language
   /** By cycle. */
   counts: Count[]
-  /** Set where a target is judged. */
+  /** Whether the target is met; set in the rows that have one. */
   ok?: boolean
 }
 
@@ -24,7 +24,7 @@ export interface Spent {
   cycle: number
   ledgerTokens: number
   budgetTokens: number
-  /** By a real tokenizer, to be looked at. */
+  /** The ledger by a real tokenizer; printed, not judged. */
   o200kTokens: number
   historyTokens: number
   /** Closed todos that the ledger lists as open, of all that are closed. */
@@ -32,7 +32,7 @@ export interface Spent {
   over: number
 }
 
-/** Collects what was found after each compaction. */
+/** Counts the kept facts after each compaction. */
 export class Recall {
   readonly #counts = new Map<string, Count>()
   readonly spent: Spent[] = []
@@ -48,7 +48,7 @@ export class Recall {
     this.#counts.set(key, { kept: count.kept + (isKept ? 1 : 0), due: count.due + 1 })
   }
 
-  /** Kinds by language, then each language, then the half as a whole, which is judged. */
+  /** Rows for each half: each kind and language, then each language, then the whole half, which has the target. */
   rows(): Row[] {
     return halves.flatMap((half) => {
       const rows: Row[] = kinds.flatMap((kind) =>
@@ -61,7 +61,7 @@ export class Recall {
     })
   }
 
-  /** Whether every ledger stayed within its budget. */
+  /** True if every ledger stayed within its budget. */
   get isWithinBudget(): boolean {
     return this.spent.every(({ ledgerTokens, budgetTokens }) => ledgerTokens <= budgetTokens)
   }

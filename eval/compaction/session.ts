@@ -9,28 +9,28 @@ export interface GeneratedMessage {
   parts: NewPart[]
 }
 
-/** Something that a session's ledger must still say after its message is hidden. */
+/** A fact that the ledger must still hold after its message is hidden. */
 export interface PlantedFact {
   kind: Kind
-  /** Which phrasing carried it: `open/file/en/3`. */
+  /** The id of its phrasing, such as `open/file/en/3`. */
   phrasing: string
   cycle: number
-  /** The message that says it, counted from the session's first. */
+  /** The index of its message in the session. */
   at: number
-  /** All of these near one another; of each list one. */
+  /** One word of each list must be in the ledger, near one another. */
   keep: readonly (readonly string[])[]
   outcome?: Outcome
-  /** What was said or called, for people. */
+  /** The text or call, to print for people. */
   source: string
 }
 
-/** An entry of a todo list that is not open any more since message `at`. */
+/** A todo that message `at` closed. */
 export interface ClosedTodo {
   content: string
   at: number
 }
 
-/** A sentence or two of the user's that nobody has to keep, in message `at`. */
+/** A sentence or two of the user in message `at` that the ledger need not keep. */
 export interface SaidNoise {
   text: string
   at: number
@@ -40,10 +40,10 @@ export interface GeneratedSession {
   name: string
   half: Half
   language: Language
-  /** The messages of each cycle; a compaction follows each. */
+  /** The messages of each cycle. A compaction follows each cycle. */
   cycles: GeneratedMessage[][]
   facts: PlantedFact[]
   closed: ClosedTodo[]
-  /** What the user says beside the facts, without what is pasted. */
+  /** The user's sentences apart from the facts, without pasted text. */
   noise: SaidNoise[]
 }

@@ -1,7 +1,7 @@
 import { halves } from "./phrasings/phrasing.ts"
 import { type Recall, type Row, type Spent, targets } from "./report.ts"
 
-/** Recall by kind, language and cycle, then what the ledgers cost. */
+/** Recall by kind, language and cycle, then the size of the ledgers. */
 export function table(recall: Recall): string {
   const cycleNames = Array.from({ length: recall.cycles }, (_, at) => `cycle ${at + 1}`)
   const lines = [line(["recall", "", ...cycleNames, "facts", "target", ""])]

@@ -9,11 +9,11 @@ interface Entry {
   id: string
   content: string
   status: Status
-  /** Comes and goes: nobody asks the ledger for it. */
+  /** A short-lived entry as noise: the evaluation does not look for it. */
   isPassing: boolean
 }
 
-/** The todo list of a session, written whole each time as agents do. */
+/** The todo list of a session. Each write contains the whole list, as with real agents. */
 export class TodoList {
   #entries: Entry[] = []
   #count = 0
@@ -24,16 +24,13 @@ export class TodoList {
 
   /** Closes the passing entries that are still open. */
   closePassing(status: "completed" | "cancelled"): void {
-    for (const replicaPart of this.#entries)
-      if (replicaPart.isPassing && isOpen(replicaPart)) replicaPart.status = status
+    for (const entry of this.#entries) if (entry.isPassing && isOpen(entry)) entry.status = status
   }
 
-  /** The call that writes the list, and the entries which it shows as over for the first time. */
+  /** The tool call that writes the list, and the entries that it shows as closed for the first time. */
   write(tool: Listed["tool"], at: number): { part: NewPart; closed: ClosedTodo[] } {
     const entries = this.#entries
-    const closed = entries
-      .filter((replicaPart) => !isOpen(replicaPart))
-      .map(({ content }) => ({ content, at }))
+    const closed = entries.filter((entry) => !isOpen(entry)).map(({ content }) => ({ content, at }))
     this.#entries = entries.filter(isOpen)
     return { part: toolPart(callOf(tool, entries)), closed }
   }

@@ -12,7 +12,7 @@ export interface ToolCall {
 
 const time = { start: 1_750_000_000_000, end: 1_750_000_001_000 }
 
-/** A settled call. Its `callID` is given when the part gets its place in a message. */
+/** A settled tool call. `TurnWriter` sets its `callID` when it adds the part to a message. */
 export function toolPart({ tool, input, output = "", error, title = "", metadata = {} }: ToolCall): NewPart {
   const state =
     error === undefined

@@ -20,23 +20,23 @@ import { Values } from "./values.ts"
 
 type Place = (at: number) => void
 
-/** A text of a fact, and who wants to know which message it became part of. */
+/** A text of a fact, and the callback that gets the index of the message that contains it. */
 interface Piece {
   text: string
   placed: Place
 }
 
 interface Turn {
-  /** The user's message begins with it: it answers the last question. */
+  /** The beginning of the user's message: the answer to the question at the end of the previous turn. */
   answer?: Piece
   says: Piece[]
   calls: { part: (at: number) => NewPart; placed: Place }[]
   explains: Piece[]
-  /** The assistant's last words, which the next turn answers. */
+  /** A question at the end of the assistant's text. The next turn answers it. */
   asks?: string
 }
 
-/** What a turn says costs about so much, beside what its calls cost. */
+/** About how many tokens a turn has apart from its tool calls. */
 const tokensBesideCalls = 300
 
 interface WriterOptions {
@@ -47,7 +47,7 @@ interface WriterOptions {
   name: string
 }
 
-/** Writes the turns of a session: facts where they belong, noise around them. */
+/** Writes the turns of a session: the facts, with noise around them. */
 export class TurnWriter {
   readonly #options: WriterOptions
   readonly #draw: Draw
@@ -123,7 +123,7 @@ export class TurnWriter {
     }
   }
 
-  /** Writes the turns, which cost so many tokens in all; so many of them are the user's noise. */
+  /** Writes the turns with about `tokens` tokens in all; `noiseTokens` of them are the user's noise. */
   endCycle({ tokens, noiseTokens }: { tokens: number; noiseTokens: number }): void {
     const turns = this.#turns
     const list: Turn["calls"][number] = {
@@ -149,7 +149,7 @@ export class TurnWriter {
     return { name, half, language, cycles, facts, closed, noise }
   }
 
-  /** Gives what is said, all of it. */
+  /** Returns the whole text of the fact, with the question before it or the correction after it. */
   #plantSaid(fact: FilledFact, { text, asked, later }: Said, placed: Place): string {
     const said = fact.text(text)
     if (asked !== undefined) {
@@ -175,7 +175,7 @@ export class TurnWriter {
     this.#freest((turn) => turn.calls.length).calls.push({ part, placed })
   }
 
-  /** One of the turns that have least of something. */
+  /** A random turn among those with the lowest count. */
   #freest(count: (turn: Turn) => number): Turn {
     const least = Math.min(...this.#turns.map(count))
     return this.#draw.one(this.#turns.filter((turn) => count(turn) === least))
@@ -190,14 +190,14 @@ export class TurnWriter {
     this.#todos.closePassing(draw.chance(0.8) ? "completed" : "cancelled")
     this.#todos.add(passing(), { status: draw.one(["completed", "completed", "cancelled"]), isPassing: true })
     if (entry.content !== undefined) this.#todos.add(entry.content, { status: entry.status ?? "pending" })
-    // Open until the next list, which may come after a compaction.
+    // This entry stays open until the next list, which may come after a compaction.
     this.#todos.add(passing(), { status: "pending", isPassing: true })
     const { part, closed } = this.#todos.write(tool, entry.at)
     this.#closed.push(...closed)
     return part
   }
 
-  /** The user's message. Gives what its noise costs, without what is pasted. */
+  /** Adds the user's message. Returns the tokens of its noise, without pasted text. */
   #sayAll(turn: Turn, noiseTokens: number): number {
     const noise: string[] = []
     let spent = 0
@@ -215,7 +215,7 @@ export class TurnWriter {
     return spent
   }
 
-  /** What the assistant does and says then. Gives what the turn costs, roughly. */
+  /** Adds the assistant's tool calls and text. Returns about how many tokens they have. */
   #answerAll(turn: Turn, tokens: number): number {
     const calls = [...turn.calls]
     let spent = tokensBesideCalls
@@ -266,7 +266,7 @@ export class TurnWriter {
     return draw.chance(0.7) ? `${text}\n\n${pasted}` : `${pasted}\n\n${text}`
   }
 
-  /** Some people write a sentence a line, some several. */
+  /** Some users write one sentence per line, others several. */
   #lines(sentences: readonly string[]): string[] {
     const most = this.#draw.one([1, 2, 3, 5])
     const lines: string[] = []
@@ -278,7 +278,7 @@ export class TurnWriter {
     return lines
   }
 
-  /** What stands between two sentences of one who writes them in a line. */
+  /** The separator of two sentences on one line. */
   #between(before: string): string {
     if (this.#options.language === "zh")
       return /[。？！，…]$/.test(before) ? "" : this.#draw.one(["。", "，"])

@@ -10,7 +10,7 @@ export interface ValuesOptions {
   root: string
 }
 
-/** Makes the values that stand in slots. What could be mistaken for another fact is given out once only. */
+/** Makes values for slots. A value that could be mistaken for another fact is used only once. */
 export class Values {
   readonly draw: Draw
   readonly #language: Language
@@ -84,7 +84,7 @@ export class Values {
     ])()
   }
 
-  /** A command that ended so, with what it printed. */
+  /** A command with the given outcome, and its output. */
   command(outcome: Outcome): { command: string; output: string; exit: number | null } {
     const drawn = commandCase(this)
     if (this.#given.has(drawn.command)) return this.command(outcome)
@@ -94,7 +94,7 @@ export class Values {
     return { command: drawn.command, output: "(starting)", exit: null }
   }
 
-  /** A value that was not given out before; small pools may run dry. */
+  /** A value that was not used before. After 50 attempts a small pool may return a used one. */
   once(make: () => string): string {
     let value = make()
     for (let tries = 0; tries < 50 && this.#given.has(value); tries++) value = make()
@@ -102,7 +102,7 @@ export class Values {
     return value
   }
 
-  /** The value of a slot by its name without the number. */
+  /** A value for a slot. `name` is the slot's name without its number. */
   slot(name: string): string {
     const make = this.#slots[name]
     if (!make) throw new Error(`There is no slot ${name}.`)
@@ -172,7 +172,9 @@ export type Slots = Map<string, string>
 
 const slotPattern = /\{([a-z]+)(\d?)\}/g
 
-/** Fills the slots of a text. The same slot has the same value within `slots`, two slots have different ones. */
+/**
+ * Fills the slots of a text. Within `slots`, one slot always has the same value, and two slots have different values.
+ */
 export function fill(text: string, { values, slots }: { values: Values; slots: Slots }): string {
   return text.replace(slotPattern, (_, name: string, number: string) => {
     const key = `${name}${number}`

@@ -1,4 +1,4 @@
-/** What slot values are made of. */
+/** Words from which slot values are made. */
 
 export const nouns =
   `order invoice cart payment session profile upload report ledger shipment coupon webhook device
@@ -43,7 +43,7 @@ export const days = {
 
 export const environments = "staging preprod uat sandbox canary demo perf qa-2 eu-prod".split(" ")
 
-/** Directories and the endings of the files in them, by kind of project. */
+/** Directories and the extensions of their files, by kind of project. */
 export const layouts: readonly { directories: readonly string[]; endings: readonly string[] }[] = [
   {
     directories: ["src", "src/server", "src/lib/core", "src/routes/api", "test/unit"],

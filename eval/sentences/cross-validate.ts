@@ -8,7 +8,7 @@ interface Judged {
   label: boolean
 }
 
-/** For each head and each file: a model of the other files, and how well it tells this one. A table. */
+/** A table: for each head and each file, how well a model trained on the other files labels this file. */
 export function crossValidate(examples: readonly Example[]): string {
   const lines = ["head              file                 examples     AUC   right"]
   for (const [name, head] of Object.entries<Head>(heads)) {
@@ -37,7 +37,7 @@ function percent(share: number): string {
   return `${(share * 100).toFixed(1)} %`.padStart(8)
 }
 
-/** How often one that is to be found is ranked above one that is not. */
+/** How often an example that must be found is ranked above one that must not (the AUC). */
 function area(judged: readonly Judged[]): number {
   const sorted = judged.toSorted((a, b) => a.chance - b.chance)
   const found = judged.filter(({ label }) => label).length

@@ -2,10 +2,10 @@ import { readdir, readFile } from "node:fs/promises"
 import { join } from "node:path"
 import { featuresOf } from "../../src/session/ledger/rank/sentence-features.ts"
 
-/** A sentence that somebody judged. */
+/** A labelled sentence. */
 export interface Example {
   file: string
-  /** True if it still matters when the messages around it are gone. */
+  /** True if the sentence still matters when the messages around it are hidden. */
   matters: boolean
   kind: string
   text: string
@@ -24,7 +24,7 @@ export async function readExamples(directory: string): Promise<Example[]> {
 function example(line: string, file: string): Example {
   const [label, kind, text, ...more] = line.split("\t")
   if ((label !== "0" && label !== "1") || !kind || !text || more.length > 0) {
-    throw new Error(`${file} has a line that is not label, kind and text with tabs between: ${line}`)
+    throw new Error(`${file} has a line that is not label, kind and text separated by tabs: ${line}`)
   }
   return { file, matters: label === "1", kind, text, places: featuresOf(text) }
 }

@@ -1,7 +1,7 @@
 import type { Example } from "./examples.ts"
 import type { Labelled } from "./train.ts"
 
-/** What is trained: which examples, and which of them are to be found. */
+/** One trained model: `of` selects its examples, and `finds` tells which of them it must find. */
 export interface Head {
   of: (example: Example) => boolean
   finds: (example: Example) => boolean
@@ -10,13 +10,13 @@ export interface Head {
 const isUsers = ({ file }: Example) => file.startsWith("user-")
 
 export const heads = {
-  /** What a user said that still matters. */
+  /** Sentences of a user that still matter. */
   userMatters: { of: isUsers, finds: ({ matters }) => matters },
-  /** What an assistant said that still matters. */
+  /** Sentences of an assistant that still matter. */
   assistantMatters: { of: (example) => !isUsers(example), finds: ({ matters }) => matters },
-  /** Work that an assistant says is left. */
+  /** Sentences in which an assistant names work that is left to do. */
   leavesOpen: { of: (example) => !isUsers(example), finds: ({ kind }) => kind === "left" },
-  /** That a file was changed, whoever says so. */
+  /** Sentences of a user or an assistant that report a changed file. */
   tellsChange: { of: () => true, finds: ({ kind }) => kind === "changed" },
 } satisfies Record<string, Head>
 

@@ -6,12 +6,12 @@ import { dataDirectory, weightsFile, weightsPath } from "./weights-file.ts"
 
 const help = `npm run train:sentences -- [options]
 
-Trains the models with which the ledger judges sentences, from the examples in eval/sentences/data, and writes
+Trains the models with which the ledger rates sentences, from the examples in eval/sentences/data, and writes
 src/session/ledger/rank/sentence-weights.ts.
 
-  --cross   only train without one file of examples at a time and print how well the others tell it
-  --check   only say whether the weights are those of the examples
-  --help    print this`
+  --cross   writes nothing; for each file, trains on the other files and prints how well they label this one
+  --check   writes nothing; prints whether the weights are those of the examples
+  --help    print this text`
 
 const { values } = parseArgs({
   options: {
@@ -33,10 +33,10 @@ async function main(): Promise<void> {
   const file = await weightsFile(examples)
   const isSame = file === (await readFile(weightsPath, "utf8").catch(() => ""))
   if (values.check) {
-    console.log(isSame ? "The weights are those of the examples." : "The weights are of other examples.")
+    console.log(isSame ? "The weights are up to date." : "The weights are not those of the examples.")
     if (!isSame) process.exitCode = 1
     return
   }
   await writeFile(weightsPath, file)
-  console.log(`${examples.length} examples; the weights ${isSame ? "stay as they were" : "were written"}.`)
+  console.log(`${examples.length} examples; the weights ${isSame ? "have not changed" : "were written"}.`)
 }

@@ -2,7 +2,7 @@ import { featurePlaces } from "../../src/session/ledger/rank/sentence-features.t
 import { packWeights, type SentenceWeights } from "../../src/session/ledger/rank/sentence-model.ts"
 import { Draw } from "../compaction/draw.ts"
 
-/** Where a sentence has features, and what the model should say of it. */
+/** The feature indexes of a sentence, and the label that the model should give it. */
 export interface Labelled {
   places: readonly number[]
   label: boolean
@@ -11,13 +11,13 @@ export interface Labelled {
 const epochs = 20
 const rate = 0.1
 const decay = 2e-3
-/** A feature that fewer sentences have says nothing for others. */
+/** A feature of fewer sentences than this is ignored: it would not generalise. */
 const sentencesMin = 4
 const weightMax = 127
-/** What weighs less only takes room. */
+/** A weight of fewer units than this is set to 0, to keep the file small. */
 const unitsMin = 2
 
-/** Logistic regression by AdaGrad, the same on every machine. */
+/** Logistic regression with AdaGrad. The result is the same on every machine. */
 export function train(examples: readonly Labelled[]): SentenceWeights {
   const counts = new Uint32Array(featurePlaces)
   for (const { places } of examples) for (const place of places) counts[place]!++

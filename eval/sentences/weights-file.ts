@@ -8,7 +8,7 @@ export const weightsPath = fileURLToPath(
   new URL("../../src/session/ledger/rank/sentence-weights.ts", import.meta.url),
 )
 
-/** The module that the ledger reads, from the examples. */
+/** The source of the module that the ledger imports, made from the examples. */
 export async function weightsFile(examples?: readonly Example[]): Promise<string> {
   const all = examples ?? (await readExamples(dataDirectory))
   const models = Object.entries(heads).map(([name, head]) => {

@@ -17,7 +17,7 @@ export function compare(texts: readonly string[], tokenizers: Tokenizers): Compa
   }
 }
 
-/** All samples of a kind taken together. */
+/** Compares all samples of a kind together. */
 export function compareKinds(samples: readonly Sample[], tokenizers: Tokenizers): Map<string, Comparison> {
   const kinds = Map.groupBy(samples, (sample) => sample.kind)
   return new Map(
@@ -31,7 +31,7 @@ export function compareKinds(samples: readonly Sample[], tokenizers: Tokenizers)
   )
 }
 
-/** In percent of the real count; below 0 if there are more tokens than estimated. */
+/** The error in percent of the real count; negative if the estimate is too low. */
 export function errorPercent(estimate: number, real: number): number {
   return (estimate / real - 1) * 100
 }

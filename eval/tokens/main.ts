@@ -8,27 +8,27 @@ import { type Comparison, compare, compareKinds, errorPercent } from "./compare.
 import { judgedKinds, readSamples, type Sample } from "./samples.ts"
 import { loadTokenizers, type TokenizerName, type Tokenizers, tokenizerNames } from "./tokenizers.ts"
 
-const help = `Compares the estimate of tokens with two real tokenizers. A line tells the error in percent of the real count, under raw
-the error of the plain rule (a quarter token a character, half a Chinese, Japanese or Korean one), and in brackets how
-many tokens were estimated and how many there are.
+const help = `Compares the token estimate with two real tokenizers. A line has the error in percent of the real count, under "raw"
+the error of the plain rule (a quarter token per character, half a token per Chinese, Japanese or Korean one), and in brackets
+the estimated and the real number of tokens.
 
   npm run eval:tokens -- [options]
 
-  --json FILE  write the figures to a file too
-  --help       say this
+  --json FILE  also write the figures to a file
+  --help       print this text
 `
 
 const judgedErrorMax = 25
 const otherErrorMax = 40
 
-/** A figure, and what only the table says of it. */
+/** A figure, with fields for the table only. */
 type Line = NewFigure & { group: string; counts?: string }
 
 interface Compared {
   group: string
   name: string
   found: Comparison
-  /** How far off the estimate may be beside each tokenizer; not judged if absent. */
+  /** The largest allowed error for each tokenizer; not judged if absent. */
   errorMax?: Partial<Record<TokenizerName, number>>
 }
 
@@ -48,7 +48,10 @@ function errorLines({ group, name, found, errorMax }: Compared): Line[] {
   })
 }
 
-/** Kinds that are not judged have a wider bound, and only beside the newer vocabulary: the older one needs far more tokens for many scripts. */
+/**
+ * Kinds without a strict target have a wider bound, and only for the newer vocabulary: the older one needs far more
+ * tokens for many scripts.
+ */
 function kindLines(samples: readonly Sample[], tokenizers: Tokenizers): Line[] {
   const kinds = [...compareKinds(samples, tokenizers)]
   const judged = judgedKinds.map((kind) => kinds.find(([name]) => name === kind)!)
@@ -61,7 +64,7 @@ function kindLines(samples: readonly Sample[], tokenizers: Tokenizers): Line[] {
   ]
 }
 
-/** The judged kinds text by text. */
+/** One line for each text of the judged kinds. */
 function textLines(samples: readonly Sample[], tokenizers: Tokenizers): Line[] {
   return samples
     .filter(({ kind }) => judgedKinds.includes(kind))
@@ -70,7 +73,7 @@ function textLines(samples: readonly Sample[], tokenizers: Tokenizers): Line[] {
     )
 }
 
-/** What the costs were found with: if these are much better than the others, they were fitted too closely. */
+/** The samples that the costs were found with. If they are much better than the others, the costs are overfitted. */
 function fitLines(tokenizers: Tokenizers): Line[] {
   const kinds = [...compareKinds(readSamples("fit"), tokenizers)]
   return kinds.flatMap(([name, found]) => errorLines({ group: "fit", name, found }))

@@ -1,6 +1,6 @@
 import { readdirSync, readFileSync } from "node:fs"
 
-/** `fit` is what the costs of the estimate were found with; `test` had no part in that. */
+/** The costs of the estimate were found with the group `fit`; the group `test` was not used for that. */
 export type SampleSet = "fit" | "test"
 
 export interface Sample {
@@ -11,7 +11,7 @@ export interface Sample {
 
 const folder = new URL("samples/", import.meta.url)
 
-/** The kinds that the estimate is held to; all others are only looked after. */
+/** The kinds with a strict target; all other kinds have a wider one. */
 export const judgedKinds = ["english", "typescript", "json", "chinese"]
 
 export function readSamples(set: SampleSet): Sample[] {

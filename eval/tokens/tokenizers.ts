@@ -3,7 +3,7 @@ export type TokenizerName = (typeof tokenizerNames)[number]
 
 export type Tokenizers = Record<TokenizerName, (text: string) => number>
 
-/** Their vocabularies are large, so they are loaded only here and only when asked for. */
+/** The vocabularies are large, so they are loaded only when this function is called. */
 export async function loadTokenizers(): Promise<Tokenizers> {
   const [o200k, cl100k] = await Promise.all([
     import("gpt-tokenizer/encoding/o200k_base"),

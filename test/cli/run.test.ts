@@ -109,7 +109,7 @@ describe("stemma run", () => {
     const { code, stderr } = await at.run(["run", "write hello to b.txt"])
     expect({ code, stderr }).toMatchObject({
       code: 0,
-      stderr: expect.stringContaining("nobody is there to ask"),
+      stderr: expect.stringContaining("no person is there to ask"),
     })
     expect(existsSync(join(at.project, "b.txt"))).toBe(false)
   })

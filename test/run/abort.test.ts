@@ -13,7 +13,7 @@ const stuck: Tool = {
   execute: () => new Promise(() => {}),
 }
 
-test("an abort keeps what was said, ends the answer as aborted, and the next prompt works", async () => {
+test("an abort keeps the text so far, ends the answer as aborted, and the next prompt works", async () => {
   const words = Array.from({ length: 1000 }, (_, index) => `word${index} `)
   await using scene = await runScene({ script: [{ text: words, deltaDelayMs: 5 }, { text: "Here again." }] })
   const session = await scene.stemma.sessions.create()
@@ -29,7 +29,7 @@ test("an abort keeps what was said, ends the answer as aborted, and the next pro
   await assertValid(session)
 })
 
-test("running tools get 250 ms, then the call ends as aborted: never half a pair", async () => {
+test("after an abort running tools get 250 ms, then their calls are settled as aborted", async () => {
   await using scene = await runScene({
     tools: [stuck],
     files: { "a.txt": "a" },
@@ -67,8 +67,8 @@ test("running tools get 250 ms, then the call ends as aborted: never half a pair
   await assertValid(session)
 })
 
-test("an abort right behind the prompt is meant for it", async () => {
-  // The model may have been asked by then, or not.
+test("an abort right after a prompt aborts that prompt", async () => {
+  // The abort may come before or after the model is asked.
   await using scene = await runScene({
     script: (request) =>
       JSON.stringify(request.messages).includes("And now?")
@@ -119,7 +119,7 @@ test("a queued prompt is answered after the one before it was aborted", async ()
   expect((await second).text).toBe("Queued answer.")
 })
 
-test("closing waits for the run; closing again cuts it off as interrupted, and the next process can go on", async () => {
+test("the first close waits for the run; the second one interrupts it, and the next process can continue", async () => {
   await using scene = await runScene({ script: [{ text: "Slow.", delayMs: 20_000 }, { text: "Gone on." }] })
   const session = await scene.stemma.sessions.create()
   const run = session.prompt("Go")

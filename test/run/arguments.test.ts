@@ -10,7 +10,7 @@ import {
 import { rejection } from "../support/rejection.ts"
 import { type RunScene, runScene } from "../support/run-scene.ts"
 
-/** As plain JavaScript calls: nothing is known of types. */
+/** Calls as from plain JavaScript, without types. */
 // biome-ignore lint/suspicious/noExplicitAny: wrong arguments are the point
 type Untyped = any
 
@@ -74,7 +74,7 @@ const notRequiredObject: [string, unknown][] = [...notObject, ["nothing", undefi
 
 const goodShare = { url: "https://example.org/share/a", secret: "a".repeat(22) }
 
-/** The call, what its message must name, and the values that it refuses. */
+/** The call, the name that its error message must contain, and the values that it refuses. */
 type Row = [name: string, named: string, wrong: [string, unknown][], call: (at: Place) => Call]
 
 interface Place {
@@ -327,7 +327,7 @@ const rows: Row[] = [
   ],
 ]
 
-/** A row for each field of an object that a call is given. */
+/** One row for each field of an options object. */
 function fields(
   name: string,
   call: (at: Place, options: Record<string, unknown>) => unknown,
@@ -369,12 +369,12 @@ function expectRefused(error: unknown, named: string, what: string): void {
   expect(isNamed(error.message, named), `${what} names ${named}: ${error.message}`).toBe(true)
 }
 
-/** What cannot be read at all, or is refused by the store, is named as a whole. */
+/** For a value that cannot be read or that the store refuses, the error names the whole argument. */
 function isNamed(message: string, named: string): boolean {
   return message.includes(named) || /cannot be read|message for session.append|cursor/.test(message)
 }
 
-test("a wrong argument is refused by its name, and nothing has changed", async () => {
+test("a wrong argument is refused with its name, and nothing changes", async () => {
   await using scene = await runScene({ script: (_, n) => ({ text: `Answer ${n}.` }) })
   const at = await placeIn(scene)
   const before = await stateOf(scene)
@@ -428,7 +428,7 @@ const wrongPrompts: [string, unknown, unknown?][] = [
   ),
 ]
 
-test("a wrong prompt is refused through what prompt gives back, in every way of waiting for it", async () => {
+test("a wrong prompt rejects the result of `prompt`, in every way of waiting for it", async () => {
   await using scene = await runScene({ script: (_, n) => ({ text: `Answer ${n}.` }) })
   const at = await placeIn(scene)
   const before = await stateOf(scene)
@@ -443,7 +443,7 @@ test("a wrong prompt is refused through what prompt gives back, in every way of 
   expect((await at.session.prompt("Still there?")).text).toMatch(/^Answer/)
 })
 
-test("an unknown option is named, with those that there are", async () => {
+test("an unknown option is an error with its name and the known options", async () => {
   await using scene = await runScene({ script: [{ text: "Hi." }] })
   const { session, sessions } = await placeIn(scene)
   const prompt = (await rejection(session.prompt("x", { modle: "a/b" }))) as Error
@@ -456,7 +456,7 @@ test("an unknown option is named, with those that there are", async () => {
   )
 })
 
-describe("a messageID that the history has", () => {
+describe("a messageID that is already in the history", () => {
   test("is refused unless it is the same prompt", async () => {
     await using scene = await runScene({ script: (_, n) => ({ text: `Answer ${n}.` }) })
     const { session, messageID } = await placeIn(scene)
@@ -488,7 +488,7 @@ describe("a messageID that the history has", () => {
   })
 })
 
-test("what the caller does with its objects after the call changes nothing", async () => {
+test("changes to argument objects after the call have no effect", async () => {
   await using scene = await runScene({ script: (_, n) => ({ text: `Answer ${n}.` }) })
   const { session, sessions, id } = await placeIn(scene)
   const metadata = { deep: { word: "original" } }
@@ -533,7 +533,7 @@ test("what the caller does with its objects after the call changes nothing", asy
   expect((await reverting).session.revert.messageID).toBe(message.parentID)
 })
 
-test("undefined is as good as absent", async () => {
+test("an option that is undefined counts as absent", async () => {
   await using scene = await runScene({ script: (_, n) => ({ text: `Answer ${n}.` }) })
   const { sessions } = scene.stemma
   const session = await sessions.create({ id: undefined, title: undefined, files: undefined })
@@ -625,7 +625,7 @@ describe("openStemma", () => {
     }
   })
 
-  test("refuses options that are none", async () => {
+  test("refuses unknown options", async () => {
     for (const [value, given] of [...never, ...numbers, ["a text", "x"], ["a list", []]] as [
       string,
       unknown,
@@ -634,7 +634,7 @@ describe("openStemma", () => {
     }
   })
 
-  test("takes tools that are objects of a class, and the config as it was", async () => {
+  test("accepts tools that are class instances, and copies the config", async () => {
     class Weather {
       readonly name = "weather"
       readonly description = "Tells the weather."

@@ -6,7 +6,7 @@ import { assertValid, type RunScene, runScene, until } from "../support/run-scen
 
 const limit = { context: 20_000, output: 2_000 }
 
-/** A model that answers steps well and summarises as it is told. */
+/** A model that answers steps normally and summarises as the test sets. */
 async function sceneWith(summarise: (request: ModelRequest) => AsyncIterable<ModelEvent>): Promise<RunScene> {
   const steps = createScriptedModel(() => ({ text: "Done." }), { limit })
   const ref = { providerID: "scripted", modelID: "m" }
@@ -68,7 +68,7 @@ describe.each(odd)("a summariser that $what", ({ summarise }) => {
   })
 })
 
-test("a summariser that never stops talking is not listened to for ever", async () => {
+test("a summary that never ends is stopped", async () => {
   let said = 0
   await using scene = await sceneWith(async function* () {
     yield { type: "text-start", id: "t" }
@@ -86,7 +86,7 @@ test("a summariser that never stops talking is not listened to for ever", async 
   expect(said).toBeLessThan(2_000)
 })
 
-test("a summariser that talks on deaf to the signal is left when somebody aborts", async () => {
+test("a summariser that ignores the abort signal is abandoned after an abort", async () => {
   let isOver = false
   await using scene = await sceneWith(async function* () {
     yield { type: "text-start", id: "t" }
@@ -105,7 +105,7 @@ test("a summariser that talks on deaf to the signal is left when somebody aborts
   isOver = true
 })
 
-test("a model that takes much less than it says is not asked without end", async () => {
+test("a model whose real window is much smaller than stated is not asked without end", async () => {
   let calls = 0
   const tooLong = summaries({ error: { kind: "context", message: "Too long." } })[0]!
   const bad = createScriptedModel(Array.from({ length: 4000 }, () => tooLong))
@@ -129,7 +129,7 @@ test("a model that takes much less than it says is not asked without end", async
   expect(calls).toBeLessThanOrEqual(40)
 })
 
-test("usage that makes no sense is not counted", async () => {
+test("invalid usage is not counted", async () => {
   await using scene = await sceneWith(async function* () {
     yield { type: "text-start", id: "t" }
     yield { type: "text-delta", id: "t", text: "A summary." }
@@ -145,7 +145,7 @@ test("usage that makes no sense is not counted", async () => {
   expect(tokens.output).toBeGreaterThan(0)
 })
 
-test("a fork that is made while its session is compacted does not say that it compacts", async () => {
+test("a fork of a session that is being compacted is not marked as compacting", async () => {
   await using scene = await runScene({ script: summaries({ text: "Late.", delayMs: 200 }) })
   const session = await scene.stemma.sessions.create()
   await fillTurns(session, { turns: 35 })

@@ -15,7 +15,7 @@ const counted = usage({ input: 3, output: 7, reasoning: 11, cache: { read: 13, w
 /** 3 x 0.1 + 7 x 0.3 + 11 x 0.3 + 13 x 0.01 + 17 x 0.125 dollars per million. */
 const cost = 0.000007955
 
-test("each step, message and session has its tokens and its exact cost, reasoning at the price of output", async () => {
+test("each step, message and session has exact tokens and cost, with reasoning at the price of output", async () => {
   await using scene = await runScene({
     price,
     files: { "a.txt": "heron\n" },
@@ -39,7 +39,7 @@ test("each step, message and session has its tokens and its exact cost, reasonin
   })
 })
 
-test("sums of many small costs have no drift", async () => {
+test("the sum of many small costs has no rounding error", async () => {
   await using scene = await runScene({
     price: { input: 0.1, output: 0.2 },
     script: () => ({ text: "Yes.", usage: usage({ input: 1, output: 1 }) }),
@@ -49,7 +49,7 @@ test("sums of many small costs have no drift", async () => {
   expect((await session.info()).cost).toBe(0.000009)
 })
 
-test("every call of a summary in pieces is paid for, in its message and the session", async () => {
+test("every call of a summary in pieces is counted in its message and the session", async () => {
   await using scene = await runScene({
     price,
     limit: { context: 20_000, output: 2_000 },
@@ -68,7 +68,7 @@ test("every call of a summary in pieces is paid for, in its message and the sess
   expect(info.tokens.cache).toEqual({ read: 13 * (calls + 1), write: 17 * (calls + 1) })
 })
 
-test("what a compaction that failed has cost is in its message and the session, and makes nothing look full", async () => {
+test("the cost of a failed compaction is in its message and the session, and does not count as context", async () => {
   const huge = usage({ input: 900_000, output: 1 })
   await using scene = await runScene({
     price,
@@ -92,7 +92,7 @@ test("what a compaction that failed has cost is in its message and the session, 
   expect((await session.info()).cost).toBeCloseTo(sum, 12)
 })
 
-test("a provider that refuses a context for good leaves session and messages with the same cost", async () => {
+test("if the provider always refuses the context, session and messages have the same cost", async () => {
   await using scene = await runScene({
     price,
     script: () => ({ error: { kind: "context", message: "Too long." } }),
@@ -112,7 +112,7 @@ test("a provider that refuses a context for good leaves session and messages wit
   expect(sum).toBeCloseTo(cost * calls, 15)
 })
 
-test("a compaction that made nothing smaller is paid for in the message that it was to make room for", async () => {
+test("a compaction that does not help is counted in the message for which it should make room", async () => {
   await using scene = await runScene({
     price,
     script: [{ error: { kind: "context", message: "Too long." } }, { text: "Done.", usage: counted }],
@@ -129,7 +129,7 @@ test("a compaction that made nothing smaller is paid for in the message that it 
   expect((await session.prompt("And then?")).text).toBe("Done.")
 })
 
-test("where the provider counts nothing there is an estimate, and it is paid by that", async () => {
+test("without a count of the provider, tokens are estimated and the cost follows from them", async () => {
   await using scene = await runScene({
     price,
     script: [{ text: filler(200) }, { for: "compaction", text: filler(50) }],
@@ -148,7 +148,7 @@ test("where the provider counts nothing there is an estimate, and it is paid by 
   expect(tokens.output).toBeGreaterThan(30)
 })
 
-test("the estimate is corrected by what the provider counted last", async () => {
+test("the estimate is corrected by the provider's last count", async () => {
   const limit = { context: 100_000, output: 10_000 }
   const script = (input: number) => [{ text: "One.", usage: usage({ input }) }, { text: "Two." }]
   const estimates: number[] = []
@@ -163,7 +163,7 @@ test("the estimate is corrected by what the provider counted last", async () => 
   expect(estimates[1]! / estimates[0]!).toBeLessThan(2.2)
 })
 
-test("what a compaction says about its size is what the next call is", async () => {
+test("the size that a compaction reports equals that of the next call", async () => {
   await using scene = await runScene({
     limit: { context: 30_000, output: 2_000 },
     script: [{ text: "Done." }, ...summaries()],

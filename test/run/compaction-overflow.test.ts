@@ -35,7 +35,7 @@ test("old tool output is hidden first, and the same call is made again", async (
   await assertValid(session)
 })
 
-test("if that was not enough it is compacted, and the prompt gets its one answer", async () => {
+test("if hiding output is not enough, the history is compacted, and the prompt gets one answer", async () => {
   await using scene = await runScene({ script: [tooLong, tooLong, { text: "Done." }, ...summaries()] })
   const session = await scene.stemma.sessions.create()
   await fillOutput(session, { turns: 10, tokens: 8_000 })
@@ -53,7 +53,7 @@ test("if that was not enough it is compacted, and the prompt gets its one answer
   await assertValid(session)
 })
 
-test("where there is nothing to hide it is compacted at once, and then once with a smaller tail", async () => {
+test("without output to hide, the history is compacted at once, then once more with a smaller tail", async () => {
   await using scene = await runScene({ script: [tooLong, tooLong, { text: "Done." }, ...summaries()] })
   const session = await scene.stemma.sessions.create()
   await fillTurns(session, { turns: 60 })
@@ -63,7 +63,7 @@ test("where there is nothing to hide it is compacted at once, and then once with
   expect(found).toHaveLength(2)
   expect(found[1]!.tokensAfter).toBeLessThan(found[0]!.tokensAfter! / 2)
   expect(shownIn(scene, 1)).toContain('"text":"Question 50:')
-  // The ledger may quote it; the message itself is not shown.
+  // The ledger may quote the message; the message itself is not shown.
   expect(shownIn(scene, 2)).not.toContain('"text":"Question 50:')
   expect(shownIn(scene, 2)).toContain("And now?")
 })
@@ -71,7 +71,7 @@ test("where there is nothing to hide it is compacted at once, and then once with
 test.each([
   { what: "with output to hide", turns: 10, steps: 4 },
   { what: "with nothing to hide", turns: 0, steps: 3 },
-])("a provider that never has enough gets an error and no endless loop: $what", async ({ turns, steps }) => {
+])("a provider that refuses every context ends the run with an error: $what", async ({ turns, steps }) => {
   await using scene = await runScene({ script: () => tooLong })
   scene.model.add(...summaries())
   const session = await scene.stemma.sessions.create()
@@ -91,7 +91,7 @@ test.each([
   expect(scene.model.requests.length - before).toBeLessThanOrEqual(12)
 })
 
-test("a context that is nothing but a short prompt is not compacted: there is nothing to gain", async () => {
+test("a context with a single short prompt is not compacted", async () => {
   await using scene = await runScene({ script: [tooLong, { text: "Here." }] })
   const session = await scene.stemma.sessions.create()
   const reply = await session.prompt("Hello")
@@ -100,7 +100,7 @@ test("a context that is nothing but a short prompt is not compacted: there is no
   expect((await session.prompt("Are you there?")).text).toBe("Here.")
 })
 
-test("with compaction.auto off there is an error, after the output was hidden", async () => {
+test("with compaction.auto off the prompt ends with an error after output was hidden", async () => {
   await using scene = await runScene({ script: () => tooLong, config: { compaction: { auto: false } } })
   const session = await scene.stemma.sessions.create()
   await fillOutput(session, { turns: 10, tokens: 8_000 })
@@ -110,7 +110,7 @@ test("with compaction.auto off there is an error, after the output was hidden", 
   expect(compactionsIn(await session.messages())).toEqual([])
 })
 
-test("with compaction.prune off no output is hidden, and it is compacted at once", async () => {
+test("with compaction.prune off no output is hidden, and the history is compacted at once", async () => {
   await using scene = await runScene({
     script: [tooLong, { text: "Done." }, ...summaries()],
     config: { compaction: { prune: false } },
@@ -123,7 +123,7 @@ test("with compaction.prune off no output is hidden, and it is compacted at once
   expect(partsOf(items, "step-start").filter(({ prune }) => prune)).toEqual([])
 })
 
-test("within a turn, what was read stays known and no call is made twice", async () => {
+test("a compaction within a turn keeps what was read, and no tool call is repeated", async () => {
   await using scene = await runScene({
     files: { "a.txt": "The word is heron.\n" },
     script: [
@@ -146,7 +146,7 @@ test("within a turn, what was read stays known and no call is made twice", async
   await assertValid(session)
 })
 
-test("an error that comes after some words leaves none of them behind", async () => {
+test("an overflow error after some streamed text removes that text", async () => {
   const half = { text: "Half an answer.", error: { ...tooLong.error!, afterDeltas: 2 } }
   await using scene = await runScene({ script: [half, { text: "Whole." }, ...summaries()] })
   const session = await scene.stemma.sessions.create()
@@ -160,7 +160,7 @@ test("an error that comes after some words leaves none of them behind", async ()
 
 const stalled = summaries({ text: "Never.", delayMs: 60_000 })
 
-test("aborted while it is compacted, the answer is aborted and the next prompt works", async () => {
+test("an abort during the compaction aborts the answer, and the next prompt works", async () => {
   await using scene = await runScene({ script: [tooLong, { text: "Done." }, ...stalled] })
   const session = await scene.stemma.sessions.create()
   await fillTurns(session, { turns: 40 })
@@ -177,7 +177,7 @@ test("aborted while it is compacted, the answer is aborted and the next prompt w
 test.each([
   { what: "the provider has asked for it", script: [tooLong], context: 0 },
   { what: "the window has", script: [], context: 20_000 },
-])("closed while it is compacted because $what, it is gone on with", async ({ script, context }) => {
+])("a compaction because $what that is cut off by a close is continued", async ({ script, context }) => {
   await using scene = await runScene({
     limit: { context, output: 2_000 },
     script: [...script, { text: "Done." }, { ...stalled[0]! }, ...summaries()],
@@ -207,7 +207,7 @@ test.each([
 })
 
 describe.each(packages)("%s", (npm) => {
-  test("says that the context is too long: it is compacted and the run goes on", async () => {
+  test("a context that the provider refuses is compacted, and the run continues", async () => {
     await using scene = await faultScene(npm, {
       answers: [{ fault: "context-length" }, { text: "A summary." }, { text: "Gone on." }],
     })

@@ -15,7 +15,7 @@ const limit = { context: 120_000, output: 10_000 }
 const done = { text: "Done." }
 const hidden = "This output was left out"
 
-/** Which outputs of `fillOutput` the model was shown in the last step. */
+/** The outputs of `fillOutput` that the model was shown in the last step. */
 function shownOutputs(scene: RunScene): number[] {
   return [...shownIn(scene).matchAll(/Output (\d+): alpha/g)].map(([, number]) => Number(number))
 }
@@ -31,7 +31,7 @@ test("the newest 40,000 tokens of output stay, older ones are hidden, and nothin
   const session = await scene.stemma.sessions.create()
   await fillOutput(session, { turns: 24, tokens: 5_000 })
   await session.prompt("And now?")
-  // Eight of them would be a few tokens more than 40,000.
+  // Eight outputs would be a few tokens more than 40,000.
   expect(shownOutputs(scene)).toEqual(range(17, 24))
   expect(shownIn(scene).split(hidden)).toHaveLength(17 + 1)
   const items = await session.messages()
@@ -40,7 +40,7 @@ test("the newest 40,000 tokens of output stay, older ones are hidden, and nothin
   await assertValid(session)
 })
 
-test("the mark is a field of the step's own start, and what was said before is not touched", async () => {
+test("the prune mark is a field of the step-start part, and earlier messages do not change", async () => {
   await using scene = await pruneScene()
   const session = await scene.stemma.sessions.create()
   await fillOutput(session, { turns: 24, tokens: 5_000 })
@@ -64,7 +64,7 @@ test("the mark is a field of the step's own start, and what was said before is n
   expect(new Set(times.values())).toEqual(new Set([marks[0]!.prune.time]))
 })
 
-test("people still see what was hidden, and can search it", async () => {
+test("hidden output can still be read and searched by people", async () => {
   await using scene = await pruneScene()
   const session = await scene.stemma.sessions.create()
   await fillOutput(session, { turns: 24, tokens: 5_000 })
@@ -76,7 +76,7 @@ test("people still see what was hidden, and can search it", async () => {
   expect(await session.transcript()).toContain("Output 0:")
 })
 
-test("what is hidden stays hidden in later calls, here and in another process", async () => {
+test("hidden output stays hidden in later calls, also in another process", async () => {
   await using scene = await pruneScene()
   const session = await scene.stemma.sessions.create()
   await fillOutput(session, { turns: 24, tokens: 5_000 })
@@ -89,13 +89,13 @@ test("what is hidden stays hidden in later calls, here and in another process", 
   expect(partsOf(await session.messages(), "step-start").filter(({ prune }) => prune)).toHaveLength(1)
 })
 
-test("where it would free no more than 20,000 tokens it is compacted instead", async () => {
+test("if hiding output would free at most 20,000 tokens, the history is compacted instead", async () => {
   await using scene = await pruneScene({
     limit: { context: 60_000, output: 4_000 },
     script: [done, ...summaries()],
   })
   const session = await scene.stemma.sessions.create()
-  // Eight of them are protected.
+  // Eight outputs are protected.
   await fillOutput(session, { turns: 11, tokens: 4_900 })
   await session.prompt("And now?")
   const items = await session.messages()
@@ -103,7 +103,7 @@ test("where it would free no more than 20,000 tokens it is compacted instead", a
   expect(compactionsIn(items)).toHaveLength(1)
 })
 
-test("where it would not be enough it is compacted", async () => {
+test("if hiding output would not be enough, the history is compacted", async () => {
   await using scene = await pruneScene({
     limit: { context: 60_000, output: 4_000 },
     script: [done, ...summaries()],
@@ -116,7 +116,7 @@ test("where it would not be enough it is compacted", async () => {
   expect(compactionsIn(await session.messages())).toHaveLength(1)
 })
 
-test("what skills said is never hidden", async () => {
+test("output of the skill tool is never hidden", async () => {
   await using scene = await pruneScene()
   const session = await scene.stemma.sessions.create()
   await fillOutput(session, { turns: 2, tokens: 5_000, tool: "skill" })
@@ -125,7 +125,7 @@ test("what skills said is never hidden", async () => {
   expect(shownOutputs(scene)).toEqual([0, 1, ...range(17, 24)])
 })
 
-test("the output of the last two turns is never hidden, however long", async () => {
+test("the output of the last two turns is never hidden, even if it is very long", async () => {
   await using scene = await pruneScene()
   const session = await scene.stemma.sessions.create()
   await fillOutput(session, { turns: 8, tokens: 5_000 })
@@ -160,7 +160,7 @@ test("with compaction.auto off output is still hidden", async () => {
   expect(shownOutputs(scene)).toEqual(range(17, 24))
 })
 
-test("a fork from before the mark sees the output, one from after it does not", async () => {
+test("a fork from before the mark sees the output, a fork from after it does not", async () => {
   const roomy = { context: 1_000_000, output: 10_000 }
   await using scene = await pruneScene()
   const session = await scene.stemma.sessions.create()
@@ -185,7 +185,7 @@ test("a fork from before the mark sees the output, one from after it does not", 
   expect(outputs()).toBe(7)
 })
 
-test("a revert to before the mark brings the output back", async () => {
+test("a revert to before the mark shows the output again", async () => {
   await using scene = await pruneScene({
     config: { compaction: { auto: false } },
     script: (_, n) => (n === 0 ? { ...done, usage: usage({ input: 100_000 }) } : done),
@@ -203,7 +203,7 @@ test("a revert to before the mark brings the output back", async () => {
   expect(shownOutputs(scene)).toEqual(range(0, 18))
 })
 
-test("calls of a pruned history keep their one result", async () => {
+test("calls of a pruned history have exactly one result", async () => {
   await using scene = await pruneScene()
   const session = await scene.stemma.sessions.create()
   await fillOutput(session, { turns: 24, tokens: 5_000 })

@@ -13,7 +13,7 @@ import {
 } from "../support/run/compactions.ts"
 import { assertValid, type RunScene, runScene, until } from "../support/run-scene.ts"
 
-/** A tool that ends when the test says so. */
+/** A tool that ends when the test releases it. */
 function gate(): { tool: Tool<object>; begun: Promise<void>; open: () => void } {
   const begun = Promise.withResolvers<void>()
   const opened = Promise.withResolvers<void>()
@@ -43,7 +43,7 @@ async function filled(scene: RunScene): Promise<SessionHandle> {
 
 const ids = (items: readonly HistoryItem[]) => items.map(({ message }) => message.id)
 
-test("while a turn runs it comes between two steps, and the turn goes on", async () => {
+test("a request during a turn is met between two steps, and the turn continues", async () => {
   const { tool, begun, open } = gate()
   await using scene = await runScene({ tools: [tool], script: [callGate, { text: "Done." }, ...summaries()] })
   const session = await filled(scene)
@@ -65,7 +65,7 @@ test("while a turn runs it comes between two steps, and the turn goes on", async
   await assertValid(session)
 })
 
-test("from a second process while nothing runs, and the first one knows of it", async () => {
+test("a request from a second process on an idle session is met, and the first process sees it", async () => {
   await using scene = await runScene({ script: [...summaries(), { text: "Done." }] })
   const session = await filled(scene)
   const other = await (await scene.again()).sessions.get(session.id)
@@ -76,7 +76,7 @@ test("from a second process while nothing runs, and the first one knows of it", 
   expect(shownIn(scene)).not.toContain("Answer 0.")
 })
 
-test("from a second process while a turn runs in the first", async () => {
+test("a request from a second process is met while a turn runs in the first one", async () => {
   const { tool, begun, open } = gate()
   await using scene = await runScene({ tools: [tool], script: [callGate, { text: "Done." }, ...summaries()] })
   const session = await filled(scene)
@@ -93,7 +93,7 @@ test("from a second process while a turn runs in the first", async () => {
   await assertValid(session)
 })
 
-test("twice at once both end, and what is left is one valid session", async () => {
+test("two requests at once both end and leave a valid session", async () => {
   await using scene = await runScene({ script: [...summaries(), { text: "Done." }] })
   const session = await filled(scene)
   const other = await (await scene.again()).sessions.get(session.id)
@@ -110,7 +110,7 @@ test("twice at once both end, and what is left is one valid session", async () =
   await assertValid(session)
 })
 
-test("a prompt that comes behind it is answered once, after it", async () => {
+test("a prompt after a request is answered once, after the compaction", async () => {
   await using scene = await runScene({
     script: [{ text: "Done." }, ...summaries({ text: "Short.", delayMs: 50 })],
   })
@@ -126,7 +126,7 @@ test("a prompt that comes behind it is answered once, after it", async () => {
   expect(shownIn(scene)).toContain("Short.")
 })
 
-test("an empty session has nothing to compact, and a short one has too little", async () => {
+test("a request is refused for an empty session and for one that is too short", async () => {
   await using scene = await runScene({ script: [{ text: "Done." }] })
   const session = await scene.stemma.sessions.create()
   expect(await rejection(session.compact())).toMatchObject({ code: "invalid" })
@@ -138,7 +138,7 @@ test("an empty session has nothing to compact, and a short one has too little", 
   expect(await scene.stemma.store.inbox(session.id)).toEqual([])
 })
 
-test("a session that does not exist is said to be missing", async () => {
+test("a request for an unknown session is not_found", async () => {
   await using scene = await runScene({ script: [] })
   const session = await scene.stemma.sessions.create()
   await scene.stemma.sessions.remove(session.id)
@@ -147,7 +147,7 @@ test("a session that does not exist is said to be missing", async () => {
 
 const stalled = summaries({ text: "Never.", delayMs: 60_000 })
 
-test("aborted in the middle it has changed nothing, and says so to who asked", async () => {
+test("an aborted compaction changes nothing, and its caller gets an error", async () => {
   await using scene = await runScene({ script: [{ text: "Done." }, ...stalled] })
   const session = await filled(scene)
   const before = ids(await session.messages())
@@ -166,7 +166,7 @@ test("aborted in the middle it has changed nothing, and says so to who asked", a
   expect(shownIn(scene)).toContain("Question 0:")
 })
 
-test("aborted by another process in the middle", async () => {
+test("a compaction can be aborted by another process", async () => {
   await using scene = await runScene({ script: [{ text: "Done." }, ...stalled] })
   const session = await filled(scene)
   const other = await (await scene.again()).sessions.get(session.id)
@@ -178,7 +178,7 @@ test("aborted by another process in the middle", async () => {
   expect((await session.prompt("Next")).text).toBe("Done.")
 })
 
-test("aborted in the middle of a turn, the turn is over too", async () => {
+test("an abort of a compaction within a turn ends the turn too", async () => {
   const { tool, begun, open } = gate()
   await using scene = await runScene({ tools: [tool], script: [callGate, { text: "Done." }, ...stalled] })
   const session = await filled(scene)
@@ -197,7 +197,7 @@ test("aborted in the middle of a turn, the turn is over too", async () => {
   await assertValid(session)
 })
 
-test("an automatic one within a turn can be aborted by another process", async () => {
+test("an automatic compaction within a turn can be aborted by another process", async () => {
   const { tool, begun, open } = gate()
   const counted = { input: 50_000, output: 0, reasoning: 0, cache: { read: 0, write: 0 } }
   await using scene = await runScene({
@@ -219,7 +219,7 @@ test("an automatic one within a turn can be aborted by another process", async (
   await assertValid(session)
 })
 
-test("closed in the middle it is kept, and done when the session is opened again", async () => {
+test("a request that is interrupted by a close is kept and met when the session is opened again", async () => {
   await using scene = await runScene({ script: [stalled[0]!, ...summaries()] })
   const session = await filled(scene)
   const before = ids(await session.messages())
@@ -236,7 +236,7 @@ test("closed in the middle it is kept, and done when the session is opened again
   expect((await again.info()).time.compacting).toBeUndefined()
 })
 
-test("a summary that fails is an error, and the context is as it was", async () => {
+test("a failed summary is an error, and the context stays as it was", async () => {
   await using scene = await runScene({
     script: [
       { text: "Before." },
@@ -274,7 +274,7 @@ test("a failure while a turn runs does not end the turn", async () => {
   await assertValid(session)
 })
 
-test("what a revert hides is in no summary, and no part of the context after it", async () => {
+test("messages hidden by a revert are in neither the summary nor the context", async () => {
   await using scene = await runScene({ script: [{ text: "Done." }, ...summaries()] })
   const session = await filled(scene)
   const hidden = await session.append({ role: "user", text: "The password of the safe is heron-42." })
@@ -290,7 +290,7 @@ test("what a revert hides is in no summary, and no part of the context after it"
   expect(await session.text()).not.toContain("heron-42")
 })
 
-test("one that is refused for too little history leaves a revert as it was", async () => {
+test("a request that is refused for too little history leaves a revert as it was", async () => {
   await using scene = await runScene({ script: () => ({ text: `Long. ${"word ".repeat(2000)}` }) })
   const session = await scene.stemma.sessions.create()
   await session.prompt("First")
@@ -304,7 +304,7 @@ test("one that is refused for too little history leaves a revert as it was", asy
   expect(await session.messages()).toHaveLength(4)
 })
 
-test("an automatic one does not summarise what a revert hides", async () => {
+test("an automatic compaction does not summarise messages hidden by a revert", async () => {
   await using scene = await runScene({
     limit: { context: 20_000, output: 2_000 },
     script: [{ text: "Done." }, ...summaries()],
@@ -320,7 +320,7 @@ test("an automatic one does not summarise what a revert hides", async () => {
   expect(shownIn(scene)).toContain("To be kept in mind.")
 })
 
-test("after an answer that was cut off, whoever asks for that answer still gets it", async () => {
+test("after a compaction behind an interrupted answer, that answer can still be awaited", async () => {
   await using scene = await runScene({ script: [{ text: "Half", delayMs: 60_000 }, ...summaries()] })
   const session = await filled(scene)
   const messageID = "msg_cutoff000000000000000000001"
@@ -335,7 +335,7 @@ test("after an answer that was cut off, whoever asks for that answer still gets 
   expect(reply.message).toMatchObject({ finish: "interrupted", parentID: messageID })
 })
 
-test("what somebody notes with a synthetic message makes nobody ask the model", async () => {
+test("an appended synthetic message does not start a model call", async () => {
   await using scene = await runScene({ script: () => ({ text: "Unasked." }) })
   const session = await filled(scene)
   await session.append({ role: "user", text: "A note of a program.", synthetic: true })
@@ -345,7 +345,7 @@ test("what somebody notes with a synthetic message makes nobody ask the model", 
   expect(scene.model.requests).toHaveLength(0)
 })
 
-test("an abort right behind it is meant for it, also if nobody has begun yet", async () => {
+test("an abort right after a request aborts the compaction, even if it has not begun", async () => {
   await using scene = await runScene({ script: [{ text: "Done." }, ...summaries()] })
   const session = await filled(scene)
   const { store } = scene.stemma
@@ -357,7 +357,7 @@ test("an abort right behind it is meant for it, also if nobody has begun yet", a
   expect(await store.inbox(session.id)).toEqual([])
 })
 
-test("a session that is removed in the middle says so to who asked", async () => {
+test("if the session is removed during the compaction, the caller gets an error", async () => {
   await using scene = await runScene({ script: stalled })
   const session = await filled(scene)
   const other = await scene.again()
@@ -367,7 +367,7 @@ test("a session that is removed in the middle says so to who asked", async () =>
   expect(await compacting).toMatchObject({ code: "not_found" })
 })
 
-test("a prompt that steers a turn while it is compacted is answered together with it", async () => {
+test("a prompt that steers during a compaction is answered within the turn", async () => {
   const { tool, begun, open } = gate()
   const counted = { input: 50_000, output: 0, reasoning: 0, cache: { read: 0, write: 0 } }
   await using scene = await runScene({
@@ -390,7 +390,7 @@ test("a prompt that steers a turn while it is compacted is answered together wit
   await assertValid(session)
 })
 
-test("what was compacted can be compacted again and again, and each time it is smaller", async () => {
+test("a session can be compacted many times, and is smaller after each", async () => {
   await using scene = await runScene({ script: () => ({ text: "Done." }) })
   scene.model.add(...summaries())
   const session = await scene.stemma.sessions.create()

@@ -13,9 +13,9 @@ import {
 } from "../support/run/compactions.ts"
 import { assertValid, type RunScene, type RunSceneOptions, runScene } from "../support/run-scene.ts"
 
-/** Which questions of `fillTurns` the model is shown word for word in the last step. */
+/** The questions of `fillTurns` that the model is shown unchanged in the last step. */
 function wholeTurns(scene: RunScene): number[] {
-  // The first message is the summary and the ledger, which may quote them.
+  // The first message has the summary and the ledger, which may quote the questions.
   const text = JSON.stringify(requestsFor(scene, "step").at(-1)!.messages.slice(1))
   return [...text.matchAll(/Question (\d+): alpha/g)].map(([, number]) => Number(number))
 }
@@ -38,19 +38,19 @@ async function keptOf(
 
 const last = (count: number, of: number) => Array.from({ length: count }, (_, index) => of - count + index)
 
-describe("by tokens", () => {
-  test("about a quarter of the usable window stays", async () => {
+describe("the kept tail by tokens", () => {
+  test("is about a quarter of the usable window", async () => {
     const kept = await keptOf({ limit: { context: 44_000, output: 4_000 } }, { turns: 60, tokens: 1_000 })
-    // A turn is somewhat more than its question.
+    // A turn has a few more tokens than its question.
     expect(kept).toEqual(last(9, 60))
   })
 
-  test("never more than 15,000", async () => {
+  test("is at most 15,000 tokens", async () => {
     const kept = await keptOf({ limit: { context: 210_000, output: 10_000 } }, { turns: 110, tokens: 2_000 })
     expect(kept).toEqual(last(7, 110))
   })
 
-  test("and 2,000 where the window is small", async () => {
+  test("is 2,000 tokens if the window is small", async () => {
     const threshold = 7_900
     const config = { compaction: { threshold }, permission: { "*": "deny" as const } }
     const kept = await keptOf({ config }, { turns: 60, tokens: 900 })
@@ -61,17 +61,17 @@ describe("by tokens", () => {
 describe("keepTurns", () => {
   const limit = { context: 100_000, output: 10_000 }
 
-  test.each([1, 3, 20])("%i of the config stay whole, neither more nor less", async (keepTurns) => {
+  test.each([1, 3, 20])("%i in the config keeps exactly that many turns", async (keepTurns) => {
     const kept = await keptOf({ limit, config: { compaction: { keepTurns } } }, { turns: 60, tokens: 1_700 })
     expect(kept).toEqual(last(keepTurns, 60))
   })
 
-  test("of the agent goes before the config's", async () => {
+  test("of the agent takes precedence over the config", async () => {
     const config = { compaction: { keepTurns: 2 }, agent: { build: { compaction: { keepTurns: 4 } } } }
     expect(await keptOf({ limit, config }, { turns: 60, tokens: 1_700 })).toEqual(last(4, 60))
   })
 
-  test("gives way where so many would not fit", async () => {
+  test("keeps fewer turns if the configured number does not fit", async () => {
     const config = { compaction: { keepTurns: 20 } }
     const kept = await keptOf({ limit, config }, { turns: 20, tokens: 6_000 })
     expect(kept).toEqual(last(2, 20))
@@ -90,7 +90,7 @@ function print(): Tool<{ n: number; tokens: number }> {
   }
 }
 
-test("a single turn that is too large is split at a step, and no call is parted from its result", async () => {
+test("a single turn that is too large is split between two steps, and no call loses its result", async () => {
   const steps = 14
   await using scene = await runScene({
     limit: { context: 30_000, output: 3_000 },
@@ -123,7 +123,7 @@ test("a single turn that is too large is split at a step, and no call is parted 
   await assertValid(session)
 })
 
-test("one step that is too large itself does not keep the run from going on", async () => {
+test("a single step that is too large does not stop the run", async () => {
   await using scene = await runScene({
     limit: { context: 30_000, output: 3_000 },
     tools: [print()],
@@ -139,7 +139,7 @@ test("one step that is too large itself does not keep the run from going on", as
   await assertValid(session)
 })
 
-test("a prompt that is too large itself ends with an error, and the session stays usable", async () => {
+test("a prompt that is too large by itself ends with an error, and the session stays usable", async () => {
   await using scene = await runScene({
     limit: { context: 12_000, output: 2_000 },
     script: (request) => {

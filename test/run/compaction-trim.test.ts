@@ -16,7 +16,7 @@ function shownQuestions(scene: RunScene): number[] {
   return [...shownIn(scene).matchAll(/Question (\d+)/g)].map(([, number]) => Number(number))
 }
 
-test("without maxHistory all of it is shown", async () => {
+test("without maxHistory the whole history is shown", async () => {
   await using scene = await runScene({ script: done })
   const session = await scene.stemma.sessions.create()
   await fillTurns(session, { turns: 120, tokens: 3 })
@@ -24,7 +24,7 @@ test("without maxHistory all of it is shown", async () => {
   expect(shownQuestions(scene)).toHaveLength(120)
 })
 
-test("maxHistory of the config leaves out the oldest, and what stays begins with a user", async () => {
+test("maxHistory of the config leaves out the oldest messages, and the rest begins with a user message", async () => {
   await using scene = await runScene({ script: done, config: { maxHistory: 10 } })
   const session = await scene.stemma.sessions.create()
   await fillOutput(session, { turns: 12, tokens: 5 })
@@ -32,11 +32,11 @@ test("maxHistory of the config leaves out the oldest, and what stays begins with
   const { messages } = requestsFor(scene, "step").at(-1)!
   expect(messages[0]!.role).toBe("user")
   expect(contextProblems(messages)).toEqual([])
-  // Three whole turns of three messages and the prompt.
+  // Three whole turns of three messages, plus the prompt.
   expect(shownQuestions(scene)).toEqual([9, 10, 11])
 })
 
-test("maxHistory of the session goes before the config's", async () => {
+test("maxHistory of the session takes precedence over the config", async () => {
   await using scene = await runScene({ script: done, config: { maxHistory: 10 } })
   const session = await scene.stemma.sessions.create({ maxHistory: 5 })
   await fillTurns(session, { turns: 12, tokens: 5 })
@@ -44,7 +44,7 @@ test("maxHistory of the session goes before the config's", async () => {
   expect(shownQuestions(scene)).toEqual([10, 11])
 })
 
-test("it never cuts into the last turn", async () => {
+test("maxHistory never cuts into the last turn", async () => {
   await using scene = await runScene({
     config: { maxHistory: 3 },
     files: { "a.txt": "heron\n" },
@@ -61,7 +61,7 @@ test("it never cuts into the last turn", async () => {
   expect(contextProblems(requestsFor(scene, "step").at(-1)!.messages)).toEqual([])
 })
 
-test("keepFirstMessage keeps the first prompt, whatever is trimmed", async () => {
+test("keepFirstMessage keeps the first prompt after a trim", async () => {
   await using scene = await runScene({ script: done, config: { maxHistory: 4, keepFirstMessage: true } })
   const session = await scene.stemma.sessions.create()
   await fillTurns(session, { turns: 12, tokens: 5 })
@@ -73,7 +73,7 @@ test("keepFirstMessage keeps the first prompt, whatever is trimmed", async () =>
   expect(contextProblems(requestsFor(scene, "step").at(-1)!.messages)).toEqual([])
 })
 
-test("keepFirstMessage keeps the first prompt after a compaction too", async () => {
+test("keepFirstMessage keeps the first prompt after a compaction", async () => {
   await using scene = await runScene({
     script: [{ text: "Done." }, { text: "Done." }, ...summaries()],
     limit: { context: 20_000, output: 2_000 },
@@ -91,7 +91,7 @@ test("keepFirstMessage keeps the first prompt after a compaction too", async () 
   expect(JSON.stringify(requestsFor(scene, "step").at(-1)!.messages[1])).toContain("The very first words.")
 })
 
-test("what is trimmed counts for nothing: a long history with a short context is not compacted", async () => {
+test("trimmed messages are not counted: a long history with a short context is not compacted", async () => {
   await using scene = await runScene({
     script: done,
     limit: { context: 20_000, output: 2_000 },

@@ -12,7 +12,7 @@ import {
 } from "../support/run/compactions.ts"
 import { assertValid, partsOf, type RunSceneOptions, runScene } from "../support/run-scene.ts"
 
-/** Whether the second prompt is compacted before its call, if the first one's call was counted so. */
+/** True if the second prompt's call is preceded by a compaction, given the counted tokens of the first call. */
 async function isCompactedAfter(counted: Tokens, options: RunSceneOptions): Promise<boolean> {
   await using scene = await runScene({
     ...options,
@@ -38,11 +38,11 @@ describe("the window is the context without the output limit", () => {
     ["input from the cache", usage({ input: 100, ...cached(36_000) })],
     ["output", usage({ input: 20_000, output: 16_100 })],
     ["all three together", usage({ input: 12_000, output: 12_100, ...cached(12_000) })],
-  ])("and it is exceeded by %s of the last call", async (_, counted) => {
+  ])("and it can be exceeded by %s of the last call", async (_, counted) => {
     expect(await isCompactedAfter(counted, { limit })).toBe(true)
   })
 
-  test("and what stays below it is left alone", async () => {
+  test("and a context below it is not compacted", async () => {
     const counted = usage({ input: 12_000, output: 11_800, ...cached(12_000) })
     expect(await isCompactedAfter(counted, { limit })).toBe(false)
   })
@@ -50,7 +50,7 @@ describe("the window is the context without the output limit", () => {
   test.each([
     { input: 68_100, isCompacted: true },
     { input: 67_800, isCompacted: false },
-  ])("no more than 32,000 tokens are kept free for output: $input", async ({ input, isCompacted }) => {
+  ])("at most 32,000 tokens are kept free for output: $input", async ({ input, isCompacted }) => {
     const limit = { context: 100_000, output: 64_000 }
     expect(await isCompactedAfter(usage({ input }), { limit })).toBe(isCompacted)
   })
@@ -60,7 +60,7 @@ describe("a threshold", () => {
   const limit = { context: 200_000, output: 8_000 }
   const counted = usage({ input: 30_000 })
 
-  test("of the config is enough, long before the window is full", async () => {
+  test("of the config triggers a compaction long before the window is full", async () => {
     const compaction = { threshold: 29_000 }
     expect(await isCompactedAfter(counted, { limit, config: { compaction } })).toBe(true)
     expect(await isCompactedAfter(counted, { limit, config: { compaction: { threshold: 31_000 } } })).toBe(
@@ -68,7 +68,7 @@ describe("a threshold", () => {
     )
   })
 
-  test("of the agent goes before the config's", async () => {
+  test("of the agent takes precedence over the config", async () => {
     const config = (threshold: number) => ({
       compaction: { threshold: 30_500 },
       agent: { build: { compaction: { threshold } } },
@@ -77,19 +77,19 @@ describe("a threshold", () => {
     expect(await isCompactedAfter(usage({ input: 31_000 }), { limit, config: config(40_000) })).toBe(false)
   })
 
-  test("holds for a model whose window nobody knows", async () => {
+  test("applies to a model with an unknown window", async () => {
     expect(await isCompactedAfter(counted, { config: { compaction: { threshold: 29_000 } } })).toBe(true)
     expect(await isCompactedAfter(counted, {})).toBe(false)
   })
 
-  test("above the window does not make the window larger", async () => {
+  test("above the window has no effect", async () => {
     const limit = { context: 30_000, output: 2_000 }
     const config = { compaction: { threshold: 80_000 } }
     expect(await isCompactedAfter(usage({ input: 28_500 }), { limit, config })).toBe(true)
   })
 })
 
-test("with compaction.auto off the call is made as it is", async () => {
+test("with compaction.auto off the call is made without a compaction", async () => {
   const limit = { context: 20_000, output: 2_000 }
   const config = { compaction: { auto: false } }
   expect(await isCompactedAfter(usage({ input: 19_000 }), { limit, config })).toBe(false)
@@ -107,7 +107,7 @@ function printing(tokens: number): Tool<{ n: number }> {
   }
 }
 
-test("it is looked at within a tool loop, before the call that would not fit", async () => {
+test("within a tool loop, the history is compacted before the call that would not fit", async () => {
   await using scene = await runScene({
     limit: { context: 30_000, output: 3_000 },
     tools: [printing(4_000)],
@@ -120,7 +120,7 @@ test("it is looked at within a tool loop, before the call that would not fit", a
   const items = await session.messages()
   expect(compactionsIn(items).length).toBeGreaterThanOrEqual(1)
   expect(requestsFor(scene, "step")).toHaveLength(13)
-  // Nobody counts here: by the estimate, no call was larger than the window.
+  // The provider counts nothing here. By the estimate, no call was larger than the window.
   for (const { tokens } of partsOf(items, "step-finish")) expect(tokens.input).toBeLessThanOrEqual(27_000)
   expect(
     items.filter(({ message }) => message.role === "user" && message.id !== items[0]!.message.id).length,
@@ -128,7 +128,7 @@ test("it is looked at within a tool loop, before the call that would not fit", a
   await assertValid(session)
 })
 
-test("the output of a call counts before anybody has counted it", async () => {
+test("tool output counts before the provider has counted it", async () => {
   await using scene = await runScene({
     limit: { context: 30_000, output: 3_000 },
     tools: [printing(9_000)],
@@ -147,7 +147,7 @@ test("the output of a call counts before anybody has counted it", async () => {
   expect(shownIn(scene)).toContain("Print 1:")
 })
 
-test("a prompt that is long itself counts", async () => {
+test("a long prompt counts", async () => {
   await using scene = await runScene({
     limit: { context: 30_000, output: 3_000 },
     script: () => ({ text: "Done.", usage: usage({ input: 20_000 }) }),
@@ -161,7 +161,7 @@ test("a prompt that is long itself counts", async () => {
   expect(shownIn(scene)).toContain("Look at this:")
 })
 
-test("a smaller window counts as soon as its model is chosen", async () => {
+test("the window of another model counts as soon as that model is chosen", async () => {
   const ref = (modelID: string) => ({ providerID: "scripted", modelID })
   const make = (modelID: string, context: number) =>
     createScriptedModel([...summaries(), { text: `By ${modelID}.` }], {

@@ -49,7 +49,7 @@ test("a context that would not fit is compacted before the call: summary and led
   await assertValid(session)
 })
 
-test("a person may ask for it, with instructions, and the whole history stays readable", async () => {
+test("a person may request a compaction with instructions, and the whole history stays readable", async () => {
   await using scene = await runScene({ script: [...summaries, { text: "Done." }] })
   const session = await scene.stemma.sessions.create()
   await fill(session, 80)
@@ -73,7 +73,7 @@ test("a person may ask for it, with instructions, and the whole history stays re
   expect(events).toContain("session.compacted")
 })
 
-test("within a turn the run goes on after it, and the prompt gets its one answer", async () => {
+test("after a compaction within a turn the run continues, and the prompt gets one answer", async () => {
   await using scene = await runScene({
     limit,
     files: { "big.txt": `${long(200)}\n`.repeat(20) },
@@ -92,7 +92,7 @@ test("within a turn the run goes on after it, and the prompt gets its one answer
   for (const { messages } of steps(scene)) expect(contextProblems(messages)).toEqual([])
   const goingOn = items.filter(({ parts }) => parts.some((part) => part.type === "text" && part.synthetic))
   expect(goingOn.length).toBeGreaterThan(0)
-  // Every answer belongs to the prompt, not to the words with which the run went on.
+  // Every answer belongs to the prompt, not to the synthetic prompt after the compaction.
   const prompt = items[0]!.message.id
   for (const { message } of items) if (message.role === "assistant") expect(message.parentID).toBe(prompt)
   await assertValid(session)

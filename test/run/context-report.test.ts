@@ -4,7 +4,7 @@ import { runScene } from "../support/run-scene.ts"
 const limit = { context: 40_000, output: 8_000 }
 const words = (count: number) => Array.from({ length: count }, (_, at) => `word${at}`).join(" ")
 
-test("it tells where the tokens come from and how full the window is", async () => {
+test("the report has the sources of the tokens and the fullness of the window", async () => {
   await using scene = await runScene({
     limit,
     files: { "a.txt": words(1000).replaceAll(" ", "\n") },
@@ -24,7 +24,7 @@ test("it tells where the tokens come from and how full the window is", async () 
   expect(after.window).toEqual({ context: 40_000, usable: 32_000, limit: 32_000, fullness: total / 32_000 })
 })
 
-test("it tells what is hidden, how much and why", async () => {
+test("the report has what is hidden, how much and why", async () => {
   await using scene = await runScene({ script: [{ for: "compaction", text: "A summary." }] })
   const session = await scene.stemma.sessions.create()
   for (let turn = 0; turn < 40; turn++) {
@@ -43,14 +43,14 @@ test("it tells what is hidden, how much and why", async () => {
   const last = items.findLast(({ message }) => message.role === "user")!
   await scene.stemma.sessions.revert(session.id, { messageID: last.message.id })
   const reverted = await session.context()
-  // The compaction came after it, so it is taken back too.
+  // The compaction came after the reverted message, so the revert undoes it too.
   expect(reverted.hidden).toMatchObject([{ reason: "revert", messages: 3 }])
   await scene.stemma.sessions.unrevert(session.id)
   await scene.stemma.sessions.update(session.id, { maxHistory: 4 })
   expect((await session.context()).hidden.map(({ reason }) => reason)).toEqual(["compaction", "trim"])
 })
 
-test("the estimate is corrected by what the provider counted last", async () => {
+test("the estimate is corrected by the provider's last count", async () => {
   const usage = (input: number) => ({ input, output: 5, reasoning: 0, cache: { read: 0, write: 0 } })
   await using scene = await runScene({ limit, script: [{ text: "One.", usage: usage(100) }] })
   const session = await scene.stemma.sessions.create()
@@ -63,7 +63,7 @@ test("the estimate is corrected by what the provider counted last", async () => 
   expect(total / tokens.total).toBeLessThan(1.7)
 })
 
-test("tokens and money are summed exactly, for a session and with its children", async () => {
+test("tokens and cost are summed exactly, for a session and for its tree", async () => {
   const tokens = { input: 1_000_003, output: 7, reasoning: 2, cache: { read: 11, write: 13 } }
   await using scene = await runScene({
     price: { input: 0.1, output: 0.7 },

@@ -1,7 +1,7 @@
 import { expect, test } from "vitest"
 import { partsOf, runScene } from "../support/run-scene.ts"
 
-test("the whole of an output that was cut outlives a collection", async () => {
+test("the whole output behind a cut one survives a garbage collection", async () => {
   const command = "seq 1 20000"
   await using scene = await runScene({
     script: [{ calls: [{ tool: "bash", input: { command } }] }, { text: "Counted." }],

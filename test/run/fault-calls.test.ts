@@ -8,7 +8,7 @@ import { signature } from "../support/model-server/server.ts"
 import { partsOf, until } from "../support/run-scene.ts"
 
 describe.each(packages)("%s", (npm) => {
-  test("calls that were streamed before a reset or a cut are not run", async () => {
+  test("tool calls that were streamed before the connection broke do not run", async () => {
     const write = (filePath: string) => ({
       tool: "write",
       id: "call_same",
@@ -32,7 +32,7 @@ describe.each(packages)("%s", (npm) => {
     await scene.settled()
   })
 
-  test("calls that were streamed in the last try are not run either", async () => {
+  test("tool calls that were streamed in the last attempt do not run either", async () => {
     const calls = [{ tool: "write", input: { filePath: "lost.txt", content: "x" } }]
     await using scene = await faultScene(npm, {
       answers: [{ fault: "reset-after", afterDeltas: 99, text: "Writing.", calls }],
@@ -44,7 +44,7 @@ describe.each(packages)("%s", (npm) => {
     await scene.settled()
   })
 
-  test("an abort in the stream keeps what was said, and the connection is closed", async () => {
+  test("an abort during the stream keeps the text so far and closes the connection", async () => {
     await using scene = await faultScene(npm, {
       answers: [{ text: Array.from({ length: 400 }, (_, n) => `word${n} `), tokenDelayMs: 10 }],
     })
@@ -61,7 +61,7 @@ describe.each(packages)("%s", (npm) => {
     expect(JSON.stringify(scene.server.requests.at(-1)!.body.messages)).toContain("word0 ")
   })
 
-  test("an abort while a call is streamed ends the call as aborted, with its one result", async () => {
+  test("an abort while a tool call is streamed settles the call as aborted", async () => {
     const input = { filePath: "lost.txt", content: "x".repeat(4000) }
     await using scene = await faultScene(npm, {
       answers: [
@@ -86,7 +86,7 @@ describe.each(packages)("%s", (npm) => {
     const last = scene.server.requests.at(-1)!
     expect(sentResults(last)).toMatchObject([{ id: "call_w", text: expect.stringContaining("aborted: ") }])
     if (npm !== "@ai-sdk/anthropic") return
-    // Thinking goes back as it came: the provider refuses a call without the thinking that led to it.
+    // Reasoning is sent back unchanged: the provider refuses a tool call without the reasoning before it.
     expect(last.body.messages[1]).toMatchObject({
       role: "assistant",
       content: [
@@ -97,7 +97,7 @@ describe.each(packages)("%s", (npm) => {
     })
   })
 
-  test("bad JSON, an unknown tool and wrong input are results that the model sees, and it goes on", async () => {
+  test("bad JSON, an unknown tool and wrong input become results that the model sees, and the run continues", async () => {
     await using scene = await faultScene(npm, {
       files: { "a.txt": "alpha\n" },
       answers: [
@@ -131,7 +131,7 @@ describe.each(packages)("%s", (npm) => {
     await scene.settled()
   })
 
-  test("a call that was cut off by the longest output is a result that the model sees", async () => {
+  test("a tool call that was cut at the output limit becomes a result that the model sees", async () => {
     const call = { tool: "write", input: '{"filePath":"lost.txt","content":"xx', id: "call_cut" }
     await using scene = await faultScene(npm, {
       answers: [{ calls: [call], finish: "length" }, { text: "I see." }],
@@ -142,7 +142,7 @@ describe.each(packages)("%s", (npm) => {
     await scene.settled()
   })
 
-  test("calls with the same id each get their own result", async () => {
+  test("tool calls with the same id each get their own result", async () => {
     const read = (filePath: string) => ({ tool: "read", input: { filePath }, id: "call_same" })
     await using scene = await faultScene(npm, {
       files: { "a.txt": "alpha\n", "b.txt": "beta\n" },

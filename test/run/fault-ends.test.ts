@@ -4,7 +4,7 @@ import { faultScene, key, packages, traces } from "../support/fault-scene.ts"
 import { until } from "../support/run-scene.ts"
 
 describe.each(packages)("%s", (npm) => {
-  test("a finish for a reason that nobody knows ends the answer, and what was said stays", async () => {
+  test("an unknown finish reason ends the answer and keeps its text", async () => {
     await using scene = await faultScene(npm, {
       answers: [{ fault: "unknown-finish", text: "All of it.", usage }],
     })
@@ -17,7 +17,7 @@ describe.each(packages)("%s", (npm) => {
     await scene.settled()
   })
 
-  test("a finish for calls, without a call, ends the answer", async () => {
+  test("the finish reason tool-calls without a call ends the answer", async () => {
     await using scene = await faultScene(npm, {
       answers: [{ text: "No call.", finish: "tool-calls", usage }],
     })
@@ -27,7 +27,7 @@ describe.each(packages)("%s", (npm) => {
     await scene.settled()
   })
 
-  test("too long a context is not tried again, and the error says what it is", async () => {
+  test("a context that is too long is not retried, and the error says so", async () => {
     await using scene = await faultScene(npm, { answers: [{ fault: "context-length" }] })
     const reply = await scene.ask("Hello").reply
     expect(reply.error?.name).toBe("ContextOverflowError")
@@ -38,7 +38,7 @@ describe.each(packages)("%s", (npm) => {
     await scene.settled()
   })
 
-  test("a refused request is not tried again, and the error says why", async () => {
+  test("a refused request is not retried, and the error has the reason", async () => {
     await using scene = await faultScene(npm, { answers: [{ fault: "status", status: 404 }] })
     const reply = await scene.ask("Hello").reply
     expect(reply.error).toMatchObject({ name: "APIError", data: { statusCode: 404, isRetryable: false } })
@@ -48,7 +48,7 @@ describe.each(packages)("%s", (npm) => {
     await scene.settled()
   })
 
-  test("when the last try breaks off, what it said is there once", async () => {
+  test("the text of a last attempt that breaks off is kept once", async () => {
     await using scene = await faultScene(npm, {
       answers: [faultAfterWords("reset-after"), faultAfterWords("reset-after")],
       timing: { retriesMax: 1 },
@@ -60,7 +60,7 @@ describe.each(packages)("%s", (npm) => {
     await scene.settled()
   })
 
-  test("a wrong key is not tried again, and the key is nowhere to be found", async () => {
+  test("a wrong key is not retried, and the key is stored nowhere", async () => {
     const repeated = {
       headers: { "x-request-id": key },
       body: { error: { type: "x", message: `Wrong key ${key}, header: Bearer ${key}`, param: { key } } },
@@ -88,7 +88,7 @@ describe.each(packages)("%s", (npm) => {
     for (const [where, text] of found) expect(text.includes(key), where).toBe(false)
   })
 
-  test("a title that fails does no harm, and does not give away the key", async () => {
+  test("a failed title does not fail the run or reveal the key", async () => {
     const body = { error: { type: "x", message: `Wrong key ${key}` } }
     await using scene = await faultScene(npm, {
       config: { title: true },

@@ -12,7 +12,7 @@ const status = (status: number, body?: object | string): Answer => ({
 })
 const atOnce = (fault: FaultName): Answer => faultAfterWords(fault, { afterDeltas: 0 })
 
-/** Failures that can pass, with what is said of them. */
+/** Failures that may pass, with their error messages. */
 const passing: [name: string, fault: Answer, said: RegExp][] = [
   ["an answer of 500", status(500), /^faulty failed \(500\): \S/],
   ["an answer of 503", status(503), /^faulty failed \(503\): \S/],
@@ -47,7 +47,7 @@ describe.each(packages)("%s", (npm) => {
       ([name, ...one]) => [`${name} after the first token`, ...one, { wasSeen: true }] as const,
     ),
   ])(
-    "%s is tried again: nothing of it is left, and it is not paid for",
+    "%s is retried: its text is removed and its tokens are not counted",
     async (_, fault, said, { wasSeen }) => {
       await using scene = await faultScene(npm, { answers: [fault, good] })
       const asked = scene.ask("Hello")
@@ -69,7 +69,7 @@ describe.each(packages)("%s", (npm) => {
     },
   )
 
-  test("one failure after another leaves one retry part each, in order", async () => {
+  test("each failed attempt leaves one retry part, in order", async () => {
     await using scene = await faultScene(npm, {
       answers: [
         status(529),
@@ -92,7 +92,7 @@ describe.each(packages)("%s", (npm) => {
     await scene.settled()
   })
 
-  test("a failure after a call was run does not run it again", async () => {
+  test("a failure after a tool call does not repeat the call", async () => {
     await using scene = await faultScene(npm, {
       files: { "a.txt": "alpha\n" },
       answers: [
@@ -116,7 +116,7 @@ describe.each(packages)("%s", (npm) => {
     await scene.settled()
   })
 
-  test("nobody listening is tried again, then said", async () => {
+  test("a refused connection is retried, then reported", async () => {
     await using scene = await faultScene(npm, { timing: { retriesMax: 1 } })
     await scene.server.close()
     const reply = await scene.ask("Hello").reply

@@ -4,7 +4,7 @@ import { pathToFileURL } from "node:url"
 import { expect, test } from "vitest"
 import { partsOf, runScene } from "../support/run-scene.ts"
 
-test("files of a prompt are kept as blobs, and the model can read them", async () => {
+test("files of a prompt are stored as blobs, and the model can read them", async () => {
   await using scene = await runScene({ files: { "a.txt": "alpha\n" }, script: [{ text: "Seen." }] })
   const session = await scene.stemma.sessions.create()
   await session.prompt([
@@ -27,7 +27,7 @@ test("files of a prompt are kept as blobs, and the model can read them", async (
   expect(texts).toEqual(["alpha\n", "\x89PNG\r\n\x1a\n", "hello there"])
 })
 
-test("a file that the session may not read is refused, however it is named, and nothing is admitted", async () => {
+test("a file that the session may not read is refused under any name, and nothing is admitted", async () => {
   await using scene = await runScene({ files: { ".env": "KEY=1\n", "sub/x.txt": "x" } })
   const outside = join(scene.data, "outside.txt")
   await mkdir(scene.data, { recursive: true })
@@ -50,7 +50,7 @@ test("a file that the session may not read is refused, however it is named, and 
   expect(await scene.stemma.store.inbox(session.id)).toEqual([])
 })
 
-test("a file: url in a history that came from elsewhere shows the model nothing of this machine", async () => {
+test("a file: URL in an imported history shows the model no file of this machine", async () => {
   await using scene = await runScene({ script: [{ text: "Fine." }] })
   const session = await scene.stemma.sessions.create()
   await session.append({
@@ -63,7 +63,7 @@ test("a file: url in a history that came from elsewhere shows the model nothing 
   })
 })
 
-test("a secret in what a tool prints is not shown, also when it comes in two halves", async () => {
+test("a secret in printed output is masked, also if it arrives in two halves", async () => {
   const seen: string[] = []
   await using scene = await runScene({
     env: { PATH: process.env.PATH, HOME: "/nowhere", OPENAI_API_KEY: "sk-very-secret-key" },
@@ -84,7 +84,7 @@ test("a secret in what a tool prints is not shown, also when it comes in two hal
   for await (const event of session.prompt("Go")) seen.push(JSON.stringify(event))
   const calls = seen.filter((event) => event.includes('"output"'))
   expect(calls.some((event) => event.includes("end"))).toBe(true)
-  // The command itself names both halves; nothing else does.
+  // Only the command itself contains both halves.
   for (const event of calls)
     expect(event.replaceAll(/"command":"[^"]*"|printf[^"]*/g, "")).not.toContain("sk-very-")
 })

@@ -13,7 +13,7 @@ async function results(session: SessionHandle): Promise<string[]> {
   )
 }
 
-test("the agent plan neither writes nor shows secrets, whatever the shell is told", async () => {
+test("the agent plan neither writes files nor shows secrets, with any shell command", async () => {
   const commands = ["declare -a x='($(touch made))'", "(make() { :; }); make", "grep -r KEY ."]
   await using scene = await runScene({
     config: { permission: {} },
@@ -43,7 +43,7 @@ test.each([
   await assertValid(session)
 })
 
-test("a title has no control characters and none that turn the writing around", async () => {
+test("a title has no control characters and no text-direction characters", async () => {
   await using scene = await runScene({
     config: { title: true },
     script: [{ text: "Fine." }, { for: "title", text: "\u001b]0;x\u0007\u001b[2JA \u202etitle" }],
@@ -54,7 +54,7 @@ test("a title has no control characters and none that turn the writing around", 
   expect((await session.info()).title).not.toMatch(/[\p{Cc}\u202a-\u202e\u2066-\u2069]/u)
 })
 
-test("a session far below one that may not run commands may not, either", async () => {
+test("a distant descendant of a session that may not run commands may not either", async () => {
   await using scene = await runScene({
     script: [{ calls: [{ tool: "bash", input: { command: "echo ran" } }] }, { text: "Done." }],
   })
@@ -66,7 +66,7 @@ test("a session far below one that may not run commands may not, either", async 
   expect((await results(session))[0]).not.toContain("ran\n")
 })
 
-test("a pipe that is sent along with a prompt is refused, not waited for", async () => {
+test("a named pipe as a file of a prompt is refused without waiting for it", async () => {
   await using scene = await runScene({ script: [{ text: "Fine." }] })
   const pipe = join(scene.directory, "README")
   await promisify(execFile)("mkfifo", [pipe])
@@ -83,12 +83,12 @@ test("a pipe that is sent along with a prompt is refused, not waited for", async
       () => "refused",
     ),
   ])
-  // Whoever waits for the pipe's other end is let go.
+  // Opens the other end of the pipe, so that a blocked reader would end.
   if (outcome === "waits") await promisify(execFile)("bash", ["-c", ': > "$0"', pipe])
   expect(outcome).toBe("refused")
 })
 
-test("whether a file outside is there is not told before a person agrees", async () => {
+test("whether a file outside exists is not revealed before a person agrees", async () => {
   await using scene = await runScene({
     config: { permission: {} },
     script: [
@@ -107,7 +107,7 @@ test("whether a file outside is there is not told before a person agrees", async
   expect(there).toBe(absent)
 })
 
-test("the token is not shown, even where everything is allowed", async () => {
+test("the token is not shown, even if everything is allowed", async () => {
   await using scene = await runScene({
     config: { permission: { "*": "allow" } },
     script: (_, n) =>
@@ -127,7 +127,7 @@ test("the token is not shown, even where everything is allowed", async () => {
   expect((await results(session)).join()).not.toContain("the-token-itself")
 })
 
-test("AGENTS.md with control characters gives a system prompt without them", async () => {
+test("control characters in AGENTS.md are not in the system prompt", async () => {
   await using scene = await runScene({
     files: { "AGENTS.md": "Be \u0000 brief.\u001b[2J" },
     script: [{ text: "Fine." }],

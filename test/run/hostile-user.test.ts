@@ -41,7 +41,7 @@ async function fileOf(scene: RunScene): Promise<string | undefined> {
   return readFile(join(scene.directory, "a.txt"), "utf8").catch(() => undefined)
 }
 
-test("a prompt that can never be taken is refused, and the session goes on", async () => {
+test("a prompt that can never be taken is refused, and the session works afterwards", async () => {
   await using scene = await runScene({ script: () => whole })
   const session = await scene.stemma.sessions.create()
   await session.prompt("One")
@@ -69,7 +69,7 @@ test("a wrong scope or signal of a subscription is refused at once, and closing 
   await scene.stemma.close()
 })
 
-test("a revert whose snapshot is gone marks the session and says that files stay as they are", async () => {
+test("a revert with a missing snapshot marks the session and reports that files were not restored", async () => {
   await using scene = await runScene({ script: () => whole })
   const session = await scene.stemma.sessions.create()
   const asked = await session.append({ role: "user", text: "Q" })
@@ -80,7 +80,7 @@ test("a revert whose snapshot is gone marks the session and says that files stay
   expect(reverted.session.revert?.messageID).toBe(asked.message.id)
 })
 
-test("what a caller does with its objects after the call changes nothing", async () => {
+test("changes to argument objects after the call have no effect", async () => {
   await using scene = await runScene({ script: () => whole })
   const created = { title: "Mine" }
   const creating = scene.stemma.sessions.create(created)
@@ -102,7 +102,7 @@ test("what a caller does with its objects after the call changes nothing", async
   expect(JSON.stringify(items)).not.toContain("After")
 })
 
-test("wrong arguments are refused with a sentence, and change nothing", async () => {
+test("wrong arguments are refused with an error, and change nothing", async () => {
   await using scene = await runScene({ script: () => whole })
   const { sessions, permissions } = scene.stemma
   const session = await sessions.create()
@@ -140,7 +140,7 @@ test("wrong arguments are refused with a sentence, and change nothing", async ()
   expect(await session.messages()).toEqual([])
 })
 
-test("whoever iterates over a prompt late, or beside another, comes to an end", async () => {
+test("an iteration over a prompt that starts late, or beside another one, ends", async () => {
   await using scene = await runScene({ script: () => ({ text: "a b c", deltaDelayMs: 5 }) })
   const session = await scene.stemma.sessions.create()
   const count = async (events: AsyncIterable<unknown>) => {
@@ -161,7 +161,7 @@ test("whoever iterates over a prompt late, or beside another, comes to an end", 
 })
 
 test.each(["its parent is removed", "another Stemma removes it"])(
-  "what a session runs is aborted when %s",
+  "a session's run is aborted when %s",
   async (how) => {
     let state = "not begun"
     const slow = tool({
@@ -187,7 +187,7 @@ test.each(["its parent is removed", "another Stemma removes it"])(
   },
 )
 
-test("hundreds of prompts that nobody awaits are each answered", async () => {
+test("hundreds of prompts without an awaiting caller are each answered", async () => {
   await using scene = await runScene({ script: () => whole })
   const session = await scene.stemma.sessions.create()
   const prompts = Array.from({ length: 400 }, (_, n) => session.prompt(`Prompt ${n}`))
@@ -225,7 +225,7 @@ test.each(unreadable)("a model that throws something %s ends its message", async
   await assertValid(session)
 })
 
-test.each(unreadable)("a tool that throws something %s fails alone", async (_, thrown) => {
+test.each(unreadable)("a tool that throws something %s fails only its own call", async (_, thrown) => {
   const broken = tool({
     execute: async () => {
       throw thrown()
@@ -237,7 +237,7 @@ test.each(unreadable)("a tool that throws something %s fails alone", async (_, t
   await assertValid(session)
 })
 
-test("a model that gives nothing for ever has stalled, whoever wrote it", async () => {
+test("a custom model that never sends anything counts as stalled", async () => {
   const models = ownModel(async function* () {
     await new Promise(() => {})
   })
@@ -278,7 +278,7 @@ test.each([
 test.each([
   ["throws", boom],
   ["never comes", () => new Promise<string>(() => {})],
-])("a tool whose description %s takes no session down", async (_, description) => {
+])("a tool whose description %s does not fail a session", async (_, description) => {
   await using scene = await runScene({ script: () => whole, tools: [tool({ description })] })
   const session = await scene.stemma.sessions.create()
   expect(await within(15_000, session.prompt("Go"))).toMatchObject({ text: "Whole." })
@@ -291,7 +291,7 @@ async function reverted(scene: RunScene) {
   return { session, revert: () => scene.stemma.sessions.revert(session.id, { messageID: asked!.message.id }) }
 }
 
-test("unrevert does not lose in silence what a person wrote after the revert", async () => {
+test("unrevert reports files that a person changed after the revert", async () => {
   await using scene = await runScene({ git: true, script: [write("model's"), whole] })
   const { session, revert } = await reverted(scene)
   await revert()
@@ -312,7 +312,7 @@ test.each(["data:image/png;base64,", "data:image/png;base64,!!!"])(
   },
 )
 
-test("no file is restored before the mark that can undo it is durable", async () => {
+test("no file is restored before the revert mark is durable", async () => {
   const inner = await openStore({ driver: "memory" })
   let isFailing = false
   const store = storeWith(inner, {

@@ -4,7 +4,7 @@ import { assertValid, partsOf, runScene, until } from "../support/run-scene.ts"
 
 const again = { calls: [{ tool: "read", input: { filePath: "a.txt" } }] }
 
-test("the same call with the same result three times in a row, across steps, is stopped where nobody can be asked", async () => {
+test("without a person present, the same call with the same result three times in a row ends the run", async () => {
   await using scene = await runScene({ files: { "a.txt": "a" }, script: () => again })
   const session = await scene.stemma.sessions.create()
   const reply = await session.prompt("Go")
@@ -16,7 +16,7 @@ test("the same call with the same result three times in a row, across steps, is 
   await assertValid(session)
 })
 
-test("a person may let a loop go on, once", async () => {
+test("a person may let a doom loop continue once", async () => {
   let asked = 0
   await using scene = await runScene({
     files: { "a.txt": "a" },
@@ -32,7 +32,7 @@ test("a person may let a loop go on, once", async () => {
   expect(scene.model.requests).toHaveLength(6)
 })
 
-test("different results are no loop", async () => {
+test("calls with different results are no doom loop", async () => {
   await using scene = await runScene({
     script: (_, n) =>
       n < 6 ? { calls: [{ tool: "todowrite", input: { todos: [todo(n)] } }] } : { text: "Done." },
@@ -45,7 +45,7 @@ function todo(n: number) {
   return { id: "1", content: `Look ${n}`, status: "pending", priority: "high" }
 }
 
-test("the last step is without tools and says what is left", async () => {
+test("the last step has no tools and gets the last-step reminder", async () => {
   await using scene = await runScene({
     files: { "a.txt": "a" },
     config: { stepsMax: 3 },
@@ -65,7 +65,7 @@ test("the last step is without tools and says what is left", async () => {
   expect(scene.model.requests[2]!.system.at(-1)).toBe(lastStepReminder)
 })
 
-test("a model that calls tools in the last step is told that none run", async () => {
+test("a tool call in the last step gets an error", async () => {
   await using scene = await runScene({
     files: { "a.txt": "a" },
     config: { stepsMax: 1 },
@@ -95,7 +95,7 @@ test("cost and tokens are counted exactly, per message and session", async () =>
   })
 })
 
-test("without a budget's worth left, nothing is asked of the model unless a person says so", async () => {
+test("a session that has used up its budget does not ask the model unless a person allows it", async () => {
   await using scene = await runScene({
     price: { input: 1, output: 1 },
     config: { budget: 1 },
@@ -111,7 +111,7 @@ test("without a budget's worth left, nothing is asked of the model unless a pers
   await assertValid(session)
 })
 
-test("a person may let a session go past its budget", async () => {
+test("a person may let a session exceed its budget", async () => {
   await using scene = await runScene({
     price: { input: 1, output: 1 },
     config: { budget: 1 },

@@ -17,7 +17,7 @@ function steps({ model }: RunScene) {
   return model.requests.filter(({ purpose }) => purpose === "step")
 }
 
-test("what a revert hides is neither counted nor summarised, and what it brings back is", async () => {
+test("messages hidden by a revert are neither counted nor summarised, messages that it brings back are", async () => {
   await using scene = await runScene({ limit, script: () => ({ text: "Done." }) })
   const session = await scene.stemma.sessions.create()
   await fill(session, 12)
@@ -36,7 +36,7 @@ test("what a revert hides is neither counted nor summarised, and what it brings 
   await assertValid(session)
 })
 
-test("a session whose hidden end is in the middle of a turn can be prompted", async () => {
+test("a session that was reverted in the middle of a turn can be prompted", async () => {
   await using scene = await runScene({
     files: { "a.txt": "a" },
     script: [
@@ -53,7 +53,7 @@ test("a session whose hidden end is in the middle of a turn can be prompted", as
   expect((await fork.prompt("Something else")).text).toBe("Done.")
 })
 
-test("a larger maxHistory is reckoned with before the call that it makes too long", async () => {
+test("a raised maxHistory counts before the call that it makes too long", async () => {
   await using scene = await runScene({ limit, script: () => ({ text: "Done." }) })
   const session = await scene.stemma.sessions.create({ maxHistory: 3 })
   await fill(session, 40)
@@ -63,7 +63,7 @@ test("a larger maxHistory is reckoned with before the call that it makes too lon
   for (const request of steps(scene)) expect(requestTokens(request)).toBeLessThanOrEqual(10_000)
 })
 
-test("output that maxHistory leaves out anyway is not thought to be saved by a prune", async () => {
+test("a prune does not count output that maxHistory leaves out", async () => {
   const large = { context: 60_000, output: 2_000 }
   await using scene = await runScene({ limit: large, script: () => ({ text: "Done." }) })
   const session = await scene.stemma.sessions.create({ maxHistory: 12 })
@@ -76,7 +76,7 @@ test("output that maxHistory leaves out anyway is not thought to be saved by a p
   for (const request of steps(scene)) expect(requestTokens(request)).toBeLessThanOrEqual(58_000)
 })
 
-test("the first prompt that stays in the context is counted with what a compaction leaves", async () => {
+test("the kept first prompt is counted in the size after a compaction", async () => {
   const config = { keepFirstMessage: true }
   await using scene = await runScene({ limit, config, script: () => ({ text: "Done." }) })
   const session = await scene.stemma.sessions.create()
@@ -89,7 +89,7 @@ test("the first prompt that stays in the context is counted with what a compacti
   for (const request of steps(scene)) expect(requestTokens(request)).toBeLessThanOrEqual(10_000)
 })
 
-test("a model with a small window and few tools is not thought to be full of them", async () => {
+test("few tools do not fill the estimate of a small window", async () => {
   const small = { context: 4_000, output: 1_000 }
   const config = { tools: { "*": false }, agent: { build: { prompt: "You work." } } }
   await using scene = await runScene({ limit: small, config, script: () => ({ text: "Done." }) })
@@ -103,7 +103,7 @@ test("a model with a small window and few tools is not thought to be full of the
   expect(requestTokens(steps(scene).at(-1)!)).toBeLessThanOrEqual(3_000)
 })
 
-test("a prompt that does not fit by itself is summarised like the rest, and the next one is answered", async () => {
+test("a prompt that does not fit is summarised like other messages, and the next prompt is answered", async () => {
   const tooLong = { error: { kind: "context" as const, message: "The prompt is too long." } }
   await using scene = await runScene({
     limit,

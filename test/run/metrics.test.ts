@@ -20,7 +20,7 @@ async function untilIdle(stemma: Stemma): Promise<void> {
   await until("no run is going on", () => stemma.metrics().runs.active === 0)
 }
 
-test("runs, steps, tokens, money, calls, commits and sessions are counted", async () => {
+test("runs, steps, tokens, cost, tool calls, commits and sessions are counted", async () => {
   await using scene = await runScene({
     files: { "a.txt": "alpha" },
     price: { input: 1_000, output: 10_000 },
@@ -75,7 +75,7 @@ test("runs, steps, tokens, money, calls, commits and sessions are counted", asyn
   expect(metrics.sessionsCreated).toEqual({ new: 1, fork: 1, child: 0 })
 })
 
-test("a task's session and its run are counted, and a session that was there is not", async () => {
+test("a task's new session and its run are counted, a continued session is not", async () => {
   await using scene = await runScene({
     script: answersTo({
       "Ask.": [{ calls: [task("Where?", { agent: "explore" })] }, { text: "There." }],
@@ -93,7 +93,7 @@ test("a task's session and its run are counted, and a session that was there is 
   })
 })
 
-test("retries are counted by their reason, and a run that fails is an error", async () => {
+test("retries are counted by reason, and a failed run counts as an error", async () => {
   await using scene = await runScene({
     script: [
       { error: { kind: "rate" } },
@@ -113,7 +113,7 @@ test("retries are counted by their reason, and a run that fails is an error", as
   })
 })
 
-test("a run that is going on is active, and one that is aborted is counted as that", async () => {
+test("a running run is active, and an aborted run counts as aborted", async () => {
   await using scene = await runScene({ script: [{ delayMs: Number.POSITIVE_INFINITY }] })
   const { stemma } = scene
   const session = await stemma.sessions.create()
@@ -126,7 +126,7 @@ test("a run that is going on is active, and one that is aborted is counted as th
   expect(stemma.metrics()).toMatchObject({ runs: { ended: { aborted: 1 } }, steps: { aborted: 1 } })
 })
 
-test("a run that is cut off is interrupted, and counted again by the process that goes on with it", async () => {
+test("an interrupted run counts as interrupted, and again in the process that continues it", async () => {
   await using scene = await runScene({ script: [{ delayMs: Number.POSITIVE_INFINITY }, { text: "Done." }] })
   const session = await scene.stemma.sessions.create()
   session.prompt("Talk").then(null, () => {})
@@ -164,7 +164,7 @@ test("closing in the middle of a task interrupts both runs", async () => {
   })
 })
 
-test("closing while a prompt's references are looked up interrupts its run", async () => {
+test("closing while a prompt's references are resolved interrupts its run", async () => {
   await using scene = await runScene()
   const session = await scene.stemma.sessions.create()
   session.prompt("See !`touch begun; sleep 60`").then(null, () => {})
@@ -177,7 +177,7 @@ test("closing while a prompt's references are looked up interrupts its run", asy
   })
 })
 
-test("a repair that asks no model is no run", async () => {
+test("a repair without a model call does not count as a run", async () => {
   await using scene = await runScene({ script: [{ delayMs: Number.POSITIVE_INFINITY }, { text: "Done." }] })
   const session = await scene.stemma.sessions.create()
   session.prompt("Talk").then(null, () => {})
@@ -189,7 +189,7 @@ test("a repair that asks no model is no run", async () => {
   expect(next.metrics().runs).toMatchObject({ started: 1, active: 0, ended: { stop: 1, interrupted: 0 } })
 })
 
-test("a question is open until it is answered", async () => {
+test("a question counts as open until it is answered", async () => {
   await using scene = await runScene({
     interactive: true,
     config: { permission: { bash: "ask" } },
@@ -209,7 +209,7 @@ test("a question is open until it is answered", async () => {
   expect(stemma.metrics().questionsOpen).toBe(0)
 })
 
-test("sessions that another process holds are waited for, and seen to be", async () => {
+test("runs that wait for a lease of another process are counted", async () => {
   await using scene = await runScene({
     script: [{ text: "a b c d e f", deltaDelayMs: 60 }, { text: "Two." }],
   })
@@ -223,7 +223,7 @@ test("sessions that another process holds are waited for, and seen to be", async
   await until("nobody waits", () => other.metrics().runs.waiting.lease === 0)
 })
 
-test("what waits for a place to begin is seen to", async () => {
+test("runs that wait for a free slot are counted", async () => {
   await using scene = await runScene({ script: () => ({ text: "Done." }) })
   const { stemma } = scene
   const sessions = await Promise.all(Array.from({ length: 6 }, () => stemma.sessions.create()))
@@ -245,7 +245,7 @@ test("what waits for a place to begin is seen to", async () => {
   expect(crowded.metrics().runs.ended.stop).toBe(6)
 })
 
-test("a commit that the store refuses is counted as failed, and its run as an error", async () => {
+test("a failed commit is counted, and its run counts as an error", async () => {
   await using scene = await runScene({ script: [{ text: "One." }] })
   const { stemma } = scene
   const session = await stemma.sessions.create()

@@ -6,7 +6,7 @@ const hash = "0".repeat(64)
 test.each([
   ["a file", { type: "file", mime: "text/plain", url: `blob:${hash}` }],
   ["the whole output of something", { type: "text", text: "cut", metadata: { outputBlob: hash } }],
-] as const)("%s that nobody has is refused, and nothing is kept", async (_, part) => {
+] as const)("%s that is not stored is refused, and nothing is admitted", async (_, part) => {
   await using scene = await runScene({ script: [{ text: "ok" }] })
   const session = await scene.stemma.sessions.create()
   const text = { type: "text", text: "look" } as const
@@ -18,7 +18,7 @@ test.each([
   expect((await scene.stemma.store.check()).problems).toEqual([])
 })
 
-test("a file that was sent before is named by its hash", async () => {
+test("a file that was sent before can be named by its hash", async () => {
   await using scene = await runScene({ script: [{ text: "ok" }] })
   const session = await scene.stemma.sessions.create()
   const stored = await scene.stemma.store.blobs.put(Buffer.from("hello"))

@@ -4,7 +4,7 @@ import { assertValid, partsOf, runScene } from "../support/run-scene.ts"
 
 const finish: ModelEvent = { type: "finish", reason: "stop" }
 
-/** A model that gives these events, call by call; what some servers send is odder than any test server. */
+/** A model that sends these events, one list per call. Some real servers send such events. */
 function oddModel(answers: readonly ModelEvent[][]): Model {
   let calls = 0
   return {
@@ -33,18 +33,18 @@ function oddScene(...answers: ModelEvent[][]) {
   })
 }
 
-test("text that goes on without having begun is a broken stream, and tried again", async () => {
+test("a delta before the start of its part is a malformed stream, and the call is retried", async () => {
   await using scene = await oddScene([...said("0", "Lost."), { type: "text-delta", id: "1", text: "Odd." }])
   const session = await scene.stemma.sessions.create()
   const reply = await session.prompt("Hello")
   expect({ text: reply.text, error: reply.error }).toEqual({ text: "Fine.", error: undefined })
   expect(partsOf(await session.messages(), "retry")).toMatchObject([
-    { error: { name: "APIError", data: { message: expect.stringContaining("made no sense") } } },
+    { error: { name: "APIError", data: { message: expect.stringContaining("is malformed") } } },
   ])
   await assertValid(session)
 })
 
-test("texts that share an id are all there, in the reply and in what the model is shown", async () => {
+test("texts that share an id are all in the reply and in the context", async () => {
   const metadata = { odd: { signature: "s" } }
   await using scene = await oddScene([
     { type: "reasoning-start", id: "0" },
@@ -67,7 +67,7 @@ test("texts that share an id are all there, in the reply and in what the model i
   expect((await session.messages()).at(-1)!.parts).toEqual(reply.parts)
 })
 
-test("whole calls that share an id are each run once", async () => {
+test("tool calls that share an id each run once", async () => {
   const call = (filePath: string): ModelEvent => ({
     type: "tool-call",
     id: "same",

@@ -15,7 +15,7 @@ function tableOfPage(): Map<string, string[]> {
   )
 }
 
-test("the page names each of the twelve kinds and files that write it", () => {
+test("the page names the twelve kinds of parts and the files that write each", () => {
   const table = tableOfPage()
   expect([...table.keys()].sort()).toEqual(kinds)
   expect(kinds).toHaveLength(12)
@@ -30,7 +30,7 @@ test("the page names each of the twelve kinds and files that write it", () => {
   }
 })
 
-test("each kind of part is written by the path that the page names", async () => {
+test("each kind of part is written by the files that the page names", async () => {
   await using scene = await runScene({
     git: true,
     script: [

@@ -5,7 +5,7 @@ import { z } from "zod"
 import type { PermissionRequest, SessionHandle, Tool } from "../../src/index.ts"
 import { assertValid, partsOf, runScene, until } from "../support/run-scene.ts"
 
-/** Wants `thing` for each name, and says which it did. */
+/** Needs the permission `thing` for each name, and returns the names. */
 const thing: Tool<{ name: string }> = {
   name: "thing",
   description: "Does things.",
@@ -33,14 +33,14 @@ async function results(session: SessionHandle): Promise<string[]> {
   )
 }
 
-test("with nobody there, what must be asked is refused at once with a reason, and the run goes on", async () => {
+test("without a person present, a call that needs permission is refused at once with a reason, and the run continues", async () => {
   await using scene = await runScene({ tools: [thing], script: [wish("a"), { text: "I see." }] })
   const session = await scene.stemma.sessions.create()
   expect((await session.prompt("Go")).text).toBe("I see.")
-  expect((await results(session))[0]).toContain("nobody is there to ask")
+  expect((await results(session))[0]).toContain("no person is there to ask")
 })
 
-test("a question is a durable row with an event; once lets this call run and no other", async () => {
+test("a question is a durable row with an event; the answer `once` permits this call only", async () => {
   await using scene = await runScene({
     tools: [thing],
     interactive: true,
@@ -67,7 +67,7 @@ test("a question is a durable row with an event; once lets this call run and no 
   ).rejects.toMatchObject({ code: "conflict" })
 })
 
-test("always is kept for the project, listed, revocable, and settles what else waits for it", async () => {
+test("an `always` answer is kept for the project, listed, revocable, and settles other open questions", async () => {
   await using scene = await runScene({
     tools: [thing],
     interactive: true,
@@ -104,7 +104,7 @@ test("always is kept for the project, listed, revocable, and settles what else w
   expect(await scene.stemma.permissions.granted()).toEqual([])
 })
 
-test("an answer for good never lifts a deny", async () => {
+test("an `always` answer never overrides a deny", async () => {
   await using scene = await runScene({
     tools: [thing],
     interactive: true,
@@ -119,7 +119,7 @@ test("an answer for good never lifts a deny", async () => {
   expect((await results(session))[1]).toContain("There is no tool thing")
 })
 
-test("a no with feedback reaches the model and the run goes on", async () => {
+test("feedback of a rejection reaches the model, and the run continues", async () => {
   await using scene = await runScene({
     tools: [thing],
     interactive: true,
@@ -133,7 +133,7 @@ test("a no with feedback reaches the model and the run goes on", async () => {
   expect((await results(session))[0]).toContain("Use b instead.")
 })
 
-test("a bare no ends the run, for everything that waits", async () => {
+test("a rejection without feedback ends the run and rejects all its open questions", async () => {
   await using scene = await runScene({
     tools: [thing],
     interactive: true,
@@ -149,7 +149,7 @@ test("a bare no ends the run, for everything that waits", async () => {
   await assertValid(session)
 })
 
-test("with continue_loop_on_deny a bare no does not end the run", async () => {
+test("with continue_loop_on_deny a rejection without feedback does not end the run", async () => {
   await using scene = await runScene({
     tools: [thing],
     interactive: true,
@@ -162,7 +162,7 @@ test("with continue_loop_on_deny a bare no does not end the run", async () => {
   expect((await run).text).toBe("Going on.")
 })
 
-test("a handler answers for a person", async () => {
+test("a permission handler answers in place of a person", async () => {
   const asked: string[] = []
   await using scene = await runScene({
     tools: [thing],
@@ -225,7 +225,7 @@ test("rules apply config, then agent, then session; a child may never do more th
   ])
 })
 
-test("with edit denied, neither a tool nor the shell writes", async () => {
+test("with edit denied, neither a tool nor the shell writes files", async () => {
   await using scene = await runScene({
     files: { "a.txt": "one\n" },
     config: { permission: { edit: "deny", bash: "allow" } },

@@ -4,7 +4,7 @@ import { z } from "zod"
 import type { SessionHandle, Tool } from "../../src/index.ts"
 import { partsOf, runScene, until } from "../support/run-scene.ts"
 
-/** Wants `thing` for its name, and asks for `more` while it runs. */
+/** Needs the permission `thing` for its name, and asks for `more` while it runs. */
 const thing: Tool<{ name: string; more?: string }> = {
   name: "thing",
   description: "Does things.",
@@ -45,7 +45,7 @@ test("a rule of any ancestor binds a child, however far above and whatever the c
   expect(await results(child)).toEqual([refused, "did b"])
 })
 
-test("what an ancestor must ask about, a child must ask about: with nobody there it is refused", async () => {
+test("a child must ask where an ancestor must ask: without a person present the call is refused", async () => {
   await using scene = await runScene({
     tools: [thing],
     config: { permission: allowed },
@@ -57,10 +57,10 @@ test("what an ancestor must ask about, a child must ask about: with nobody there
     permission: { thing: "allow" },
   })
   await child.prompt("Go")
-  expect(await results(child)).toEqual([expect.stringContaining("nobody is there to ask")])
+  expect(await results(child)).toEqual([expect.stringContaining("no person is there to ask")])
 })
 
-test("an ancestor's agent binds a child: by its rules and by the tools it switches off", async () => {
+test("an ancestor's agent binds a child: by its rules and its tool switches", async () => {
   await using scene = await runScene({
     tools: [thing, { ...thing, name: "other" }],
     config: {
@@ -78,7 +78,7 @@ test("an ancestor's agent binds a child: by its rules and by the tools it switch
   expect(await results(child)).toEqual([refused, "did b", refused])
 })
 
-test("a child of a session whose agent nobody knows any more may do nothing", async () => {
+test("a child of a session with an unknown agent may do nothing", async () => {
   await using scene = await runScene({
     tools: [thing],
     config: { permission: allowed, agent: { careful: { mode: "all", permission: { thing: "deny" } } } },
@@ -93,7 +93,7 @@ test("a child of a session whose agent nobody knows any more may do nothing", as
 })
 
 test.each(["parent", "child"])(
-  "a rule that changes while a child works holds for its next wish: set in the %s",
+  "a rule that changes while a child runs applies to its next call: set in the %s",
   async (where) => {
     const changed = Promise.withResolvers<void>()
     const wait: Tool = {
@@ -124,7 +124,7 @@ test.each(["parent", "child"])(
   },
 )
 
-test("a child in another directory is bound by the config of its parent's", async () => {
+test("a child in another directory is bound by the config of its parent's directory", async () => {
   await using scene = await runScene({
     tools: [thing],
     files: { "strict/stemma.json": JSON.stringify({ permission: { thing: { a: "deny" } } }) },
@@ -140,7 +140,7 @@ test("a child in another directory is bound by the config of its parent's", asyn
   expect(await results(child)).toEqual([refused, "did b"])
 })
 
-test("what a tool asks for while it runs is judged like what it wanted before", async () => {
+test("permissions that a tool asks for while it runs are checked like those before", async () => {
   await using scene = await runScene({
     tools: [thing],
     config: { permission: { thing: "allow", more: { ok: "allow", no: "deny" } } },
@@ -154,11 +154,11 @@ test("what a tool asks for while it runs is judged like what it wanted before", 
   expect(await results(session)).toEqual([
     "did a",
     refused,
-    expect.stringContaining("nobody is there to ask"),
+    expect.stringContaining("no person is there to ask"),
   ])
 })
 
-test("an answer for good lifts neither a deny of one pattern, nor a parent's, nor what always asks", async () => {
+test("an `always` answer overrides neither a deny of one pattern, nor a parent's deny, nor a permission that always asks", async () => {
   const floor: Tool<{ name: string; more?: string }> = {
     ...thing,
     name: "floor",
@@ -187,7 +187,11 @@ test("an answer for good lifts neither a deny of one pattern, nor a parent's, no
   const headless = await scene.again({ interactive: false })
   const own = await headless.sessions.create({ permission: { thing: { a1: "deny" } } })
   await own.prompt("Go")
-  expect(await results(own)).toEqual([refused, "did a2", expect.stringContaining("nobody is there to ask")])
+  expect(await results(own)).toEqual([
+    refused,
+    "did a2",
+    expect.stringContaining("no person is there to ask"),
+  ])
   const parent = await headless.sessions.create({ permission: { thing: { a1: "deny" } } })
   const child = await headless.sessions.create({ parentID: parent.id })
   await child.prompt("Go")

@@ -2,7 +2,7 @@ import { expect, test } from "vitest"
 import type { SessionHandle } from "../../src/index.ts"
 import { type RunScene, runScene } from "../support/run-scene.ts"
 
-/** A session with a history that somebody else has compacted. */
+/** A session with an imported history that has a compaction. */
 async function compacted(scene: RunScene): Promise<SessionHandle> {
   const session = await scene.stemma.sessions.create()
   await session.append({ role: "user", text: "Long ago." })
@@ -23,7 +23,7 @@ function shown(scene: RunScene): string {
   return JSON.stringify(scene.model.requests.at(-1)!.messages)
 }
 
-test("a compaction that a history brings along is where the model's context begins; the rest stays readable", async () => {
+test("the context begins at a compaction in an imported history, and the earlier messages stay readable", async () => {
   await using scene = await runScene({ script: () => ({ text: "Done." }) })
   const { id } = await compacted(scene)
   for (const stemma of [scene.stemma, await scene.again()]) {
@@ -37,7 +37,7 @@ test("a compaction that a history brings along is where the model's context begi
   }
 })
 
-test("the summary is shown long after it, however short maxHistory cuts", async () => {
+test("the summary stays in the context, however small maxHistory is", async () => {
   await using scene = await runScene({ script: () => ({ text: "Done." }) })
   const { id } = await compacted(scene)
   await scene.stemma.sessions.update(id, { maxHistory: 2 })

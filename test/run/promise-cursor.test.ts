@@ -24,7 +24,7 @@ const chatty: Tool = {
 
 const words = (count: number) => Array.from({ length: count }, (_, index) => `word${index} `)
 
-/** Everything that a run can tell: reasoning, text, calls, a failed try, an abort, a revert made real. */
+/** Every kind of event of a run: reasoning, text, tool calls, a failed attempt, an abort, an applied revert. */
 async function eventful(scene: RunScene, sessionID: string): Promise<void> {
   const session = await scene.stemma.sessions.get(sessionID)
   await session.prompt("First")
@@ -51,7 +51,7 @@ const script = [
   { text: "The end." },
 ]
 
-/** Listens, drops after so many frames, comes back with its last cursor, and so on until it is told to stop. */
+/** Subscribes, drops after some frames and returns with its last cursor, until the test stops it. */
 async function listen(options: {
   stemma: () => Stemma
   sessionID: string
@@ -83,7 +83,7 @@ async function listen(options: {
   }
 }
 
-test("clients that drop at any frame of a run and come back, to its process or to another, end with what the store has", async () => {
+test("clients that drop at any frame of a run and return to its process or another one end in the store's state", async () => {
   await using scene = await runScene({ tools: [chatty], script })
   const other = await scene.again()
   const session = await scene.stemma.sessions.create()
@@ -93,11 +93,11 @@ test("clients that drop at any frame of a run and come back, to its process or t
     const listener = new Listener(() => scene.stemma.store)
     let turn = 0
     const done = listen({
-      // Every other visit is to the other process.
+      // Every other subscription is to the other process.
       stemma: () => (index % 2 === 1 && turn++ % 2 === 1 ? other : scene.stemma),
       sessionID: session.id,
       listener,
-      // At the end each stays: within a commit there is no place to go on from.
+      // At the end each subscriber stays: there is no cursor within a commit.
       frames: () => (isDone ? Number.POSITIVE_INFINITY : size),
       isOver: () => isOver,
     })
@@ -119,7 +119,7 @@ test("clients that drop at any frame of a run and come back, to its process or t
   await Promise.all(clients.map(({ done }) => done))
 })
 
-test("a cursor from a process that is gone is good in the next one", async () => {
+test("a cursor of a dead process is valid in the next process", async () => {
   await using scene = await runScene({ tools: [chatty], script, recover: false })
   const session = await scene.stemma.sessions.create()
   const listener = new Listener(() => scene.stemma.store)
@@ -131,7 +131,7 @@ test("a cursor from a process that is gone is good in the next one", async () =>
   for await (const frame of heard) {
     if ("event" in frame) await listener.hear(frame.event, frame.cursor)
     since = frame.cursor ?? since
-    // In the middle of what a tool prints.
+    // In the middle of a tool's output.
     if (
       "event" in frame &&
       frame.event.type === "message.part.delta" &&
@@ -171,7 +171,7 @@ async function listenOn(
   clearInterval(timer)
 }
 
-test("whoever iterates over a prompt hears it from its first event on, however long it takes to listen", async () => {
+test("an iteration over a prompt gets all its events, even if it starts late", async () => {
   await using store = await openStore({ driver: "memory" })
   await using scene = await runScene({
     store: storeWith(store, {
@@ -192,7 +192,7 @@ test("whoever iterates over a prompt hears it from its first event on, however l
   expect((await run).text).toBe("Done.")
 })
 
-test("what a model says is heard as it comes, also before it is stored", async () => {
+test("subscribers get streamed text at once, before it is stored", async () => {
   await using store = await openStore({ driver: "memory" })
   const said = ["First. ", "Second. ", "Third. "].map((text) => ({ text, ...Promise.withResolvers<void>() }))
   const stored = Promise.withResolvers<void>()

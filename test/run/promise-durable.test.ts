@@ -21,7 +21,7 @@ test("once `admitted` resolves, another process sees the prompt", async () => {
   }
 })
 
-test("when a prompt's reply is there, another process sees the whole answer, sealed", async () => {
+test("once a prompt's reply resolves, another process sees the whole sealed answer", async () => {
   await using scene = await runScene({ script: (_, n) => ({ text: `Answer ${n}.` }) })
   const other = await scene.again()
   const session = await scene.stemma.sessions.create()
@@ -33,7 +33,7 @@ test("when a prompt's reply is there, another process sees the whole answer, sea
   }
 })
 
-test("what a model has said and a tool has printed is in the store while they pause", async () => {
+test("streamed text and printed output are in the store while the model and the tool pause", async () => {
   const told = Promise.withResolvers<void>()
   const heard = Promise.withResolvers<void>()
   const chatty: Tool = {

@@ -91,7 +91,7 @@ test.each<[string, Partial<Tool>]>([
   ],
   ["todos are none", { execute: writingTodos([{ x: 1 } as never]) }],
 ])(
-  "a tool that breaks (%s) is an error in its part; the calls beside it and the run go on",
+  "a tool that breaks (%s) is an error in its part; the other calls and the run continue",
   async (_, broken) => {
     await using scene = await runScene({
       tools: [tool("broken", broken), tool("sound", {})],
@@ -115,7 +115,7 @@ test.each<[string, Partial<Tool>]>([
   },
 )
 
-/** A model of the caller's that does not keep the contract. */
+/** A custom model that breaks the contract of the model port. */
 function model(stream: () => AsyncIterable<ModelEvent>): Model {
   return { ref: { providerID: "broken", modelID: "m" }, limit: { context: 0, output: 0 }, stream }
 }
@@ -173,7 +173,7 @@ test.each<[string, () => AsyncIterable<ModelEvent>]>([
   await assertValid(session)
 })
 
-test("a call without an id or a name gets its one result, and the run goes on", async () => {
+test("a tool call without an id or a name gets one result, and the run continues", async () => {
   let asked = 0
   const odd = model(() => {
     if (asked++ > 0) {
@@ -191,7 +191,7 @@ test("a call without an id or a name gets its one result, and the run goes on", 
   expect(states).toEqual(["completed", "error"])
 })
 
-test("usage that makes no sense is not counted, and the answer stands", async () => {
+test("invalid usage is not counted, and the answer is kept", async () => {
   const said = [
     { type: "text-start", id: "t" },
     { type: "text-delta", id: "t", text: "Fine." },
@@ -206,7 +206,7 @@ test("usage that makes no sense is not counted, and the answer stands", async ()
     await using scene = await runScene({ models: { odd: () => odd }, config: { model: "odd/m" } })
     const session = await scene.stemma.sessions.create()
     expect(await session.prompt("Go")).toMatchObject({ text: "Fine.", message: { finish: "stop" } })
-    // It is as good as none: an estimate takes its place.
+    // Invalid usage is ignored: the tokens are estimated.
     const { tokens } = await session.info()
     expect(tokens.input).toBeGreaterThan(100)
     expect(tokens.input).toBeLessThan(10_000)
@@ -214,7 +214,7 @@ test("usage that makes no sense is not counted, and the answer stands", async ()
   }
 })
 
-test("a tool that goes on after a refusal, or reports nonsense, does not spoil the run", async () => {
+test("a tool that continues after a refusal, or reports invalid progress, does not fail the run", async () => {
   const careless = tool("careless", {
     async execute(_, context) {
       await context.todos.write([{ x: 1 } as never]).catch(() => {})
@@ -222,7 +222,7 @@ test("a tool that goes on after a refusal, or reports nonsense, does not spoil t
         try {
           context.progress(update)
         } catch {
-          // It does not care.
+          // The tool ignores the refusal.
         }
         await new Promise((resolve) => setTimeout(resolve, 120))
       }
@@ -238,7 +238,7 @@ test("a tool that goes on after a refusal, or reports nonsense, does not spoil t
   await assertValid(session)
 })
 
-test("a handler of questions that throws is reported, and the question can still be answered", async () => {
+test("a permission handler that throws is reported, and the question can still be answered", async () => {
   await using scene = await runScene({
     tools: [tool("thing", { wants: async () => [{ permission: "thing", patterns: ["a"] }] })],
     onPermission: goOff,
@@ -253,7 +253,7 @@ test("a handler of questions that throws is reported, and the question can still
   expect((await run).text).toBe("Done.")
 })
 
-test("a tool that was given up and goes off later, or goes on printing, harms nothing that comes after", async () => {
+test("an abandoned tool that throws or prints later does not affect later calls", async () => {
   const late = Promise.withResolvers<void>()
   const printed = Promise.withResolvers<void>()
   const deaf = tool("deaf", {
@@ -290,7 +290,7 @@ test("a tool that was given up and goes off later, or goes on printing, harms no
   expect(partsOf(await session.messages(), "tool")[0]!.state).toMatchObject({ status: "error" })
 })
 
-test("a tool that prints after its result does not spoil the run", async () => {
+test("a tool that prints after its result does not fail the run", async () => {
   const over = Promise.withResolvers<void>()
   const chatty = tool("chatty", {
     async execute(_, context) {
@@ -317,7 +317,7 @@ test("a tool that prints after its result does not spoil the run", async () => {
   expect(partsOf(await session.messages(), "tool")[0]!.state).toMatchObject({ output: "In time.\n" })
 })
 
-test("a prompt that nobody looks at and that fails takes nothing down", async () => {
+test("a failed prompt without an awaiting caller does not crash the process", async () => {
   await using scene = await runScene({ script: [{ text: "Fine." }] })
   const session = await scene.stemma.sessions.create()
   void session.prompt("Go", { agent: "nobody" })
@@ -326,7 +326,7 @@ test("a prompt that nobody looks at and that fails takes nothing down", async ()
   expect((await session.prompt("Go")).text).toBe("Fine.")
 })
 
-test("a store that fails for one session fails its prompt and no other; the prompt is kept and answered later", async () => {
+test("a store that fails for one session fails only that prompt; the prompt is kept and answered later", async () => {
   await using store = await openStore({ driver: "memory" })
   let broken = ""
   await using scene = await runScene({
@@ -354,7 +354,7 @@ test("a store that fails for one session fails its prompt and no other; the prom
   expect((await two.messages()).map(({ message }) => message.role)).toEqual(["user", "assistant"])
 })
 
-test("a store that fails when a question is asked ends that run and nothing else", async () => {
+test("a store that fails when a question is asked ends that run only", async () => {
   await using store = await openStore({ driver: "memory" })
   await using scene = await runScene({
     store: storeWith(store, {
@@ -374,7 +374,7 @@ test("a store that fails when a question is asked ends that run and nothing else
   expect((await (await scene.stemma.sessions.create()).prompt("Go")).text).toBe("Fine.")
 })
 
-test("a store that fails in the middle of an answer ends its run, writes nothing more, and is repaired by the next one", async () => {
+test("a store failure in the middle of an answer ends the run without further writes, and the next run repairs the answer", async () => {
   await using store = await openStore({ driver: "memory" })
   let failures = 0
   let after = 0
@@ -399,7 +399,7 @@ test("a store that fails in the middle of an answer ends its run, writes nothing
   expect((await session.messages())[1]!.message).toMatchObject({ finish: "interrupted" })
 })
 
-test("a session whose directory is gone says so, and the others go on", async () => {
+test("a session whose directory is missing fails with a clear error, and other sessions continue", async () => {
   await using scene = await runScene({ files: { "sub/a.txt": "a" }, script: () => ({ text: "Fine." }) })
   const sub = await scene.stemma.sessions.create({ directory: join(scene.directory, "sub") })
   const other = await scene.stemma.sessions.create()
@@ -410,7 +410,7 @@ test("a session whose directory is gone says so, and the others go on", async ()
 })
 
 test.each([["take"], ["changed"], ["diff"]] as const)(
-  "snapshots that fail (%s) are reported; the call, the answer and the summary do without",
+  "snapshots that fail (%s) are reported; the call, the answer and the summary work without them",
   async (method) => {
     await using scene = await runScene({
       git: true,
@@ -430,35 +430,32 @@ test.each([["take"], ["changed"], ["diff"]] as const)(
 test.each<[string, () => Error, string[]]>([
   ["as models do", () => new ModelError("server", "The server is down."), []],
   ["as nobody expects", () => new Error("It went off."), ["It went off."]],
-])(
-  "a title that cannot be had, failing %s, harms neither the answer nor the process",
-  async (_, error, warned) => {
-    let titles = 0
-    const titled: Model = {
-      ...model(nothing),
-      stream({ purpose }) {
-        if (purpose !== "title") {
-          return events({ type: "text-start", id: "t" }, { type: "text-delta", id: "t", text: "Fine." })
-        }
-        titles++
-        throw error()
-      },
-    }
-    await using scene = await runScene({
-      models: { titled: () => titled },
-      config: { model: "titled/m", title: true },
-    })
-    const session = await scene.stemma.sessions.create()
-    expect((await session.prompt("First words")).text).toBe("Fine.")
-    await until("a title was asked for", () => titles === 1)
-    await scene.stemma.close()
-    expect(scene.warnings.map((one) => (one as Error).message)).toEqual(warned)
-    const other = await scene.again()
-    expect((await (await other.sessions.get(session.id)).info()).title).toBe("First words")
-  },
-)
+])("a title that fails %s affects neither the answer nor the process", async (_, error, warned) => {
+  let titles = 0
+  const titled: Model = {
+    ...model(nothing),
+    stream({ purpose }) {
+      if (purpose !== "title") {
+        return events({ type: "text-start", id: "t" }, { type: "text-delta", id: "t", text: "Fine." })
+      }
+      titles++
+      throw error()
+    },
+  }
+  await using scene = await runScene({
+    models: { titled: () => titled },
+    config: { model: "titled/m", title: true },
+  })
+  const session = await scene.stemma.sessions.create()
+  expect((await session.prompt("First words")).text).toBe("Fine.")
+  await until("a title was asked for", () => titles === 1)
+  await scene.stemma.close()
+  expect(scene.warnings.map((one) => (one as Error).message)).toEqual(warned)
+  const other = await scene.again()
+  expect((await (await other.sessions.get(session.id)).info()).title).toBe("First words")
+})
 
-test("warnings that nobody can take are no failure either", async () => {
+test("a warning handler that throws does not fail a run", async () => {
   await using scene = await runScene({
     tools: [tool("thing", { wants: async () => [{ permission: "thing", patterns: ["a"] }] })],
     onPermission: goOff,

@@ -5,7 +5,7 @@ import { manualClock } from "../support/clock.ts"
 import { storeWith } from "../support/run/store-with.ts"
 import { assertValid, partsOf, runScene, until } from "../support/run-scene.ts"
 
-/** A tool that waits to be let go. */
+/** A tool that waits until the test releases it. */
 function gate(): { tool: Tool; open: () => void; ran: () => number } {
   const opened = Promise.withResolvers<void>()
   let ran = 0
@@ -28,7 +28,7 @@ function gate(): { tool: Tool; open: () => void; ran: () => number } {
   }
 }
 
-/** Counts the commits under a fence, from the moment it is told to. */
+/** Counts the commits under a fence, from the moment the test starts it. */
 function counting(store: Store): { store: Store; commits: Commit[] } {
   const commits: Commit[] = []
   return {
@@ -43,7 +43,7 @@ function counting(store: Store): { store: Store; commits: Commit[] } {
   }
 }
 
-test("a run whose lease was taken writes nothing more; its calls do not count; whoever waits gets the new holder's answer", async () => {
+test("a run whose lease was taken writes nothing more, not even a tool result; a waiting caller gets the new holder's answer", async () => {
   const clock = manualClock()
   await using store = await openStore({ driver: "memory", clock })
   const counted = counting(store)
@@ -66,7 +66,7 @@ test("a run whose lease was taken writes nothing more; its calls do not count; w
   expect(await session.messages()).toEqual(before)
   expect(scene.model.requests).toHaveLength(1)
 
-  // The new holder writes under its own fence, and the prompt that waits here is answered by it.
+  // The new holder writes under its own fence and answers the prompt that waits here.
   const open = before[1]!
   if (open.message.role !== "assistant") throw new Error("not an answer")
   const { sessionID, ...message } = open.message
@@ -92,12 +92,12 @@ test("a run whose lease was taken writes nothing more; its calls do not count; w
   await assertValid(session)
 })
 
-test("a holder that cannot renew stops by its own clock, before anybody else may write", async () => {
+test("a holder that cannot renew its lease stops by its own clock, before another process may write", async () => {
   await using store = await openStore({ driver: "memory" })
   const counted = counting(store)
   const waiting = gate()
   await using scene = await runScene({
-    // So short a lease is over, less the margin of 2 s, before the tool is let go.
+    // With the 2 s margin, this short lease ends before the tool is released.
     store: storeWith(counted.store, {
       claim: async (sessionID) => ({ ...(await store.claim(sessionID)), durationMs: 2400 }),
     }),
@@ -119,7 +119,7 @@ test("a holder that cannot renew stops by its own clock, before anybody else may
   expect(scene.model.requests).toHaveLength(1)
 })
 
-test("a lease is renewed as long as its run lasts, and given back when it ends", async () => {
+test("a lease is renewed during its run, and released at its end", async () => {
   await using store = await openStore({ driver: "memory" })
   const waiting = gate()
   let renewed = 0
@@ -144,7 +144,7 @@ test("a lease is renewed as long as its run lasts, and given back when it ends",
   await store.release(await store.claim(session.id))
 })
 
-test("anybody admits: what others send to a session that runs is taken by its holder", async () => {
+test("any process may admit: prompts of other processes are taken by the lease holder", async () => {
   const waiting = gate()
   await using scene = await runScene({
     tools: [waiting.tool],

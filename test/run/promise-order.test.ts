@@ -1,10 +1,10 @@
 import { expect, test } from "vitest"
 import { partsOf, runScene } from "../support/run-scene.ts"
 
-test("a clock that runs backwards changes no order: of prompts, of answers, or of what the model is shown", async () => {
+test("a clock that runs backwards does not change the order of prompts, answers and context", async () => {
   let now = 1_800_000_000_000
   await using scene = await runScene({
-    // Ids begin with the time, so they run backwards too.
+    // Ids begin with the time, so their order runs backwards too.
     clock: { now: () => (now -= 1000) },
     script: (request, n) => {
       if (n % 2 === 0) return { text: `Step ${n}.`, calls: [{ tool: "list", input: {} }] }

@@ -27,7 +27,7 @@ const tools: Tool<{ n?: number }>[] = [
 
 const quick = (n: number) => ({ tool: "quick", input: { n } })
 
-/** The last context that the model was shown, as a short word for each message; fails if a model would refuse it. */
+/** The last context, as a short word for each message. Fails if a model would refuse that context. */
 function shown(scene: RunScene): string {
   const { messages } = scene.model.requests.at(-1)!
   expect(contextProblems(messages)).toEqual([])
@@ -41,8 +41,8 @@ async function ended(session: SessionHandle, count: number): Promise<void> {
   })
 }
 
-describe("each call has exactly one result in what the model is shown", () => {
-  test("after an abort in the middle of its calls", async () => {
+describe("each tool call has exactly one result in the context", () => {
+  test("after an abort during the calls", async () => {
     await using scene = await runScene({
       tools,
       timing: { toolGraceMs: 20 },
@@ -57,7 +57,7 @@ describe("each call has exactly one result in what the model is shown", () => {
     expect(shown(scene)).toBe("user1 assistant3 tool2 user1")
   })
 
-  test("after a try that failed behind its calls", async () => {
+  test("after an attempt that failed after its calls", async () => {
     await using scene = await runScene({
       tools,
       script: [
@@ -73,7 +73,7 @@ describe("each call has exactly one result in what the model is shown", () => {
     expect(partsOf(await session.messages(), "retry")).toHaveLength(1)
   })
 
-  test("after the last try failed behind its calls", async () => {
+  test("after the last attempt failed after its calls", async () => {
     await using scene = await runScene({
       tools,
       timing: { retriesMax: 0 },
@@ -89,7 +89,7 @@ describe("each call has exactly one result in what the model is shown", () => {
     await assertValid(session)
   })
 
-  test("with a prompt that steers between its calls", async () => {
+  test("with a steering prompt between the calls", async () => {
     const gate = Promise.withResolvers<void>()
     const wait: Tool = {
       ...(tools[0] as Tool),
@@ -131,7 +131,7 @@ describe("each call has exactly one result in what the model is shown", () => {
     }
   })
 
-  test("however short maxHistory cuts", async () => {
+  test("with any maxHistory", async () => {
     await using scene = await runScene({
       tools,
       script: (request) =>
@@ -142,13 +142,13 @@ describe("each call has exactly one result in what the model is shown", () => {
       for (let turn = 0; turn < 3; turn++) {
         await session.prompt(`Turn ${turn}`)
         shown(scene)
-        // The turn that is being answered is always shown from its prompt on.
+        // The current turn is always shown from its prompt on.
         expect(JSON.stringify(scene.model.requests.at(-1)!.messages)).toContain(`Turn ${turn}`)
       }
     }
   })
 
-  test("however short maxHistory cuts, for a process that reads the history anew", async () => {
+  test("with any maxHistory, in a process that reads the history anew", async () => {
     await using scene = await runScene({
       tools,
       script: (request) =>
@@ -189,7 +189,7 @@ describe("each call has exactly one result in what the model is shown", () => {
     expect(JSON.stringify(scene.model.requests.at(-1)!.messages)).toContain("The one prompt")
   })
 
-  test("after a process died with one call done, one running and one not begun", async () => {
+  test("after a process died with one call settled, one running and one not started", async () => {
     await using scene = await runScene({ tools, script: () => ({ text: "Gone on." }) })
     const { store, directory } = scene.stemma
     const session = await scene.stemma.sessions.create()
@@ -247,7 +247,7 @@ describe("each call has exactly one result in what the model is shown", () => {
     await assertValid(session)
   })
 
-  test("a call without its result cannot be brought along", async () => {
+  test("a call without its result cannot be appended", async () => {
     await using scene = await runScene({ tools, script: () => ({ text: "Done." }) })
     const session = await scene.stemma.sessions.create()
     await session.append({ role: "user", text: "Before." })
@@ -264,7 +264,7 @@ describe("each call has exactly one result in what the model is shown", () => {
     expect(await session.messages()).toHaveLength(1)
   })
 
-  test("in a history that was brought along, with ids that occur twice", async () => {
+  test("in an appended history with duplicate ids", async () => {
     await using scene = await runScene({ tools, script: () => ({ text: "Done." }) })
     const session = await scene.stemma.sessions.create()
     await session.append({ role: "user", text: "Before." })

@@ -4,7 +4,7 @@ import { expect, test } from "vitest"
 import type { HistoryItem, SessionHandle, Stemma } from "../../src/index.ts"
 import { partsOf, runScene, until } from "../support/run-scene.ts"
 
-/** What the store has of a message, but for its notes: they say what was learnt later. */
+/** A message in the store without its notes, which may be added later. */
 function frozen(items: readonly HistoryItem[]): Map<string, string> {
   return new Map(
     items
@@ -20,7 +20,7 @@ async function stored(stemma: Stemma, session: SessionHandle): Promise<Map<strin
   return frozen((await stemma.store.history(session.id, { take: "start", limit: 1000 })).items)
 }
 
-test("nothing that was sealed changes: not by later prompts, an abort, a revert and back, a fork, a title or a trim", async () => {
+test("sealed messages do not change: not by later prompts, an abort, a revert and unrevert, a fork, a title or a trim", async () => {
   await using scene = await runScene({
     git: true,
     files: { "a.txt": "one\n" },
@@ -73,7 +73,7 @@ test("nothing that was sealed changes: not by later prompts, an abort, a revert 
   expect(partsOf(await session.messages(), "patch").length).toBeGreaterThan(0)
 })
 
-test("what a revert made real hides stays whole, and can be forked from", async () => {
+test("messages that an applied revert left behind stay readable and can be forked", async () => {
   await using scene = await runScene({ script: (_, n) => ({ text: `Answer ${n}.` }) })
   const { stemma } = scene
   const session = await stemma.sessions.create()
@@ -93,7 +93,7 @@ test("what a revert made real hides stays whole, and can be forked from", async 
   expect(left.length).toBeGreaterThan(0)
 })
 
-test("a prompt, a title and a summary of a run write only their own fields of the session", async () => {
+test("a prompt, a title and a summary write only their own fields of the session", async () => {
   const gate = Promise.withResolvers<void>()
   await using scene = await runScene({
     config: { title: true },
@@ -117,7 +117,7 @@ test("a prompt, a title and a summary of a run write only their own fields of th
   expect(await readFile(join(scene.directory, "a.txt"), "utf8")).toBe("one\n")
 })
 
-test("a revert to a part behind a change of files leaves them as they are; before it, it brings them back", async () => {
+test("a revert to a part after a file change keeps the files, and a revert to a part before it restores them", async () => {
   await using scene = await runScene({
     git: true,
     files: { "a.txt": "one\n" },

@@ -21,7 +21,7 @@ function tool(name: string, fields: Partial<Tool>): Tool {
 const asking = tool("asking", { wants: async () => [{ permission: "thing", patterns: ["a"] }] })
 const callOf = (name: string) => ({ calls: [{ tool: name, input: {} }] })
 
-/** Aborts what a session waits for, and fails unless it ends soon, as aborted, in a history that reads well. */
+/** Aborts a waiting session. Fails unless the run soon ends as aborted, with a valid history. */
 async function abortEnds(scene: RunScene, session: SessionHandle, run: PromiseLike<unknown>): Promise<void> {
   expect(scene.stemma.status(session.id).type).not.toBe("idle")
   await session.abort("Enough.")
@@ -37,7 +37,7 @@ async function abortEnds(scene: RunScene, session: SessionHandle, run: PromiseLi
   expect((await session.prompt("And now?", { model: "scripted/m" })).text).toBe("Here again.")
 }
 
-test("the wait for a person ends by an abort, and its question is closed", async () => {
+test("an abort ends the wait for a person and closes the question", async () => {
   await using scene = await runScene({ tools: [asking], interactive: true, script: [callOf("asking")] })
   const session = await scene.stemma.sessions.create()
   const run = session.prompt("Go")
@@ -49,7 +49,7 @@ test("the wait for a person ends by an abort, and its question is closed", async
   ).rejects.toMatchObject({ code: "conflict" })
 })
 
-test("the wait for a person ends when the process is closed twice", async () => {
+test("closing twice ends the wait for a person", async () => {
   await using scene = await runScene({ tools: [asking], interactive: true, script: [callOf("asking")] })
   const session = await scene.stemma.sessions.create()
   const run = session.prompt("Go")
@@ -60,7 +60,7 @@ test("the wait for a person ends when the process is closed twice", async () => 
   expect((await run).message).toMatchObject({ finish: "interrupted" })
 })
 
-test("the question about money ends by an abort", async () => {
+test("an abort ends the budget question", async () => {
   await using scene = await runScene({
     interactive: true,
     price: { input: 1, output: 1 },
@@ -77,7 +77,7 @@ test("the question about money ends by an abort", async () => {
   expect(await session.questions()).toEqual([])
 })
 
-test("the question about a loop ends by an abort", async () => {
+test("an abort ends the doom-loop question", async () => {
   await using scene = await runScene({
     tools: [tool("same", {})],
     interactive: true,
@@ -94,7 +94,7 @@ test.each<[string, Partial<Tool>]>([
   ["that never ends", { execute: forever }],
   ["whose wishes never come", { wants: forever }],
   ["that never says whether it writes", { writes: forever }],
-])("the wait for a tool %s ends by an abort", async (_, stuck) => {
+])("an abort ends the wait for a tool %s", async (_, stuck) => {
   let isCalled = false
   const watched: Partial<Tool> = {
     ...stuck,
@@ -119,12 +119,12 @@ test.each<[string, Partial<Tool>]>([
   })
 })
 
-/** A model of the caller's that listens to nobody. */
+/** A custom model that ignores its abort signal. */
 function deafModel(stream: () => AsyncIterable<ModelEvent>) {
   return { ref: { providerID: "deaf", modelID: "m" }, limit: { context: 0, output: 0 }, stream }
 }
 
-test("the wait for a model that is deaf to its signal ends by an abort, and keeps what was said", async () => {
+test("an abort ends the wait for a model that ignores its signal, and keeps its text", async () => {
   await using scene = await runScene({
     models: {
       deaf: () =>
@@ -146,7 +146,7 @@ test("the wait for a model that is deaf to its signal ends by an abort, and keep
   })
 })
 
-test("a prompt that waits for a run elsewhere is told when its own process is closed", async () => {
+test("a prompt that waits for a run in another process is rejected when its own process is closed", async () => {
   await using scene = await runScene({
     tools: [tool("stuck", { execute: forever })],
     timing: { toolGraceMs: 20 },
@@ -160,7 +160,7 @@ test("a prompt that waits for a run elsewhere is told when its own process is cl
   })
   const waiting = (await other.sessions.get(session.id)).prompt("Me too", { delivery: "queue" })
   await waiting.admitted
-  // It has seen by now that another process holds the session.
+  // By now this process has seen that another process holds the session.
   await new Promise((resolve) => setTimeout(resolve, 100))
   const closing = other.close()
   await other.close()
@@ -171,7 +171,7 @@ test("a prompt that waits for a run elsewhere is told when its own process is cl
   expect((await run).message.finish).toBe("aborted")
 })
 
-test("a prompt that was just accepted when its process is closed at once is told, and kept", async () => {
+test("a prompt that was admitted just before its process is closed gets an answer or an error, and is kept", async () => {
   await using scene = await runScene({ script: [{ text: "Later." }] })
   const other = await scene.again()
   const session = await scene.stemma.sessions.create()
@@ -194,7 +194,7 @@ test.each<[string, (given: { scene: RunScene; parentID: string; childID: string 
   ["what it runs", ({ scene, childID }) => scene.stemma.sessions.remove(childID)],
   ["what its children run", ({ scene, parentID }) => scene.stemma.sessions.remove(parentID)],
   ["what another process runs", async ({ scene, childID }) => (await scene.again()).sessions.remove(childID)],
-])("removing a session stops %s, at once", async (_, remove) => {
+])("removing a session stops %s at once", async (_, remove) => {
   let stoppedAt = 0
   const listening = tool("listening", {
     execute: (_input, { signal }) =>
@@ -219,12 +219,12 @@ test.each<[string, (given: { scene: RunScene; parentID: string; childID: string 
   const before = performance.now()
   await remove({ scene, parentID: parent.id, childID: child.id })
   await until("the tool is stopped", () => stoppedAt > 0)
-  // Without being told it would hear of it when it renews its lease, after 3 s.
+  // Without the notification, the run would notice the removal at the next renewal of its lease, after 3 s.
   expect(stoppedAt - before).toBeLessThan(2000)
   expect(["aborted", "not_found"]).toContain(await ended)
 })
 
-test("a change of a session that is busy elsewhere is refused after a while, not waited for", async () => {
+test("a change of a session that is busy in another process is refused after a timeout", async () => {
   await using store = await openStore({ driver: "memory" })
   await using scene = await runScene({ store })
   const session = await scene.stemma.sessions.create()
@@ -234,7 +234,7 @@ test("a change of a session that is busy elsewhere is refused after a while, not
   await session.append({ role: "user", text: "A note." })
 })
 
-test("the status says what a session waits for: busy while it runs, idle before and after", async () => {
+test("the status of a session is busy while it runs, and idle before and after", async () => {
   const gate = Promise.withResolvers<void>()
   await using scene = await runScene({
     script: async () => {

@@ -2,7 +2,7 @@ import { expect, test } from "vitest"
 import type { StemmaEvent } from "../../src/index.ts"
 import { assertValid, partsOf, runScene, until } from "../support/run-scene.ts"
 
-test("a prompt is awaited for its reply", async () => {
+test("awaiting a prompt gives its reply", async () => {
   await using scene = await runScene({ script: [{ text: "Good day." }] })
   const session = await scene.stemma.sessions.create()
   const reply = await session.prompt("Hello")
@@ -17,7 +17,7 @@ test("a prompt is awaited for its reply", async () => {
   expect(await session.transcript()).toBe("[USER] Hello\n[ASSISTANT] Good day.")
 })
 
-test("a prompt is iterated over for the events until its reply, and the text of the events is the reply's", async () => {
+test("iterating over a prompt gives the events until its reply, and their text is that of the reply", async () => {
   const words = Array.from({ length: 40 }, (_, index) => `word${index} `)
   await using scene = await runScene({ script: [{ text: words, deltaDelayMs: 2 }] })
   const session = await scene.stemma.sessions.create()
@@ -57,7 +57,7 @@ test("the same message id is the same prompt, also after it was answered", async
   })
 })
 
-test("prompts that come at the same time are answered one after the other, each once", async () => {
+test("prompts that are sent at the same time are answered one after the other, each once", async () => {
   await using scene = await runScene({ script: (_, n) => ({ text: `Answer ${n}.` }) })
   const session = await scene.stemma.sessions.create()
   const replies = await Promise.all([1, 2, 3, 4, 5].map((n) => session.prompt(`Question ${n}`)))
@@ -99,7 +99,7 @@ function partText(parts: readonly { type: string; text?: string }[]): string | u
   return parts.find((part) => part.type === "text")?.text
 }
 
-test("the steps of a tool loop are shown what was said and done before", async () => {
+test("each step of a tool loop gets the earlier steps in its context", async () => {
   await using scene = await runScene({
     files: { "a.txt": "alpha\n" },
     script: [
@@ -126,7 +126,7 @@ test("the steps of a tool loop are shown what was said and done before", async (
   await assertValid(session)
 })
 
-test("a prompt to a model or an agent that is not there says so, and nothing is lost", async () => {
+test("a prompt with an unknown model or agent ends with an error, and nothing is lost", async () => {
   await using scene = await runScene({ script: [{ text: "Fine." }] })
   const session = await scene.stemma.sessions.create()
   await expect(session.prompt("Hello", { agent: "nobody" })).rejects.toMatchObject({ code: "invalid" })

@@ -6,7 +6,7 @@ import { storeWith } from "../support/run/store-with.ts"
 import { runScene } from "../support/run-scene.ts"
 import { temporaryDirectory } from "../support/temporary-directory.ts"
 
-/** A question as the run of a session puts it. */
+/** A permission question as a run writes it. */
 async function ask(stemma: Stemma, sessionID: string): Promise<PermissionRequest> {
   const request: PermissionRequest = {
     id: createID("permission", Date.now()),
@@ -21,7 +21,7 @@ async function ask(stemma: Stemma, sessionID: string): Promise<PermissionRequest
   return request
 }
 
-test("open questions are those of a session and below it, of a directory, or of everybody", async () => {
+test("open questions can be listed for a session with its descendants, for a directory, or for all", async () => {
   await using scene = await runScene()
   const { sessions, permissions } = scene.stemma
   const elsewhere = join(scene.directory, "elsewhere")
@@ -43,7 +43,7 @@ test("open questions are those of a session and below it, of a directory, or of 
   await expect(permissions.open("ses_nobody")).rejects.toMatchObject({ code: "not_found" })
 })
 
-test("a question is found by its id, answered or not", async () => {
+test("a question can be read by its id, answered or not", async () => {
   await using scene = await runScene()
   const { sessions, permissions, store } = scene.stemma
   const session = await sessions.create()
@@ -58,7 +58,7 @@ test("a question is found by its id, answered or not", async () => {
   await expect(permissions.find("per_nobody")).rejects.toMatchObject({ code: "not_found" })
 })
 
-test("a second answer is told of the first, also while that is on its way", async () => {
+test("a second answer is a conflict with the first one, also while the first one is in the inbox", async () => {
   await using scene = await runScene()
   const { sessions, permissions, store } = scene.stemma
   const session = await sessions.create()
@@ -75,7 +75,7 @@ test("a second answer is told of the first, also while that is on its way", asyn
   await expect(second()).rejects.toMatchObject(refused)
 })
 
-test("an answer reaches a question below the session that is named, and no other", async () => {
+test("an answer through a session reaches a question of its descendant, and of no other session", async () => {
   await using directory = await temporaryDirectory()
   await using store = await openStore({ path: join(directory.path, "stemma.db") })
   const asked: unknown[] = []
@@ -105,7 +105,7 @@ test("an answer reaches a question below the session that is named, and no other
   expect(await store.inbox(child.id)).toEqual([])
   await permissions.reply(root.id, question.id, { reply: "once" })
   expect(await store.inbox(child.id)).toMatchObject([{ type: "answer", permissionID: question.id }])
-  // Each look names the question.
+  // Each query of the store names the question.
   expect(asked.length).toBeGreaterThan(0)
   for (const query of asked) expect(query).toMatchObject({ permissionID: question.id })
 })

@@ -4,7 +4,7 @@ import { partsOf, type RunScene, type RunSceneOptions, runScene } from "../suppo
 
 type Input = Record<string, unknown>
 
-/** A scene whose model recalls what it is told to, as `recall {...}` in a prompt. */
+/** A scene whose model calls recall with the input of a prompt such as `recall {...}`. */
 async function scene(options: RunSceneOptions = {}): Promise<RunScene> {
   return runScene({
     script: ({ messages }) => {
@@ -18,7 +18,7 @@ async function scene(options: RunSceneOptions = {}): Promise<RunScene> {
   })
 }
 
-/** What recall answers in a session. */
+/** The result of recall in a session. */
 async function recall(session: SessionHandle, input: Input): Promise<string> {
   await session.prompt(`recall ${JSON.stringify(input)}`)
   const { state } = partsOf(await session.messages({ last: 2 }), "tool").at(-1)!
@@ -40,7 +40,7 @@ async function compacted(session: SessionHandle, one: RunScene): Promise<void> {
 
 const limit = { context: 12_000, output: 2_000 }
 
-test("after a compaction the model finds what neither the summary nor the ledger has", async () => {
+test("after a compaction the model can find text that is in neither the summary nor the ledger", async () => {
   await using one = await scene({ limit, config: { compaction: { keepTurns: 1 } } })
   const session = await one.stemma.sessions.create()
   await session.append({ role: "user", text: "Look around." })
@@ -57,7 +57,7 @@ test("after a compaction the model finds what neither the summary nor the ledger
   expect(output).toContain("> The cat in the picture looks like a Schnurrbart.")
 })
 
-test("paging goes from what was hidden last to the beginning without a gap", async () => {
+test("paging goes from the last hidden message to the first one without a gap", async () => {
   await using one = await scene({ config: { compaction: { keepTurns: 1 } } })
   const session = await one.stemma.sessions.create()
   await fill(session, 40, 120)
@@ -78,7 +78,7 @@ test("paging goes from what was hidden last to the beginning without a gap", asy
   expect(seen).toEqual(Array.from({ length: shownFrom }, (_, position) => position))
 })
 
-test("it goes forward from a message, too, and says where the history ends", async () => {
+test("paging also goes forward from a message, and reports the end of the history", async () => {
   await using one = await scene()
   const session = await one.stemma.sessions.create()
   await fill(session, 3)
@@ -93,7 +93,7 @@ test("it goes forward from a message, too, and says where the history ends", asy
   )
 })
 
-test("output that was pruned is found and read whole, part by part", async () => {
+test("pruned output can be found and read whole, in pieces", async () => {
   const lines = Array.from({ length: 900 }, (_, at) => `line ${at} of the long report`)
   lines[700] = "the needle is Quellwasser"
   await using one = await scene()
@@ -126,7 +126,7 @@ test("output that was pruned is found and read whole, part by part", async () =>
   for (const line of lines) expect(whole).toContain(line)
 })
 
-test("children are searched and read, down to their children; no other session is, and nobody learns of one", async () => {
+test("descendants can be searched and read; other sessions cannot, and are not revealed", async () => {
   await using one = await scene()
   const { sessions } = one.stemma
   const session = await sessions.create()
@@ -161,7 +161,7 @@ test("children are searched and read, down to their children; no other session i
   expect(await recall(child, { query: "Question" })).toContain("Nothing was found.")
 })
 
-test("older places are found by going on before the oldest; if no message has all the words, some are enough", async () => {
+test("older hits are found by searching before the oldest one; if no message has all the words, some are enough", async () => {
   await using one = await scene()
   const session = await one.stemma.sessions.create()
   for (let turn = 0; turn < 25; turn++) {
@@ -190,7 +190,7 @@ test("older places are found by going on before the oldest; if no message has al
   expect([...some.matchAll(/^> (.*)$/gm)][0]![1]).toBe("Apfelbaum number 7 near the Mühle")
 })
 
-test("text for people alone and an answer that is still open are neither found nor read", async () => {
+test("ignored text and the open answer are neither found nor read", async () => {
   await using one = await scene()
   const session = await one.stemma.sessions.create()
   const aside = { type: "text" as const, text: "An aside: Stachelbeere.", ignored: true }
@@ -201,12 +201,12 @@ test("text for people alone and an answer that is still open are neither found n
   const page = await recall(session, { position: 0, count: 1 })
   expect(page).toContain("[0] text\n> Said aloud: Johannisbeere.")
   expect(page).not.toContain("Stachelbeere")
-  // The call that reads is in the last message, which is open while it reads.
+  // The recall call is in the last message, which is open while the call runs.
   const all = await session.messages()
   expect(page).toContain(`has 0 to ${all.length - 3}.`)
 })
 
-test("a revert at a part hides the rest of that message", async () => {
+test("a revert to a part hides the rest of that message", async () => {
   await using one = await scene()
   const { sessions } = one.stemma
   const session = await sessions.create()
@@ -223,7 +223,7 @@ test("a revert at a part hides the rest of that message", async () => {
   expect(page).not.toContain("Pappel")
 })
 
-test("what a revert hides or has left is not found and not read, in a child neither", async () => {
+test("messages hidden or left behind by a revert are neither found nor read, also in a child", async () => {
   await using one = await scene()
   const { sessions } = one.stemma
   const session = await sessions.create()
@@ -245,7 +245,7 @@ test("what a revert hides or has left is not found and not read, in a child neit
   expect(await recall(session, { session: child.id, position: 1 })).toContain("There is no message at 1")
 })
 
-test("a fork has its own history only: what was shared, and not what either said afterwards", async () => {
+test("a fork finds the shared history and its own, and not later messages of its source", async () => {
   await using one = await scene()
   const { sessions } = one.stemma
   const source = await sessions.create()
@@ -261,7 +261,7 @@ test("a fork has its own history only: what was shared, and not what either said
   expect(await recall(fork, { session: source.id })).toContain("no child with that id")
 })
 
-test("a trimmed history is read from where the trim begins", async () => {
+test("in a trimmed history, paging begins with the messages just before the shown ones", async () => {
   await using one = await scene()
   const session = await one.stemma.sessions.create({ maxHistory: 4 })
   await fill(session, 10)
@@ -274,7 +274,7 @@ test("a trimmed history is read from where the trim begins", async () => {
   expect(page).toContain(`> Answer ${shownFrom / 2 - 1}.`)
 })
 
-test("what recall itself gave and what summaries say is not found again", async () => {
+test("output of recall and summaries are not found", async () => {
   await using one = await scene({ limit, config: { compaction: { keepTurns: 1 } } })
   const session = await one.stemma.sessions.create()
   await session.append({ role: "user", text: "We drink Hagebuttentee." })
@@ -289,7 +289,7 @@ test("what recall itself gave and what summaries say is not found again", async 
   }
 })
 
-test("secrets stay out of what it gives, whatever the history holds", async () => {
+test("secrets in the history are masked in the results", async () => {
   const key = "sk-test-0123456789abcdef"
   await using one = await scene({
     env: { PATH: process.env.PATH, OPENAI_API_KEY: key },
@@ -305,7 +305,7 @@ test("secrets stay out of what it gives, whatever the history holds", async () =
   expect(cut).not.toContain("abcdef")
 })
 
-test("it is allowed by default and asks nobody; a rule denies it and a switch takes it away", async () => {
+test("recall is allowed by default; a rule can deny it, and a switch can remove it", async () => {
   await using one = await scene()
   const offered = () => one.model.requests.at(-1)!.tools.map(({ name }) => name)
   const session = await one.stemma.sessions.create({ agent: "plan" })

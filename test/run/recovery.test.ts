@@ -50,12 +50,12 @@ function call(tool: string, n: number, status: "pending" | "running"): PartBody 
 
 interface Left {
   parts: PartBody[]
-  /** The model's stream had ended. */
+  /** The state after the model's stream ended. */
   finish?: string
   sealed?: boolean
 }
 
-/** A session as a process leaves it that dies in the middle of an answer: the lease is free, the message open. */
+/** A session as a process leaves it that dies during an answer: the lease is free and the message is open. */
 async function leave(stemma: Stemma, left: Left): Promise<SessionHandle> {
   const session = await stemma.sessions.create()
   const { store, directory } = stemma
@@ -101,7 +101,7 @@ async function scene(options: RunSceneOptions = {}): Promise<RunScene> {
   return runScene({ script: () => ({ text: "Gone on." }), ...options })
 }
 
-test("text that was streamed is sealed as interrupted, and with recover the run goes on", async () => {
+test("streamed text is sealed as interrupted, and with `recover` the run continues", async () => {
   await using one = await scene()
   const session = await leave(one.stemma, { parts: [{ id: id("part"), type: "text", text: "Half an ans" }] })
   const server = await one.again({ recover: true })
@@ -113,7 +113,7 @@ test("text that was streamed is sealed as interrupted, and with recover the run 
   await assertValid(again)
 })
 
-test("without recover it is only repaired when somebody uses it, and no model is asked", async () => {
+test("without `recover` a session is only repaired when it is used, and no model is asked", async () => {
   await using one = await scene()
   const session = await leave(one.stemma, { parts: [{ id: id("part"), type: "text", text: "Half" }] })
   await one.stemma.sessions.list()
@@ -127,7 +127,7 @@ test("without recover it is only repaired when somebody uses it, and no model is
   await assertValid(session)
 })
 
-test("a call that ran is interrupted, one that may be repeated runs again, one that had not begun runs", async () => {
+test("a running call is interrupted, a call that is safe to repeat runs again, a call that had not started runs", async () => {
   const never = counting("never", "never")
   const safe = counting("safe", "safe")
   await using one = await scene({ tools: [never.tool, safe.tool] })
@@ -152,7 +152,7 @@ test("a call that ran is interrupted, one that may be repeated runs again, one t
   await assertValid(again)
 })
 
-test("calls of a stream that had not ended are not run", async () => {
+test("tool calls of an unfinished stream do not run", async () => {
   const safe = counting("safe", "safe")
   await using one = await scene({ tools: [safe.tool] })
   const session = await leave(one.stemma, { parts: [call("safe", 1, "pending")] })
@@ -163,7 +163,7 @@ test("calls of a stream that had not ended are not run", async () => {
   await assertValid(again)
 })
 
-test("a process that ended between two steps is gone on from, or marked interrupted", async () => {
+test("a turn whose process ended between two steps is continued, or marked as interrupted", async () => {
   await using one = await scene()
   const done: PartBody = {
     id: id("part"),
@@ -193,7 +193,7 @@ test("a process that ended between two steps is gone on from, or marked interrup
   ])
 })
 
-test("a run that was cut off three times is not gone on with", async () => {
+test("a run that was interrupted three times is not continued", async () => {
   await using one = await scene()
   const session = await leave(one.stemma, { parts: [{ id: id("part"), type: "text", text: "1" }] })
   const { store } = one.stemma
@@ -218,7 +218,7 @@ test("a run that was cut off three times is not gone on with", async () => {
   expect((await (await server.sessions.get(sessionID)).prompt("Next")).text).toBe("Gone on.")
 })
 
-test("a prompt that was admitted and never taken is answered by the next process that serves", async () => {
+test("an admitted prompt that was never taken is answered by the next process that serves", async () => {
   await using one = await scene()
   const session = await one.stemma.sessions.create()
   await one.stemma.store.admit({
@@ -240,7 +240,7 @@ test("a prompt that was admitted and never taken is answered by the next process
   await answered(session)
 })
 
-test("a question that a dead process asked is asked no second time, and its answer holds", async () => {
+test("a question of a dead process is not asked a second time, and its answer applies", async () => {
   const never = counting("never", "never")
   await using one = await scene({ tools: [never.tool], interactive: true })
   const pending = call("never", -1, "pending")
@@ -266,7 +266,7 @@ test("a question that a dead process asked is asked no second time, and its answ
   expect(all.map(({ id: asked, reply }) => [asked, reply])).toEqual([[request.id, "once"]])
 })
 
-test("an abort that came after the process died keeps the run from going on", async () => {
+test("an abort after the death of the process stops recovery from continuing the run", async () => {
   await using one = await scene()
   const session = await leave(one.stemma, { parts: [{ id: id("part"), type: "text", text: "Half" }] })
   await session.abort("Leave it.")
@@ -277,7 +277,7 @@ test("an abort that came after the process died keeps the run from going on", as
   expect(one.model.requests).toHaveLength(0)
 })
 
-test("files that a dead process changed are known to a later revert", async () => {
+test("a later revert restores files that a dead process changed", async () => {
   await using one = await scene({ git: true, files: { "a.txt": "one\n" } })
   const project = await one.stemma.project()
   const snapshot = await project.snapshots.take()
@@ -293,7 +293,7 @@ test("files that a dead process changed are known to a later revert", async () =
   expect(await readFile(join(one.directory, "a.txt"), "utf8")).toBe("one\n")
 })
 
-test("somebody who only looks whether anybody is at work does not keep a run from being gone on with", async () => {
+test("checking whether a session is busy does not stop another process from continuing its run", async () => {
   await using scene = await runScene({ script: [{ text: "Went on." }] })
   const left = await leave(scene.stemma, { parts: [] })
   const lease = await scene.stemma.store.claim(left.id)

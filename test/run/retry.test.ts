@@ -14,17 +14,17 @@ import { until } from "../support/run-scene.ts"
 const rateLimit = (headers: Record<string, string>): Answer => ({ fault: "status", status: 429, headers })
 const failure: Answer = { fault: "status", status: 500 }
 
-/** A wait that a provider asks for begins when its answer comes, so between two requests lies at least as much. */
+/** The delay begins when the provider's response arrives, so two requests are at least that far apart. */
 const timerMs = 2
-/** A busy machine may be late, but not as late as a wrong unit. */
+/** On a busy machine the retry may be late, but not as late as with a wrong unit. */
 const lateMs = 4_000
 
-/** A date of HTTP has whole seconds. */
+/** HTTP dates have whole seconds. */
 function secondsFromNow(seconds: number): number {
   return (Math.ceil(Date.now() / 1000) + seconds) * 1000
 }
 
-/** What a person would see: the reason, and when it goes on. */
+/** The status that a person sees: the reason, and the time of the retry. */
 async function expectSeen(scene: FaultScene, asked: Asked, retry: { leastMs: number }): Promise<void> {
   const [part, ...others] = await scene.retries()
   expect(others).toEqual([])
@@ -55,7 +55,7 @@ describe.concurrent.each(packages)("%s", (npm) => {
   test.each([
     ["milliseconds in retry-after-ms", { "retry-after-ms": "600" }, 600],
     ["seconds in retry-after", { "retry-after": "1" }, 1000],
-  ])("%s are waited for, and seen by those who listen", async (_, headers, leastMs) => {
+  ])("%s delay the retry, and subscribers see when it comes", async (_, headers, leastMs) => {
     await using scene = await faultScene(npm, { answers: [rateLimit(headers), { text: "Now." }] })
     const asked = scene.ask("Hello")
     expect((await asked.reply).text).toBe("Now.")
@@ -66,7 +66,7 @@ describe.concurrent.each(packages)("%s", (npm) => {
     await scene.settled()
   })
 
-  test("the date in retry-after is waited for, and seen by those who listen", async () => {
+  test("a date in retry-after delays the retry, and subscribers see when it comes", async () => {
     let date = 0
     const limited = () => {
       date = secondsFromNow(1)
@@ -83,7 +83,7 @@ describe.concurrent.each(packages)("%s", (npm) => {
     await scene.settled()
   })
 
-  test("without a header the waits double from the base up to the longest", async () => {
+  test("without a header the delays double from the base to the maximum", async () => {
     await using scene = await faultScene(npm, {
       answers: [failure, failure, failure, failure, { text: "At last." }],
       timing: { retryBaseMs: 100, retryMaxMs: 250 },
@@ -91,7 +91,7 @@ describe.concurrent.each(packages)("%s", (npm) => {
     const asked = scene.ask("Hello")
     expect((await asked.reply).text).toBe("At last.")
     expect((await scene.retries()).map(({ attempt }) => attempt)).toEqual([1, 2, 3, 4])
-    // Each with up to a quarter less.
+    // Jitter makes each delay up to a quarter shorter.
     for (const [index, least] of [75, 150, 187, 187].entries()) {
       expect(scene.waits()[index]).toBeGreaterThanOrEqual(least - timerMs)
       expect(scene.waits()[index]).toBeLessThan(250 + lateMs)
@@ -99,7 +99,7 @@ describe.concurrent.each(packages)("%s", (npm) => {
     await scene.settled()
   })
 
-  test("after the last try the answer ends with an error that says what failed and how often", async () => {
+  test("after the last attempt the answer ends with an error that has the reason and the number of attempts", async () => {
     await using scene = await faultScene(npm, {
       answers: [failure, { fault: "status", status: 503 }, { fault: "status", status: 502 }],
       timing: { retriesMax: 2 },
@@ -117,7 +117,7 @@ describe.concurrent.each(packages)("%s", (npm) => {
     await scene.settled()
   })
 
-  test("too long a wait is not begun: the error says how long it would be", async () => {
+  test("a retry-after that is too long is not waited for: the error has the delay", async () => {
     await using scene = await faultScene(npm, {
       answers: [rateLimit({ "retry-after": "5400" })],
       timing: { retryAfterMaxMs: 60_000 },
@@ -148,7 +148,7 @@ describe.concurrent.each(packages)("%s", (npm) => {
   })
 })
 
-test("closing twice cuts off the wait for a retry", async () => {
+test("closing twice ends the wait for a retry", async () => {
   await using scene = await faultScene("@ai-sdk/openai", { answers: [rateLimit({ "retry-after": "600" })] })
   const asked = scene.ask("Hello")
   await asked.first(isRetryStatus)

@@ -35,7 +35,7 @@ async function file(one: RunScene, name: string): Promise<string | undefined> {
   return readFile(join(one.directory, name), "utf8").catch(() => undefined)
 }
 
-test("a revert restores only the files that the reverted messages changed; unrevert brings them back", async () => {
+test("a revert restores only the files that the reverted messages changed; unrevert undoes that", async () => {
   await using one = await scene()
   const session = await one.stemma.sessions.create()
   await session.prompt("Make it")
@@ -65,7 +65,7 @@ test("a revert restores only the files that the reverted messages changed; unrev
   expect(await session.text()).toContain("Changed it.")
 })
 
-test("a second revert goes further back, and one unrevert brings everything back", async () => {
+test("a second revert goes further back, and one unrevert undoes both", async () => {
   await using one = await scene()
   const session = await one.stemma.sessions.create()
   const first = await session.prompt("Make it")
@@ -78,7 +78,7 @@ test("a second revert goes further back, and one unrevert brings everything back
   expect(await file(one, "b.txt")).toBe("b\n")
 })
 
-test("the next prompt makes a revert real, and the model is not shown what it hides", async () => {
+test("the next prompt applies a revert, and the model is not shown the reverted messages", async () => {
   await using one = await scene()
   const session = await one.stemma.sessions.create()
   await session.prompt("Make it")
@@ -94,7 +94,7 @@ test("the next prompt makes a revert real, and the model is not shown what it hi
   expect((await session.messages()).map(({ position }) => position)).toEqual([0, 1, 2, 3, 4, 5, 6])
 })
 
-test("a revert to a part keeps what came before it", async () => {
+test("a revert to a part keeps the parts before it", async () => {
   await using one = await scene()
   const session = await one.stemma.sessions.create()
   await session.prompt("Make it")
@@ -104,7 +104,7 @@ test("a revert to a part keeps what came before it", async () => {
   expect((await session.prompt("Go")).error).toBeUndefined()
 })
 
-test("the session and its prompts know what changed in the files", async () => {
+test("the session and its prompts have a summary of the file changes", async () => {
   await using one = await scene()
   const session = await one.stemma.sessions.create()
   await session.prompt("Make it")
@@ -145,7 +145,7 @@ test("the user's own repository, index and config are untouched", async () => {
 test.each([
   ["the program", { snapshots: false }],
   ["the config", { config: { snapshot: false } }],
-])("where %s switches snapshots off, a revert says that files are not restored", async (_, off) => {
+])("if %s switches snapshots off, a revert reports that files are not restored", async (_, off) => {
   await using one = await scene(off)
   const session = await one.stemma.sessions.create()
   const reply = await session.prompt("Make it")
@@ -167,7 +167,7 @@ test("a busy session is not reverted", async () => {
   await second
 })
 
-test("a revert to a message that is not there changes nothing", async () => {
+test("a revert to an unknown message changes nothing", async () => {
   await using one = await scene()
   const session = await one.stemma.sessions.create()
   await session.prompt("Make it")
@@ -178,7 +178,7 @@ test("a revert to a message that is not there changes nothing", async () => {
   expect(await file(one, "a.txt")).toBe("first\n")
 })
 
-describe("a title that is the first words of a prompt", () => {
+describe("a title that came from a prompt", () => {
   const words = "secret plan alpha"
   const prompts = async (one: RunScene) => {
     const session = await one.stemma.sessions.create()
@@ -189,7 +189,7 @@ describe("a title that is the first words of a prompt", () => {
     return { session, prompt: prompt!, title: async () => (await session.info()).title }
   }
 
-  test("goes with the prompt when a revert is made real, at the message or at its first part", async () => {
+  test("is reset when a revert removes the prompt, at the message or at its first part", async () => {
     for (const isPart of [false, true]) {
       await using one = await runScene({ script: () => ({ text: "Done." }), config: { title: false } })
       const { session, prompt, title } = await prompts(one)
@@ -202,7 +202,7 @@ describe("a title that is the first words of a prompt", () => {
     }
   })
 
-  test("stays while the prompt stays, and if somebody chose another", async () => {
+  test("stays while the prompt stays, and if a caller chose another title", async () => {
     await using one = await runScene({ script: () => ({ text: "Done." }), config: { title: false } })
     const { session, prompt, title } = await prompts(one)
     await session.prompt("more")
@@ -216,7 +216,7 @@ describe("a title that is the first words of a prompt", () => {
     expect(await title()).toBe("Mine")
   })
 
-  test("is not that of a fork without the prompt", async () => {
+  test("is not used by a fork without the prompt", async () => {
     await using one = await runScene({ script: () => ({ text: "Done." }), config: { title: false } })
     const { session, prompt } = await prompts(one)
     const { sessions } = one.stemma

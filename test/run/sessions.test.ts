@@ -16,7 +16,7 @@ test("creating with the same id gives the same session, also at the same time an
   await expect(scene.stemma.sessions.create({ id: "not an id" })).rejects.toMatchObject({ code: "invalid" })
 })
 
-test("a session is made with what it is given, and a wrong field makes none", async () => {
+test("a session is created with the given fields, and an invalid field creates none", async () => {
   await using scene = await runScene({
     files: { "notes.md": "Remember this.\n" },
     script: [{ text: "I know." }],
@@ -59,7 +59,7 @@ test("a session is made with what it is given, and a wrong field makes none", as
   expect((await sessions.list()).items).toHaveLength(1)
 })
 
-test("the current session of a project, or of a name, is made on first use and kept", async () => {
+test("the current session of a project or of a scope is created on first use and kept", async () => {
   await using scene = await runScene()
   const { sessions } = scene.stemma
   const [one, two] = await Promise.all([sessions.current(), sessions.current()])
@@ -74,7 +74,7 @@ test("the current session of a project, or of a name, is made on first use and k
   expect((await sessions.get(named.id)).id).toBe(named.id)
 })
 
-test("fields are set one by one; nothing else of the session changes", async () => {
+test("an update sets only the given fields", async () => {
   await using scene = await runScene()
   const { sessions } = scene.stemma
   const session = await sessions.create({ budget: 1 })
@@ -93,7 +93,7 @@ test("fields are set one by one; nothing else of the session changes", async () 
   await expect(sessions.get("ses_nowhere")).rejects.toMatchObject({ code: "not_found" })
 })
 
-test("touching moves a session to the front, archiving puts it away and brings it back", async () => {
+test("touching moves a session to the front, and archiving can be undone", async () => {
   let now = 1_000_000
   await using scene = await runScene({ clock: { now: () => now++ } })
   const { sessions } = scene.stemma
@@ -107,7 +107,7 @@ test("touching moves a session to the front, archiving puts it away and brings i
   expect((await sessions.list({ archived: false })).items).toHaveLength(2)
 })
 
-test("a fork has the history up to a message, and both go on apart", async () => {
+test("a fork has the history up to a message, and both sessions continue independently", async () => {
   await using scene = await runScene({ script: (_, n) => ({ text: `Answer ${n}.` }) })
   const { sessions } = scene.stemma
   const session = await sessions.create({ title: "Source" })
@@ -124,7 +124,7 @@ test("a fork has the history up to a message, and both go on apart", async () =>
   expect(shown).toEqual(["user", "assistant", "user"])
 })
 
-test("children are listed; removing a session removes them and stops what runs", async () => {
+test("children are listed; removing a session removes them and stops their runs", async () => {
   await using scene = await runScene({ script: [{ text: "Slow.", delayMs: 20_000 }] })
   const { sessions } = scene.stemma
   const parent = await sessions.create()
@@ -142,7 +142,7 @@ test("children are listed; removing a session removes them and stops what runs",
   await expect(sessions.get(parent.id)).rejects.toMatchObject({ code: "not_found" })
 })
 
-test("what was said is found again, counted and told", async () => {
+test("a session can be searched, counted and rendered as a transcript", async () => {
   await using scene = await runScene({
     files: { "a.txt": "alpha" },
     script: [
@@ -164,7 +164,7 @@ test("what was said is found again, counted and told", async () => {
   expect(await session.transcript({ last: 1 })).toBe("[ASSISTANT] It says 苹果 pie.")
 })
 
-test("messages are appended without a model: text, a tool's result, parts; wrong ones are refused", async () => {
+test("messages can be appended without a model: text, a tool result, parts; invalid ones are refused", async () => {
   await using scene = await runScene({ script: [{ text: "I know it all." }] })
   const session = await scene.stemma.sessions.create()
   await expect(session.append({ role: "assistant", text: "First?" })).rejects.toMatchObject({
@@ -189,7 +189,7 @@ test("messages are appended without a model: text, a tool's result, parts; wrong
   expect(await session.messages()).toHaveLength(5)
 })
 
-test("the title is the first words at once and the title agent's later, unless a person named it", async () => {
+test("the title is first the beginning of the prompt, then the title agent's, unless a person sets one", async () => {
   await using scene = await runScene({
     config: { title: true },
     script: [
@@ -240,7 +240,7 @@ test("maxHistory bounds what the model is shown, and the history stays whole", a
   expect(scene.model.requests.at(-1)!.messages).toHaveLength(15)
 })
 
-test("events of all sessions are told, and the iteration ends when Stemma is closed", async () => {
+test("events of all sessions are delivered, and the iteration ends when Stemma is closed", async () => {
   await using scene = await runScene({ script: (_, n) => ({ text: `Answer ${n}.` }) })
   const events: StemmaEvent[] = []
   const reading = (async () => {

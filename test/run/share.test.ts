@@ -7,7 +7,7 @@ const makeShare = () => {
   return { url: `https://example.org/share/${secret}`, secret }
 }
 
-test("a shared session is found by its secret until it is no longer shared", async () => {
+test("a shared session can be found by its secret until it is unshared", async () => {
   await using scene = await runScene({ script: [{ text: "Hello." }] })
   const { sessions, store } = scene.stemma
   const session = await sessions.create()
@@ -34,7 +34,7 @@ test("a shared session is found by its secret until it is no longer shared", asy
   expect((await sessions.unshare(session.id)).share).toBeUndefined()
 })
 
-test("a child is not shared on its own, and another field of the session cannot share it", async () => {
+test("a child cannot be shared on its own, and updating other fields cannot share it", async () => {
   await using scene = await runScene()
   const { sessions } = scene.stemma
   const root = await sessions.create()
@@ -52,7 +52,7 @@ test("a child is not shared on its own, and another field of the session cannot 
   await expect(sessions.unshare("ses_nobody")).rejects.toMatchObject({ code: "not_found" })
 })
 
-test("where the config disables sharing it is denied, and what was shared before can be taken back", async () => {
+test("if the config disables sharing, sharing is denied, and a shared session can still be unshared", async () => {
   await using scene = await runScene()
   const session = await scene.stemma.sessions.create()
   const share = makeShare()

@@ -7,7 +7,7 @@ import type { ShellGo } from "../support/children/shell-child.ts"
 import { assertValid, partsOf, type RunScene, runScene, until } from "../support/run-scene.ts"
 import { temporaryDirectory } from "../support/temporary-directory.ts"
 
-/** Ends by itself when the process that runs it is gone. */
+/** The command ends by itself when the process that runs it is gone. */
 const waits = "echo begun; while kill -0 $PPID 2>/dev/null; do sleep 0.05; done"
 
 function callOf(item: HistoryItem) {
@@ -23,12 +23,12 @@ async function running(session: SessionHandle): Promise<void> {
   })
 }
 
-/** What the model was shown at its last request. */
+/** The context of the model's last request. */
 function shown({ model }: RunScene) {
   return model.requests.at(-1)!.messages
 }
 
-test("a command of a person runs without a model, and the next call sees it with what it printed", async () => {
+test("a person's command runs without a model, and the next model call sees the command and its output", async () => {
   await using scene = await runScene({ script: [{ text: "I see." }] })
   const session = await scene.stemma.sessions.create()
   const messageID = createID("message", Date.now())
@@ -62,7 +62,7 @@ test("a command of a person runs without a model, and the next call sees it with
   await assertValid(session)
 })
 
-test("what it changes in the files is undone by a revert, and done again by unrevert", async () => {
+test("a revert undoes the file changes of a command, and unrevert restores them", async () => {
   await using scene = await runScene({ git: true, files: { "a.txt": "before\n" } })
   const session = await scene.stemma.sessions.create()
   const text = async () => readFile(join(scene.directory, "a.txt"), "utf8")
@@ -76,7 +76,7 @@ test("what it changes in the files is undone by a revert, and done again by unre
   expect(await text()).toBe("after\n")
 })
 
-test("under a revert mark it makes the revert real", async () => {
+test("a command on a reverted session applies the revert", async () => {
   await using scene = await runScene()
   const session = await scene.stemma.sessions.create()
   await session.shell("echo one")
@@ -89,7 +89,7 @@ test("under a revert mark it makes the revert real", async () => {
   expect((await session.info()).revert).toBeUndefined()
 })
 
-test("asking rules let it run, denying ones refuse it with nothing written", async () => {
+test("a command runs where rules ask; where they deny it is refused with nothing written", async () => {
   await using scene = await runScene({
     files: { ".env": "KEY=1" },
     config: { permission: { bash: { "*": "ask", "rm *": "deny" }, edit: "ask", read: { "*.key": "deny" } } },
@@ -108,7 +108,7 @@ test("asking rules let it run, denying ones refuse it with nothing written", asy
   expect(await scene.stemma.permissions.open()).toEqual([])
 })
 
-test("an agent without the tool, or a parent's rules, refuse it too", async () => {
+test("a command is refused if the agent lacks the tool or a parent's rules deny it", async () => {
   await using scene = await runScene({ config: { agent: { quiet: { tools: { bash: false } } } } })
   const { sessions } = scene.stemma
   const session = await sessions.create()
@@ -120,7 +120,7 @@ test("an agent without the tool, or a parent's rules, refuse it too", async () =
   expect(await session.messages()).toEqual([])
 })
 
-test("it has no keys and tokens in its environment", async () => {
+test("a command has no keys and tokens in its environment", async () => {
   await using scene = await runScene({
     env: { PATH: process.env.PATH, HOME: "/tmp", OPENAI_API_KEY: "sk-very-secret-key", PLAIN: "plain" },
   })
@@ -131,7 +131,7 @@ test("it has no keys and tokens in its environment", async () => {
   expect(JSON.stringify(await session.messages())).not.toContain("sk-very-secret")
 })
 
-test("long output is cut and kept as a blob", async () => {
+test("long output is cut and stored whole as a blob", async () => {
   await using scene = await runScene()
   const session = await scene.stemma.sessions.create()
   const { state } = callOf(await session.shell("seq 1 5000"))
@@ -141,7 +141,7 @@ test("long output is cut and kept as a blob", async () => {
   expect(state.output.length).toBeLessThan(30_000)
 })
 
-test("while it runs the session is busy, its output is live, others are refused and prompts wait for it", async () => {
+test("while a command runs the session is busy, its output is live, other commands are refused and prompts wait", async () => {
   await using scene = await runScene({ script: [{ text: "Answered." }] })
   const { stemma } = scene
   const session = await stemma.sessions.create()
@@ -174,7 +174,7 @@ test("while it runs the session is busy, its output is live, others are refused 
   expect(statuses.slice(0, 2)).toEqual(["busy", "idle"])
 })
 
-test("a session that answers a prompt refuses it", async () => {
+test("a session that is answering a prompt refuses a command", async () => {
   await using scene = await runScene({ script: [{ text: ["a", "b", "c"], deltaDelayMs: 500 }] })
   const session = await scene.stemma.sessions.create()
   const prompt = session.prompt("Go")
@@ -185,7 +185,7 @@ test("a session that answers a prompt refuses it", async () => {
   expect(callOf(await session.shell("echo a")).state).toMatchObject({ output: "a\n" })
 })
 
-test("an abort ends it, here or from another process, and the session goes on", async () => {
+test("an abort from this or another process ends a command, and the session works afterwards", async () => {
   await using scene = await runScene({ script: [{ text: "Answered." }] })
   const other = await scene.again()
   for (const stemma of [scene.stemma, other]) {
@@ -201,7 +201,7 @@ test("an abort ends it, here or from another process, and the session goes on", 
   }
 })
 
-test("an id that the history has, or that a waiting prompt has, is a conflict, and nothing runs", async () => {
+test("a messageID of the history or of a waiting prompt is a conflict, and nothing runs", async () => {
   await using scene = await runScene()
   const session = await scene.stemma.sessions.create()
   const messageID = createID("message", Date.now())
@@ -227,7 +227,7 @@ test("an id that the history has, or that a waiting prompt has, is a conflict, a
   expect(await readFile(join(scene.directory, "ran.txt"), "utf8")).toBe("x\n")
 })
 
-test("closing for good ends it as interrupted, and nobody goes on with it", async () => {
+test("closing twice ends a command as interrupted, and it is not continued", async () => {
   await using scene = await runScene({ script: [{ text: "Asked once." }, { text: "Asked twice." }] })
   const session = await scene.stemma.sessions.create()
   const run = session.shell(waits)
@@ -245,7 +245,7 @@ test("closing for good ends it as interrupted, and nobody goes on with it", asyn
   expect(scene.model.requests).toHaveLength(1)
 })
 
-test("a command whose process was killed becomes an interrupted call, and no model is asked to go on", async () => {
+test("a command whose process was killed becomes an interrupted call, and no model is asked to continue", async () => {
   await using scene = await runScene({ script: [{ text: "Asked at last." }] })
   await using temporary = await temporaryDirectory()
   const sessionID = createID("session", Date.now())

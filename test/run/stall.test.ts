@@ -7,7 +7,7 @@ import { until } from "../support/run-scene.ts"
 const idleTimeoutMs = 1_500
 
 describe.concurrent.each(packages)("%s", (npm) => {
-  // Chat completions as OpenAI itself speaks them have no reasoning.
+  // OpenAI's own chat completions have no reasoning.
   const showsReasoning = npm !== "@ai-sdk/openai"
 
   test.each<[string, StreamFault, boolean]>([
@@ -24,7 +24,7 @@ describe.concurrent.each(packages)("%s", (npm) => {
       },
       true,
     ],
-  ])("silence %s ends by the idle timeout, and is tried again", async (_, stall, isSeen) => {
+  ])("a stall %s ends by the idle timeout, and the call is retried", async (_, stall, isSeen) => {
     await using scene = await faultScene(npm, {
       answers: [stall, { text: "Awake again." }],
       config: { idleTimeoutMs },
@@ -50,7 +50,7 @@ describe.concurrent.each(packages)("%s", (npm) => {
     await scene.settled()
   })
 
-  test("a stall that does not pass ends with an error that says so", async () => {
+  test("a stall of the last attempt ends with an error that names it", async () => {
     const stall: StreamFault = { fault: "stall", text: "Some words." }
     await using scene = await faultScene(npm, {
       answers: [stall],
@@ -65,7 +65,7 @@ describe.concurrent.each(packages)("%s", (npm) => {
     await scene.settled()
   })
 
-  test("a slow stream is no stall, however long it takes in all", async () => {
+  test("a slow stream is no stall, even if it takes long in all", async () => {
     await using scene = await faultScene(npm, {
       answers: [{ fault: "slow", text: "a b c d e f g h i j", tokenDelayMs: 250 }],
       config: { idleTimeoutMs },
@@ -79,7 +79,7 @@ describe.concurrent.each(packages)("%s", (npm) => {
     await scene.settled()
   })
 
-  test("an abort ends a stall at once and keeps what was said", async () => {
+  test("an abort ends a stall at once and keeps the text so far", async () => {
     await using scene = await faultScene(npm, { answers: [{ fault: "stall", text: "Some words." }] })
     const asked = scene.ask("Hello")
     await asked.first(isDelta)

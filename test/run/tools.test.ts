@@ -15,7 +15,7 @@ function tool<T>(fields: Partial<Tool<T>> & Pick<Tool<T>, "name" | "input" | "ex
   }
 }
 
-test("bad JSON, an unknown tool and wrong input become results from which the model can mend its call", async () => {
+test("bad JSON, an unknown tool and wrong input become results that help the model to correct its call", async () => {
   await using scene = await runScene({
     script: [
       {
@@ -95,7 +95,7 @@ test("a tool's running state is in the store before it starts", async () => {
   expect(seen).toEqual(["running"])
 })
 
-test("progress that was to be shown while the process was busy does not come after the result", async () => {
+test("delayed progress does not overwrite the result", async () => {
   const busy = tool({
     name: "busy",
     input: z.object({}),
@@ -117,7 +117,7 @@ test("progress that was to be shown while the process was busy does not come aft
   expect(part!.state).toMatchObject({ status: "completed", output: "the result" })
 })
 
-test("what a tool prints and says of its progress is seen while it runs", async () => {
+test("printed output and progress are visible while a tool runs", async () => {
   const gate = Promise.withResolvers<void>()
   const chatty = tool({
     name: "chatty",
@@ -184,7 +184,7 @@ test("output that is too long is cut for the model, kept whole as a blob, and ca
   expect(paged.output).toContain("line 4999")
 })
 
-test("bash runs in its own group, streams its output, and knows no key", async () => {
+test("bash runs in its own process group, streams its output, and has no keys in its environment", async () => {
   await using scene = await runScene({
     env: {
       PATH: process.env.PATH,
@@ -209,7 +209,7 @@ test("bash runs in its own group, streams its output, and knows no key", async (
   expect(state.output).not.toContain("MY_KEY")
 })
 
-test("todos are written and read, and an event tells of them", async () => {
+test("todos are written and read, and an event reports them", async () => {
   const todos = [{ id: "1", content: "Look", status: "pending", priority: "high" }]
   await using scene = await runScene({
     script: [
@@ -225,7 +225,7 @@ test("todos are written and read, and an event tells of them", async () => {
   expect(events.some((event) => event.type === "todo.updated")).toBe(true)
 })
 
-test("an edit needs a file that was read as it is now", async () => {
+test("an edit is refused unless the file was read in its current state", async () => {
   await using scene = await runScene({
     files: { "a.txt": "one\n" },
     script: [

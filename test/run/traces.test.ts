@@ -35,7 +35,7 @@ const boom: Tool = {
   },
 }
 
-/** Says when it runs, and never ends by itself. */
+/** Reports when it runs, and never ends by itself. */
 function endless(onRunning: () => void): Tool {
   return {
     ...boom,
@@ -52,7 +52,7 @@ function isFailed({ status }: ReadableSpan): boolean {
   return status.code === SpanStatusCode.ERROR
 }
 
-test("a turn is a span, with its model calls and tool calls below, named as the conventions say", async () => {
+test("a turn is a span with its model calls and tool calls as children, named by the conventions", async () => {
   const traces = traced()
   await using scene = await runScene({
     files: { "a.txt": "alpha" },
@@ -121,7 +121,7 @@ test("a turn is a span, with its model calls and tool calls below, named as the 
   expect(failed!.attributes).toMatchObject({ "error.type": "tool_error", "gen_ai.tool.call.id": "call_2" })
 })
 
-test("nothing that was said, and nothing that a tool was given or gave, stands in a span", async () => {
+test("by default spans contain no messages, tool input or tool output", async () => {
   const traces = traced()
   await using scene = await runScene({
     files: { "violet.txt": "indigo" },
@@ -144,7 +144,7 @@ test("nothing that was said, and nothing that a tool was given or gave, stands i
   expect(traces.text()).not.toMatch(/turquoise|violet|indigo|private|scarlet|crimson|emerald|ochre/i)
 })
 
-test("with content, spans say what was said, without secrets", async () => {
+test("with content, spans contain the messages, with secrets masked", async () => {
   const traces = traced()
   const shell = {
     calls: [{ tool: "bash", input: { command: `echo ${secret}; echo magenta`, description: "Say it" } }],
@@ -185,7 +185,7 @@ test("with content, spans say what was said, without secrets", async () => {
   expect(traces.text()).not.toContain(secret)
 })
 
-test("a call that is tried again is a span each time, the first with its error", async () => {
+test("each attempt of a retried call is a span, a failed one with its error", async () => {
   const traces = traced()
   await using scene = await runScene({
     env: { PATH: process.env.PATH, OPENAI_API_KEY: secret },
@@ -210,7 +210,7 @@ test("a call that is tried again is a span each time, the first with its error",
   expect(traces.open).toBe(0)
 })
 
-test("a model that fails for good fails its turn", async () => {
+test("a model that fails after all retries fails the span of the turn", async () => {
   const traces = traced()
   await using scene = await runScene({ script: [{ error: { kind: "auth", message: "No such key." } }] })
   const session = await scene.stemma.sessions.create()
@@ -220,7 +220,7 @@ test("a model that fails for good fails its turn", async () => {
   expect(turn!.attributes["error.type"]).toBe("ProviderAuthError")
 })
 
-test("an abort ends every span, also of a tool that never ends", async () => {
+test("an abort ends every span, also that of a tool that never ends", async () => {
   const traces = traced()
   const running = Promise.withResolvers<void>()
   await using scene = await runScene({
@@ -239,7 +239,7 @@ test("an abort ends every span, also of a tool that never ends", async () => {
   expect(turn!.attributes["error.type"]).toBe("aborted")
 })
 
-test("an abort ends the span of a model that does not listen to it", async () => {
+test("an abort ends the span of a model that ignores the signal", async () => {
   const traces = traced()
   const asked = Promise.withResolvers<void>()
   const deaf: Model = {
@@ -262,7 +262,7 @@ test("an abort ends the span of a model that does not listen to it", async () =>
   expect(traces.named("invoke_agent build")[0]!.attributes["error.type"]).toBe("aborted")
 })
 
-test("closing ends every span of what it cuts off", async () => {
+test("closing ends every span of an interrupted run", async () => {
   const traces = traced()
   const running = Promise.withResolvers<void>()
   await using scene = await runScene({
@@ -283,7 +283,7 @@ test("closing ends every span of what it cuts off", async () => {
   expect(traces.named("invoke_agent build")[0]!.attributes["error.type"]).toBe("interrupted")
 })
 
-test("a store that fails ends every span of its run", async () => {
+test("a store failure ends every span of its run", async () => {
   const traces = traced()
   const scene = await runScene({ script: [{ text: "a b c d e f g h", deltaDelayMs: 20 }] })
   await using _ = scene
@@ -300,7 +300,7 @@ test.each([
   ["follows what is awaited", { contexts: true }],
   ["is followed by nobody", { contexts: false }],
 ])(
-  "what a task leads to lies below its call, in a session of its own, also if what is active %s",
+  "the spans of a task's session are below the span of its call, even if the active context %s",
   async (_, options) => {
     const traces = traced(options)
     await using scene = await runScene({
@@ -336,7 +336,7 @@ test.each([
   },
 )
 
-test("a turn belongs to whatever was active where its prompt was sent, and to nothing else", async () => {
+test("the parent of a turn's span is the span that was active where the prompt was sent", async () => {
   const traces = traced()
   await using scene = await runScene({
     script: [{ text: "One.", delayMs: 50 }, { text: "Two." }, { text: "Three." }],
@@ -369,7 +369,7 @@ test("a turn belongs to whatever was active where its prompt was sent, and to no
   ])
 })
 
-test("what is done in a session without a run belongs to whoever asked for it", async () => {
+test("the parent of work outside a run is the caller's span", async () => {
   const traces = traced()
   await using scene = await runScene()
   const session = await scene.stemma.sessions.create()
@@ -379,7 +379,7 @@ test("what is done in a session without a run belongs to whoever asked for it", 
   expect(traces.lines()).toEqual(["POST /shell", "execute_tool bash < POST /shell"])
 })
 
-test("a prompt that steers a turn is linked to it", async () => {
+test("the span of a steering prompt is linked to the turn", async () => {
   const traces = traced()
   await using scene = await runScene({
     files: { "a.txt": "alpha" },
@@ -397,7 +397,7 @@ test("a prompt that steers a turn is linked to it", async () => {
   expect(turn!.links.map((link) => link.context.spanId)).toEqual([span.spanContext().spanId])
 })
 
-test("what a tool traces itself lies below its call", async () => {
+test("spans of a tool's own code are children of the call's span", async () => {
   const traces = traced()
   const tracing: Tool = {
     ...boom,
@@ -438,7 +438,7 @@ test("a compaction and a title are model calls of their agents", async () => {
   expect(traces.open).toBe(0)
 })
 
-test("the tracing API is not loaded until somebody traces, and a provider that throws fails no run", async () => {
+test("the tracing API is not loaded without a provider, and a provider that throws fails no run", async () => {
   await using directory = await temporaryDirectory()
   const script = fileURLToPath(new URL("../support/children/tracing-child.ts", import.meta.url))
   const { stdout } = await promisify(execFile)(process.execPath, [script, directory.path])

@@ -1,6 +1,6 @@
 import { describe, expect, test } from "vitest"
 import type { AssistantBody, PartBody } from "../../src/protocol/index.ts"
-import { goOnPrompt } from "../../src/run/context/compaction-message.ts"
+import { continuePrompt } from "../../src/run/context/compaction-message.ts"
 import { findAnswer } from "../../src/run/schedule/waiters.ts"
 import { createMemoryStore } from "../../src/stores/memory.ts"
 import { createSession } from "../stream/scene.ts"
@@ -9,7 +9,7 @@ import { sampleAssistant, sampleUser } from "../support/samples.ts"
 
 const nowMs = 1_800_000_000_000
 
-/** A history made of words: `prompt`, an answer's finish, `compaction`, `go on`. */
+/** A history made from words: `prompt`, the finish of an answer, `compaction`, `go on`. */
 async function history(...words: string[]) {
   const ids = sampleIds()
   const store = createMemoryStore()
@@ -23,7 +23,7 @@ async function history(...words: string[]) {
       {
         id: ids.next("part"),
         type: "text",
-        text: synthetic ? goOnPrompt : word,
+        text: synthetic ? continuePrompt : word,
         ...(synthetic && { synthetic }),
       },
     ]
@@ -62,7 +62,7 @@ describe("the answer to a prompt", () => {
     [["prompt", ...Array(97).fill("tool-calls"), "interrupted", "compaction", "go on", "stop"], 101, 101],
     [["prompt", ...Array(98).fill("tool-calls"), "interrupted", "compaction", "prompt", "stop"], 99, 99],
     [["prompt", ...Array(250).fill("tool-calls"), "stop"], 251, 251],
-  ])("%#: is where nobody goes on from", async (words, going, over) => {
+  ])("%#: is the message that no later one continues", async (words, going, over) => {
     expect(await history(...words)).toEqual({ going, over })
   })
 })

@@ -254,7 +254,7 @@ describe("a person counts as there", () => {
     const id = await newSession(scene)
     const reply = await scene.json<{ text: string }>(`/sessions/${id}/ask`, { json: { text: "run it" } })
     expect(reply.text).toBe("done")
-    expect(JSON.stringify(await scene.json(`/sessions/${id}/history`))).toContain("nobody is there to ask")
+    expect(JSON.stringify(await scene.json(`/sessions/${id}/history`))).toContain("no person is there to ask")
   })
 })
 

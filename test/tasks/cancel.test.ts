@@ -26,7 +26,7 @@ async function expectIdle({ stemma }: RunScene, sessions: readonly SessionHandle
   for (const session of sessions) await assertValid(session)
 }
 
-test("an abort of a parent aborts all that is below it, and each can be spoken to again", async () => {
+test("an abort of a parent aborts all its descendants, and each of them can be prompted again", async () => {
   await using scene = await runScene({
     config: { task: { depth: 2 }, agent: { nesting } },
     script: answersTo({
@@ -59,7 +59,7 @@ test("an abort of a parent aborts all that is below it, and each can be spoken t
   for (const one of [...below, session]) expect((await one.prompt("Still there?")).text).toBe("Yes.")
 })
 
-test("tasks that wait for a place when their parent is aborted are never begun", async () => {
+test("tasks that wait for a slot when their parent is aborted never start", async () => {
   await using scene = await runScene({
     config: { task: { concurrency: 1 } },
     script: answersTo({
@@ -83,7 +83,7 @@ test("tasks that wait for a place when their parent is aborted are never begun",
   ])
 })
 
-test("at whatever moment a parent is aborted, nothing below it goes on", async () => {
+test("at whatever moment a parent is aborted, none of its descendants continues", async () => {
   await using scene = await runScene({
     config: { task: { depth: 2 }, agent: { nesting } },
     script: answersTo({
@@ -115,7 +115,7 @@ test("at whatever moment a parent is aborted, nothing below it goes on", async (
   }
 })
 
-test("an abort of one child alone is a result that says so: its parent and its sibling go on", async () => {
+test("an abort of one child becomes an error result of its call, and its parent and sibling continue", async () => {
   await using scene = await runScene({
     config: { task: { depth: 2 }, agent: { nesting } },
     script: answersTo({
@@ -159,7 +159,7 @@ test("a child can be aborted from another process", async () => {
   expect(await results(session)).toEqual([expect.stringContaining("The agent was aborted: From elsewhere.")])
 })
 
-test("an abort from another process reaches what is below too", async () => {
+test("an abort from another process also reaches the descendants", async () => {
   await using scene = await runScene({
     script: answersTo({ Go: [{ calls: [task("stuck")] }], stuck: [never] }),
   })
@@ -173,7 +173,7 @@ test("an abort from another process reaches what is below too", async () => {
   await expectIdle(scene, [session, child])
 })
 
-test("an abort closes the question that a child waits for", async () => {
+test("an abort closes the open question of a child", async () => {
   await using scene = await runScene({
     interactive: true,
     config: { permission: { edit: "ask" } },
@@ -192,7 +192,7 @@ test("an abort closes the question that a child waits for", async () => {
   expect(await endOf(child!)).toMatchObject({ finish: "aborted" })
 })
 
-test("a person steers a child that works, and its parent gets what came of it", async () => {
+test("a person can steer a running child, and the parent gets the resulting answer", async () => {
   const gate = Promise.withResolvers<void>()
   await using scene = await runScene({
     script: answersTo({
@@ -222,7 +222,7 @@ test("a person steers a child that works, and its parent gets what came of it", 
   await assertValid(child)
 })
 
-test("what a person asks of a child after its task is theirs, and the child knows it when it goes on", async () => {
+test("a prompt that a person queues for a child is not part of the task's result, and the child remembers it later", async () => {
   const ids = { child: "" }
   const gate = Promise.withResolvers<void>()
   await using scene = await runScene({

@@ -10,7 +10,7 @@ function isChild(request: ModelRequest): boolean {
   return JSON.stringify(request.messages[0]).includes("CHILD:")
 }
 
-test("a task whose process is closed goes on in the next one, with the same child", async () => {
+test("a task whose process is closed continues in the next process, with the same child", async () => {
   let isSlow = true
   await using scene = await runScene({
     script: async (request) => {
@@ -46,7 +46,7 @@ test("a task whose process is closed goes on in the next one, with the same chil
   expect(prompts).toHaveLength(1)
 })
 
-test("what a child changed comes back when its parent is reverted", async () => {
+test("a revert of a parent restores the files that a child changed", async () => {
   await using scene = await runScene({
     git: true,
     files: { "a.txt": "before" },
@@ -70,7 +70,7 @@ test("what a child changed comes back when its parent is reverted", async () => 
   expect(await readFile(path, "utf8")).toBe("after\n")
 })
 
-test("a budget holds for all that is below the session", async () => {
+test("a budget covers the session and all its descendants", async () => {
   await using scene = await runScene({
     price: { input: 1, output: 1_000_000 },
     script: async (request) => {

@@ -21,7 +21,7 @@ const exists = (at: RunScene, name: string) =>
     () => false,
   )
 
-describe("a command is a task", () => {
+describe("a command for a subagent becomes a task", () => {
   test.each([
     ["with subtask: true", { template: "Look at $1.", subtask: true }, "general"],
     ["for an agent that only answers agents", { template: "Look at $1.", agent: "explore" }, "explore"],
@@ -39,7 +39,7 @@ describe("a command is a task", () => {
     expect((await session.messages())[1]!.message).toMatchObject({ agent: "build" })
   })
 
-  test("with its own model, and the name where it says nothing about itself", async () => {
+  test("with the command's model, and its name as title if it has no description", async () => {
     await using at = await scene({ template: "Look.", subtask: true, model: "scripted/x", description: " " })
     const session = await at.stemma.sessions.create()
     await session.command("look")
@@ -50,7 +50,7 @@ describe("a command is a task", () => {
     })
   })
 
-  test("also if it says very much about itself", async () => {
+  test("also with a very long description", async () => {
     await using at = await scene({ template: "Look.", subtask: true, description: "long ".repeat(100) })
     const session = await at.stemma.sessions.create()
     await session.command("look")
@@ -67,7 +67,7 @@ describe("a command is a task", () => {
     expect((await promptParts(session)).parts).toMatchObject([{ type: "text", text: "Look." }])
   })
 
-  test("with an agent that there is not, the model is told and goes on", async () => {
+  test("with an unknown agent, the model gets an error and continues", async () => {
     await using at = await scene({ template: "Look.", subtask: true, agent: "nobody" })
     const session = await at.stemma.sessions.create()
     expect((await session.command("look")).text).toBe("Summed up.")
@@ -75,8 +75,8 @@ describe("a command is a task", () => {
   })
 })
 
-describe("the references of such a command", () => {
-  test("are resolved in the child, the template's without a question", async () => {
+describe("the references of a command for a subagent", () => {
+  test("are resolved in the child, and those of the template without a question", async () => {
     await using at = await scene(
       { template: "\n\n  Look at @.env, !`touch ran` and $1", subtask: true },
       { files: { ".env": "SECRET=1", "a.txt": "a" } },
@@ -94,10 +94,10 @@ describe("the references of such a command", () => {
   test.each([
     ["$1 !`echo ok12`", "'!`touch bad`'"],
     ["!`echo ok12` $1", "'!`touch bad`'"],
-    // What a task leaves off at the beginning must not move the right to what the arguments say.
+    // A task trims its prompt. The spans of the trusted template must not move onto the arguments.
     [`${" ".repeat(13)}!\`echo ok12\` $1`, "'!`touch bad`'"],
     [`${"\n".repeat(15)}!\`echo ok12\` $1`, "'x !`touch bad`'"],
-  ])("%j: those of the arguments %j are asked about", async (template, args) => {
+  ])("%j: references in the arguments %j are asked about", async (template, args) => {
     await using at = await scene({ template, subtask: true })
     const session = await at.stemma.sessions.create()
     await session.command("look", args)
@@ -105,13 +105,13 @@ describe("the references of such a command", () => {
     const { notes } = await promptParts(child!)
     expect(notes).toHaveLength(2)
     expect(notes.filter((note) => note.startsWith("Output of"))).toHaveLength(1)
-    expect(notes.filter((note) => note.includes("nobody is there to ask"))).toEqual([
+    expect(notes.filter((note) => note.includes("no person is there to ask"))).toEqual([
       expect.stringContaining("!`touch"),
     ])
     expect(await exists(at, "bad")).toBe(false)
   })
 
-  test("stay forbidden where the parent's rules forbid them", async () => {
+  test("stay forbidden if the parent's rules forbid them", async () => {
     await using at = await scene(
       { template: "!`touch ran` @.env", subtask: true },
       { files: { ".env": "S=1" } },
@@ -128,7 +128,7 @@ describe("the references of such a command", () => {
     expect(await exists(at, "ran")).toBe(false)
   })
 
-  test("of a project that nobody trusts, it is no task and all of them are asked about", async () => {
+  test("are all asked about if the project is not trusted, and the command is no task", async () => {
     await using at = await runScene({
       script: () => ({ text: "Done." }),
       files: { ".stemma/commands/see.md": "---\nsubtask: true\n---\n!`touch ran`" },
@@ -136,12 +136,12 @@ describe("the references of such a command", () => {
     })
     const session = await at.stemma.sessions.create()
     await session.command("see")
-    expect((await promptParts(session)).notes).toEqual([expect.stringContaining("nobody is there to ask")])
+    expect((await promptParts(session)).notes).toEqual([expect.stringContaining("no person is there to ask")])
     expect(await exists(at, "ran")).toBe(false)
   })
 })
 
-test("a model that gives its call the id of a trusted task gets none of its rights", async () => {
+test("a model call with the id of a trusted task gets none of the task's rights", async () => {
   let forged = false
   await using at = await runScene({
     config: {
@@ -166,7 +166,9 @@ test("a model that gives its call the id of a trusted task gets none of its righ
   const children = await childrenOf(at, session)
   expect(children).toHaveLength(2)
   expect((await promptParts(children[0]!)).notes).toEqual(["Output of `cat a.txt`:\na"])
-  expect((await promptParts(children[1]!)).notes).toEqual([expect.stringContaining("nobody is there to ask")])
+  expect((await promptParts(children[1]!)).notes).toEqual([
+    expect.stringContaining("no person is there to ask"),
+  ])
   expect((await children[1]!.info()).model).toMatchObject({ modelID: "m" })
   expect(await exists(at, "bad")).toBe(false)
 })

@@ -6,7 +6,7 @@ import { promptParts } from "../support/prompt-parts.ts"
 import { type RunScene, type RunSceneOptions, runScene } from "../support/run-scene.ts"
 
 const scene = (options: RunSceneOptions = {}) => runScene({ script: () => ({ text: "Done." }), ...options })
-/** Nothing runs here that must be asked. */
+/** In this scene, no person answers, so nothing that needs permission runs. */
 const strict = { bash: "ask", edit: "allow", external_directory: "ask" } as const
 
 const exists = (at: RunScene, name: string) =>
@@ -21,13 +21,13 @@ async function writeUserFile(at: RunScene, name: string, text: string): Promise<
   await writeFile(path, text)
 }
 
-describe("a command of the config", () => {
+describe("a command in the config", () => {
   test.each([
     ["fix", "Fix $1 in $2.", "a b c", "Fix a in b c."],
     ["fix", "Fix $ARGUMENTS!", "  it 'now'", "Fix   it 'now'!"],
     ["/fix", "Fix it.", "please", "Fix it.\n\nplease"],
     ["fix", "\n Fix it. \n", "", "Fix it."],
-  ])("%s with the template %j and %j says %j", async (name, template, args, expected) => {
+  ])("%s with the template %j and the arguments %j sends %j", async (name, template, args, expected) => {
     await using at = await scene({ config: { command: { fix: { template } } } })
     const session = await at.stemma.sessions.create()
     expect((await session.command(name, args)).text).toBe("Done.")
@@ -63,7 +63,7 @@ describe("a command of the config", () => {
     await expect(session.command("fix", "that", { messageID })).rejects.toMatchObject({ code: "conflict" })
   })
 
-  test("that there is not is refused with the names that there are", async () => {
+  test("with an unknown name is refused with the known names", async () => {
     await using at = await scene({ config: { command: { fix: { template: "x" }, test: { template: "y" } } } })
     const session = await at.stemma.sessions.create()
     await expect(session.command("fox")).rejects.toMatchObject({
@@ -74,7 +74,7 @@ describe("a command of the config", () => {
     expect(await session.messages()).toEqual([])
   })
 
-  test("that says nothing, or is given what is no text, is refused", async () => {
+  test("with an empty result, or with arguments that are no string, is refused", async () => {
     await using at = await scene({ config: { command: { say: { template: "$ARGUMENTS" } } } })
     const session = await at.stemma.sessions.create()
     await expect(session.command("say", " ")).rejects.toMatchObject({
@@ -88,14 +88,14 @@ describe("a command of the config", () => {
   })
 })
 
-describe("what a trusted template refers to", () => {
+describe("a reference in a trusted template", () => {
   const template = "Look at @.env and !`touch ran`. $ARGUMENTS"
 
   test.each([
     ["the program's config", async () => ({ config: { command: { look: { template } } } })],
     ["a file of the user", async () => ({ user: template })],
     ["a file of a project that is trusted", async () => ({ project: template })],
-  ])("needs no question: %s", async (_, make) => {
+  ])("needs no permission question: %s", async (_, make) => {
     const { config, user, project } = (await make()) as {
       config?: object
       user?: string
@@ -119,7 +119,7 @@ describe("what a trusted template refers to", () => {
     ["in the config", { permission: { ...strict, bash: "deny", read: { ".env": "deny" } } }, {}],
     ["in the session", { permission: strict }, { bash: "deny", read: { ".env": "deny" } }],
     ["as a switch", { permission: strict, tools: { bash: false, read: false } }, {}],
-  ] as const)("stays forbidden where a rule forbids it, %s", async (_, config, permission) => {
+  ] as const)("stays forbidden if a rule forbids it, %s", async (_, config, permission) => {
     await using at = await scene({
       files: { ".env": "SECRET=1" },
       config: { ...config, command: { look: { template } } },
@@ -135,7 +135,7 @@ describe("what a trusted template refers to", () => {
     expect(await exists(at, "ran")).toBe(false)
   })
 
-  test("stays forbidden in a child of a session that may not", async () => {
+  test("stays forbidden in a child if a rule of its parent forbids it", async () => {
     await using at = await scene({ config: { permission: strict, command: { look: { template } } } })
     const parent = await at.stemma.sessions.create({ permission: { bash: "deny" } })
     const child = await at.stemma.sessions.create({ parentID: parent.id })
@@ -144,7 +144,7 @@ describe("what a trusted template refers to", () => {
     expect(await exists(at, "ran")).toBe(false)
   })
 
-  test("is asked about where a symlink of the project leads elsewhere", async () => {
+  test("is asked about if a symlink of the project leads outside", async () => {
     const template = "@README.md @NOTES.md @plain.txt !`cat README.md` !`cat ../data/outside.txt`"
     await using at = await scene({
       files: { "secret/.env": "SECRET=1", "plain.txt": "plain" },
@@ -158,14 +158,14 @@ describe("what a trusted template refers to", () => {
     const { files, notes } = await promptParts(session)
     expect(files.map(({ filename }) => filename)).toEqual(["plain.txt"])
     expect(notes).toEqual([
-      expect.stringMatching(/^@README\.md was left out\. .*external_directory.*nobody is there/),
-      expect.stringMatching(/^@NOTES\.md was left out\. .*read secret\/\.env.*nobody is there/),
-      expect.stringMatching(/^!`cat README\.md` was left out\. .*external_directory.*nobody is there/),
+      expect.stringMatching(/^@README\.md was left out\. .*external_directory.*no person is there/),
+      expect.stringMatching(/^@NOTES\.md was left out\. .*read secret\/\.env.*no person is there/),
+      expect.stringMatching(/^!`cat README\.md` was left out\. .*external_directory.*no person is there/),
       expect.stringMatching(/^Output of .*\noutside$/),
     ])
   })
 
-  test("is not run where the caller wants no commands", async () => {
+  test("is not run if the caller switches commands off", async () => {
     await using at = await scene({ config: { command: { look: { template } } } })
     const session = await at.stemma.sessions.create()
     await session.command("look", "", { references: "files" })
@@ -173,7 +173,7 @@ describe("what a trusted template refers to", () => {
   })
 })
 
-describe("what the arguments refer to is asked about", () => {
+describe("a reference in the arguments is asked about", () => {
   test.each([
     ["Say $ARGUMENTS", "!`touch bad`"],
     ["Say $1, then !`echo own`", "!`touch bad`"],
@@ -197,7 +197,7 @@ describe("what the arguments refer to is asked about", () => {
     }
   })
 
-  test("also a secret file, while the template's own is shown", async () => {
+  test("also a secret file, while the template's own file is shown", async () => {
     await using at = await scene({
       files: { ".env": "A=1", "b.env": "B=1" },
       config: { permission: strict, command: { go: { template: "@b.env $ARGUMENTS" } } },
@@ -206,10 +206,10 @@ describe("what the arguments refer to is asked about", () => {
     await session.command("go", "@.env")
     const { files, notes } = await promptParts(session)
     expect(files).toMatchObject([{ filename: "b.env" }])
-    expect(notes).toEqual([expect.stringContaining("nobody is there to ask")])
+    expect(notes).toEqual([expect.stringContaining("no person is there to ask")])
   })
 
-  test("the same command as the template's runs once, by the template's right, wherever it stands", async () => {
+  test("a command that is in the template and in the arguments runs once, without a question", async () => {
     await using at = await scene({
       config: { permission: strict, command: { go: { template: "$1 then !`echo x >> ran; cat ran`" } } },
     })
@@ -218,7 +218,7 @@ describe("what the arguments refer to is asked about", () => {
     expect((await promptParts(session)).notes).toEqual([expect.stringMatching(/:\nx\n$/)])
   })
 
-  test("and runs after a yes", async () => {
+  test('and runs after the answer "once"', async () => {
     const asked: unknown[] = []
     await using at = await scene({
       config: { permission: strict, command: { go: { template: "!`echo own` $1" } } },
@@ -234,7 +234,7 @@ describe("what the arguments refer to is asked about", () => {
   })
 })
 
-test("a command file of a project that nobody trusts is a text: all that it refers to is asked about", async () => {
+test("a command file of an untrusted project is plain text: all its references are asked about", async () => {
   await using at = await scene({
     files: {
       ".env": "SECRET=1",
@@ -248,14 +248,14 @@ test("a command file of a project that nobody trusts is a text: all that it refe
   expect(parts[0]).toMatchObject({ type: "text", text: "@.env !`touch ran` now" })
   expect(files).toEqual([])
   expect(notes).toEqual([
-    expect.stringContaining("nobody is there to ask"),
-    expect.stringContaining("nobody is there to ask"),
+    expect.stringContaining("no person is there to ask"),
+    expect.stringContaining("no person is there to ask"),
   ])
   expect(await exists(at, "ran")).toBe(false)
   await at.stemma.trust()
   await writeFile(join(at.directory, ".stemma/commands/look.md"), "!`touch changed`")
   const other = await at.again()
   await (await other.sessions.get(session.id)).command("look")
-  expect((await promptParts(session)).notes).toEqual([expect.stringContaining("nobody is there to ask")])
+  expect((await promptParts(session)).notes).toEqual([expect.stringContaining("no person is there to ask")])
   expect(await exists(at, "changed")).toBe(false)
 })

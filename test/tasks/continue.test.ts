@@ -6,7 +6,7 @@ import { answersTo, childrenOf, requestsFor, results, shownIn, task } from "../s
 
 const done = { text: "Done." }
 
-/** What a child was shown, without what its tools are. */
+/** The context of a child, without its tools. */
 function said(requests: ReturnType<typeof requestsFor>): string[] {
   return requests
     .at(-1)!
@@ -17,7 +17,7 @@ async function seqOf(session: SessionHandle): Promise<number> {
   return (await session.info()).seq
 }
 
-test("a child is gone on with: it sees its own history, and its result is about the new prompt", async () => {
+test("a continued child sees its own history, and its result answers the new prompt", async () => {
   const ids = { child: "" }
   await using scene = await runScene({
     files: { "a.txt": "alpha" },
@@ -60,7 +60,7 @@ test("a child is gone on with: it sees its own history, and its result is about 
   await assertValid(child!)
 })
 
-test("a session that is not this one's child, or none at all, gives a new child and leaks nothing", async () => {
+test("a session_id of another session, or of none, starts a new child and leaks nothing", async () => {
   const wanted: string[] = []
   await using scene = await runScene({
     config: { task: { depth: 2 }, agent: { middle: { mode: "subagent", tools: { task: true } } } },
@@ -102,7 +102,7 @@ test("a session that is not this one's child, or none at all, gives a new child 
   expect(await Promise.all(others.map(seqOf))).toEqual(before)
 })
 
-test("a child that is at work for another call, or for a person, is not shared: the call says so", async () => {
+test("a child that is busy for another call or a person is not shared: the call gets an error", async () => {
   const ids = { child: "" }
   const gate = Promise.withResolvers<void>()
   await using scene = await runScene({
@@ -139,7 +139,7 @@ test("a child that is at work for another call, or for a person, is not shared: 
   expect((await scene.stemma.sessions.children(session.id)).items).toHaveLength(1)
 })
 
-test("a child that has just answered is not busy: one call after the other goes on with it", async () => {
+test("a child that has just answered is not busy: calls can continue it one after the other", async () => {
   const ids = { child: "" }
   const rounds = 12
   await using scene = await runScene({
@@ -166,7 +166,7 @@ test("a child that has just answered is not busy: one call after the other goes 
   expect((await scene.stemma.sessions.children(session.id)).items).toHaveLength(1)
 })
 
-test("a child of the session that this was forked from is forked under it, as it was then", async () => {
+test("a child of the source session is forked under the fork, as it was at the time of the fork", async () => {
   const ids = { child: "" }
   const clock = manualClock()
   await using scene = await runScene({
@@ -206,7 +206,7 @@ test("a child of the session that this was forked from is forked under it, as it
   expect((await scene.stemma.sessions.children(source.id)).items).toHaveLength(1)
 })
 
-test("a fork gets nothing of a child that was made after it, nor of what a child was saying meanwhile", async () => {
+test("a fork sees neither a child that was created after it nor an answer that was not finished at that time", async () => {
   const ids = { old: "", made: "" }
   const gate = Promise.withResolvers<void>()
   const clock = manualClock()

@@ -8,7 +8,7 @@ const never = { text: "Never.", delayMs: Number.POSITIVE_INFINITY }
 const nesting = { mode: "subagent", tools: { task: true } } as const
 const write = { calls: [{ tool: "write", input: { filePath: "new.txt", content: "new" } }] }
 
-test("a task that takes too long ends with an error that says so, and its session can be gone on with", async () => {
+test("a task that exceeds its time limit ends with an error, and its session can be continued", async () => {
   const ids = { child: "" }
   await using scene = await runScene({
     config: { task: { deadlineMs: 2500, depth: 2 }, agent: { nesting } },
@@ -25,7 +25,7 @@ test("a task that takes too long ends with an error that says so, and its sessio
   expect((await session.prompt("Go")).text).toBe("Done.")
   const [slow, quick] = await childrenOf(scene, session)
   const [late, inTime] = await results(session)
-  expect(late).toContain("The time for the task is up: 3 s.")
+  expect(late).toContain("The task exceeded its time limit of 3 s.")
   expect(late).toContain(`<task_metadata>\nsession_id: ${slow!.id}\n</task_metadata>`)
   expect(inTime).toMatch(/^Quick\./)
   expect((await taskMetadata(session))[0]).toMatchObject({
@@ -45,7 +45,7 @@ test("a task that takes too long ends with an error that says so, and its sessio
   expect((await results(session)).at(-1)).toMatch(/^Now I have it\./)
 })
 
-test("a task that waits for a place has all of its time when it gets one", async () => {
+test("the time limit of a task does not run while the task waits for a slot", async () => {
   await using scene = await runScene({
     config: { task: { deadlineMs: 2500, concurrency: 1 } },
     script: answersTo({
@@ -57,12 +57,12 @@ test("a task that waits for a place has all of its time when it gets one", async
   const session = await scene.stemma.sessions.create()
   await session.prompt("Go")
   expect(await results(session)).toEqual([
-    expect.stringContaining("The time for the task is up"),
+    expect.stringContaining("The task exceeded its time limit"),
     expect.stringMatching(/^In time\./),
   ])
 })
 
-test("the time stands still while a person is asked, by the child or by one below it", async () => {
+test("the time limit pauses while the child or one of its descendants has an open question", async () => {
   await using scene = await runScene({
     interactive: true,
     config: { permission: { edit: "ask" }, task: { deadlineMs: 2500, depth: 2 }, agent: { nesting } },
@@ -84,7 +84,7 @@ test("the time stands still while a person is asked, by the child or by one belo
   expect((await results(session)).map((result) => result.split("\n")[0])).toEqual(["Child.", "Middle."])
 })
 
-test("after the answer the time goes on", async () => {
+test("the time limit runs again after the answer", async () => {
   await using scene = await runScene({
     interactive: true,
     config: { permission: { edit: "ask" }, task: { deadlineMs: 2500 } },
@@ -96,6 +96,8 @@ test("after the answer the time goes on", async () => {
   const [question] = await session.questions()
   await scene.stemma.permissions.reply(session.id, question!.id, { reply: "once" })
   expect((await run).text).toBe("Done.")
-  expect(await results(session)).toEqual([expect.stringContaining("The time for the task is up: 3 s.")])
+  expect(await results(session)).toEqual([
+    expect.stringContaining("The task exceeded its time limit of 3 s."),
+  ])
   expect(requestsFor(scene, "child")).toHaveLength(2)
 })

@@ -10,7 +10,7 @@ function isChild(request: ModelRequest): boolean {
   return JSON.stringify(request.messages[0]).includes("CHILD:")
 }
 
-/** A parent that gives one task, whose child answers so. */
+/** A parent that gives one task, and a child with the given answer. */
 function giving(input: object, text: string) {
   return async (request: ModelRequest) => {
     if (isChild(request)) return { text }
@@ -18,7 +18,7 @@ function giving(input: object, text: string) {
   }
 }
 
-test("an answer that is too long is cut before the id of its session, which stays", async () => {
+test("a long answer is cut, and the session id after it stays", async () => {
   await using scene = await runScene({ script: giving(task, "line\n".repeat(20_000)) })
   const session = await scene.stemma.sessions.create()
   await session.prompt("Go.")
@@ -29,7 +29,7 @@ test("an answer that is too long is cut before the id of its session, which stay
   expect(output.endsWith(`session_id: ${items[0]!.id}\n</task_metadata>`)).toBe(true)
 })
 
-test("the last words of a child that failed are cut", async () => {
+test("the last text of a failed child is cut", async () => {
   await using scene = await runScene({
     script: async (request) => {
       if (!isChild(request)) {
@@ -44,7 +44,7 @@ test("the last words of a child that failed are cut", async () => {
   expect(call!.state.status === "error" && call!.state.error.length).toBeLessThan(60_000)
 })
 
-test("the title of a child is one line that means nothing to a terminal", async () => {
+test("the title of a child is one line without escape sequences", async () => {
   const description = "a\nb\u001b[31mred\u0007\u202eevil"
   await using scene = await runScene({ script: giving({ ...task, description }, "Looked.") })
   const session = await scene.stemma.sessions.create()
@@ -53,7 +53,7 @@ test("the title of a child is one line that means nothing to a terminal", async 
   expect(items[0]!.title).not.toMatch(/[\p{Cc}\u202e]/u)
 })
 
-test("a model that repeats a trusted task cannot run its command again unasked", async () => {
+test("a model that repeats a trusted task cannot run its command again without a question", async () => {
   await using scene = await runScene({
     config: {
       permission: { bash: "ask", edit: "allow" },
@@ -76,7 +76,7 @@ test("a model that repeats a trusted task cannot run its command again unasked",
   expect((await scene.stemma.sessions.children(session.id)).items.length).toBeGreaterThan(1)
 })
 
-test("a trusted command that a link leads to a secret does not read it unasked", async () => {
+test("a trusted command whose file is a symlink to a secret does not read it without a question", async () => {
   await using scene = await runScene({
     files: { ".env": "SECRET=abc" },
     config: { command: { notes: { template: "See !`cat notes.txt` please" } } },
@@ -88,7 +88,7 @@ test("a trusted command that a link leads to a secret does not read it unasked",
   expect(JSON.stringify(scene.model.requests)).not.toContain("SECRET=abc")
 })
 
-test("a file is found before an agent of the same name that a project brings", async () => {
+test("a file takes precedence over an agent of the same name in a project's config", async () => {
   await using scene = await runScene({
     files: { "README.md": "the real one", ".stemma/agents/README.md.md": "---\nmode: subagent\n---\nevil" },
     script: [{ text: "Read." }],
@@ -99,7 +99,7 @@ test("a file is found before an agent of the same name that a project brings", a
   expect(prompt!.parts.map(({ type }) => type)).toEqual(["text", "file"])
 })
 
-test("agents of a project with endless descriptions leave room for others", async () => {
+test("agents with very long descriptions leave room for other agents", async () => {
   const files = Object.fromEntries(
     Array.from({ length: 80 }, (_, i) => [
       `.stemma/agents/a${i}.md`,
@@ -113,7 +113,7 @@ test("agents of a project with endless descriptions leave room for others", asyn
   expect(offered!.description!.length).toBeLessThan(60_000)
 })
 
-test("what a person allowed in one project does not answer for a parent in another", async () => {
+test("a grant in one project does not apply to a parent in another project", async () => {
   await using other = await runScene({ git: true })
   await using scene = await runScene({
     git: true,
@@ -136,7 +136,7 @@ test("what a person allowed in one project does not answer for a parent in anoth
   expect(call!.state.status).toBe("error")
 })
 
-test("retention keeps an archived tree in which something was used since, or that reaches into another project", async () => {
+test("retention keeps an archived tree with a recently used session or with one of another project", async () => {
   let now = Date.UTC(2026, 0, 1)
   const clock = { now: () => now++ }
   await using other = await runScene({ git: true })

@@ -4,7 +4,7 @@ import { answersTo, childrenOf, requestsFor, results, shownIn, task } from "../s
 
 const done = { text: "Done." }
 
-test("a child sees nothing of its parent but the prompt, and nothing of its sibling", async () => {
+test("a child sees only the prompt of its parent, and nothing of its sibling", async () => {
   await using scene = await runScene({
     files: { "parent.txt": "parent-file", "left.txt": "left-file", "right.txt": "right-file" },
     script: answersTo({
@@ -42,7 +42,7 @@ test("a child sees nothing of its parent but the prompt, and nothing of its sibl
   }
 })
 
-test("a parent sees nothing of its children but their results", async () => {
+test("a parent sees only the results of its children", async () => {
   await using scene = await runScene({
     files: { "left.txt": "left-file" },
     script: answersTo({
@@ -86,7 +86,7 @@ test("a parent sees nothing of its children but their results", async () => {
   expect(texts).toEqual(["Go", "Done.", "And now?", "Nothing."])
 })
 
-test("a grandchild sees nothing of those above it, and its grandparent nothing of it", async () => {
+test("a grandchild sees nothing of its ancestors, and its grandparent sees nothing of it", async () => {
   await using scene = await runScene({
     config: { task: { depth: 2 }, agent: { middle: { mode: "subagent", tools: { task: true } } } },
     script: answersTo({
@@ -106,7 +106,7 @@ test("a grandchild sees nothing of those above it, and its grandparent nothing o
   )
 })
 
-test("todos, agents and models are each session's own", async () => {
+test("each session has its own todos, agent and model", async () => {
   const todo = (content: string) => ({
     tool: "todowrite",
     input: { todos: [{ id: "1", content, status: "pending", priority: "high" }] },

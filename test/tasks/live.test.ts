@@ -5,7 +5,7 @@ import { answersTo, childrenOf, requestsFor, results, task, taskMetadata } from 
 
 const done = { text: "Done." }
 
-/** What a summary of these messages must say. */
+/** The expected summary of these messages. */
 function callsIn(items: readonly HistoryItem[]) {
   return partsOf(items, "tool").map(({ id, tool, state }) => ({
     id,
@@ -14,7 +14,7 @@ function callsIn(items: readonly HistoryItem[]) {
   }))
 }
 
-test("when the child's model is first asked, the parent's part names the child for every process", async () => {
+test("every process can read the child's id in the parent's part before the child's model is asked", async () => {
   const seen: unknown[] = []
   const look = { now: async () => {} }
   await using scene = await runScene({
@@ -42,7 +42,7 @@ test("when the child's model is first asked, the parent's part names the child f
   expect(seen).toContainEqual({ title: "Look right", isThere: true })
 })
 
-test("progress comes at most every 100 ms, and the last one is exact however many calls there were", async () => {
+test("progress is reported at most every 100 ms, and the last report lists all calls", async () => {
   const rounds = 12
   const list = { calls: Array.from({ length: 5 }, () => ({ tool: "list", input: {} })) }
   await using scene = await runScene({
@@ -71,7 +71,7 @@ test("progress comes at most every 100 ms, and the last one is exact however man
   expect(await taskMetadata(session)).toEqual([{ sessionId: child!.id, summary: calls }])
 })
 
-test("the last summary is exact too when the child fails, is aborted or is told no", async () => {
+test("the last summary is also exact if the child fails, is aborted or rejected", async () => {
   const list = { tool: "list", input: {} }
   const stuck = { tool: "bash", input: { command: "sleep 60" } }
   await using scene = await runScene({
@@ -109,7 +109,7 @@ test("the last summary is exact too when the child fails, is aborted or is told 
   ])
 })
 
-test("after an abort of the parent, its part does not say that the child still works", async () => {
+test("after an abort of the parent, its part no longer shows the child as running", async () => {
   const stuck = { tool: "bash", input: { command: "sleep 60" } }
   await using scene = await runScene({
     timing: { toolGraceMs: 10_000 },
@@ -129,7 +129,7 @@ test("after an abort of the parent, its part does not say that the child still w
   expect(metadata).toEqual({ sessionId: child!.id, summary: callsIn(await child!.messages()) })
 })
 
-test("whoever watches the root hears of a child's question, with the path to it, and of its answer", async () => {
+test("a subscriber of the root gets a child's question with its path, and the answer", async () => {
   await using scene = await runScene({
     interactive: true,
     config: {

@@ -5,7 +5,7 @@ import { answersTo, childrenOf, requestsFor, results, shownIn, task } from "../s
 
 const done = { text: "Done." }
 
-/** Answers that wait until they are let go, and how many waited at once. */
+/** Answers that wait until the test releases them, and how many waited at once. */
 function crowd() {
   const gates = new Map<string, () => void>()
   let most = 0
@@ -39,7 +39,7 @@ function hasTask({ tools }: ModelRequest): boolean {
   return tools.some(({ name }) => name === "task")
 }
 
-test("all tasks of a step run at once, eight of them unless the config says otherwise", async () => {
+test("all tasks of a step run at once, by default up to eight", async () => {
   const all = crowd()
   const prompts = names(9)
   await using scene = await runScene({
@@ -65,7 +65,7 @@ test("all tasks of a step run at once, eight of them unless the config says othe
   )
 })
 
-test("never more than the config's number run at once, and each parent has its own", async () => {
+test("at most the configured number of tasks run at once, counted for each parent", async () => {
   const mine = crowd()
   const other = crowd()
   const prompts = names(5)
@@ -96,7 +96,7 @@ test("never more than the config's number run at once, and each parent has its o
   for (const session of [first, second]) expect(await childrenOf(scene, session)).toHaveLength(5)
 })
 
-test("one that fails, one that stalls and one that asks do not hold the others", async () => {
+test("a task that fails, stalls or asks does not delay the other tasks", async () => {
   await using scene = await runScene({
     interactive: true,
     files: { "a.txt": "alpha" },
@@ -137,7 +137,7 @@ test("one that fails, one that stalls and one that asks do not hold the others",
   await assertValid(session)
 })
 
-test("a no to one child ends that child alone; its parent and its sibling go on", async () => {
+test("a rejected child ends alone; its parent and its sibling continue", async () => {
   await using scene = await runScene({
     onPermission: async () => ({ reply: "reject" }),
     config: { permission: { edit: "ask" } },
@@ -150,14 +150,14 @@ test("a no to one child ends that child alone; its parent and its sibling go on"
   const session = await scene.stemma.sessions.create()
   expect((await session.prompt("Go")).text).toBe("Done.")
   expect(await results(session)).toEqual([
-    expect.stringContaining("a person said no"),
+    expect.stringContaining("a person rejected"),
     expect.stringMatching(/^Worked\./),
   ])
 })
 
 const nesting = { mode: "subagent", tools: { task: true } } as const
 
-test("a task goes one level deep: below, the tool is not offered and a call of it is refused", async () => {
+test("by default tasks are one level deep: a child is not offered the tool, and a call of it is refused", async () => {
   await using scene = await runScene({
     config: { agent: { nesting } },
     script: answersTo({
@@ -170,13 +170,11 @@ test("a task goes one level deep: below, the tool is not offered and a call of i
   expect(requestsFor(scene, "root").map(hasTask)).toEqual([true, true])
   expect(requestsFor(scene, "child").map(hasTask)).toEqual([false, false])
   const [child] = await childrenOf(scene, session)
-  expect(await results(child!)).toEqual([
-    expect.stringMatching(/There is no tool task|Agents may give tasks/),
-  ])
+  expect(await results(child!)).toEqual([expect.stringMatching(/There is no tool task|Tasks may be nested/)])
   expect(await scene.stemma.sessions.tree(session.id)).toHaveLength(2)
 })
 
-test("with more depth a grandchild may exist, only where its parent's agent has the tool, and none below it", async () => {
+test("with depth 2 a grandchild may exist if its parent's agent has the tool, and nothing below it", async () => {
   await using scene = await runScene({
     config: { task: { depth: 2, concurrency: 1 }, agent: { nesting } },
     script: answersTo({
@@ -200,7 +198,7 @@ test("with more depth a grandchild may exist, only where its parent's agent has 
     "left-result",
     "right-result",
   ])
-  expect(await results(left!)).toEqual([expect.stringMatching(/There is no tool task|Agents may give tasks/)])
+  expect(await results(left!)).toEqual([expect.stringMatching(/There is no tool task|Tasks may be nested/)])
   expect((await scene.stemma.sessions.parents(right!.id)).map(({ id }) => id)).toEqual([
     child!.id,
     session.id,
@@ -209,7 +207,7 @@ test("with more depth a grandchild may exist, only where its parent's agent has 
   expect(shownIn(scene.model.requests)).not.toContain("too deep (@")
 })
 
-test("many parents that are given tasks directly do not wait for one another", async () => {
+test("many parents whose prompts contain tasks do not wait for one another", async () => {
   const answers = Object.fromEntries(names(6).map((name) => [name, [{ text: `${name}-result` }]]))
   await using scene = await runScene({
     script: async (request) => {
@@ -226,7 +224,7 @@ test("many parents that are given tasks directly do not wait for one another", a
   expect(outputs).toEqual(names(6).map((name) => `${name}-result`))
 })
 
-test("children whose prompts must be asked about do not hold one that need not", async () => {
+test("children whose prompts need permission do not delay a child whose prompt does not", async () => {
   const asking = names(5).map((name) => `${name}: !\`echo ${name}\``)
   await using scene = await runScene({
     interactive: true,

@@ -5,7 +5,7 @@ import { filesIn } from "../support/rights-scene.ts"
 import { until } from "../support/run-scene.ts"
 import { childrenOf, results } from "../support/task-script.ts"
 
-test("a question is answered once: the second answer is a conflict, from wherever it comes", async () => {
+test("a question can be answered once: a second answer from any process is a conflict", async () => {
   await using scene = await askingScene()
   const other = await scene.again()
   const root = await scene.stemma.sessions.create(askEdit)
@@ -31,7 +31,7 @@ async function nextQuestion(session: SessionHandle, before: string): Promise<Per
   return (await find())!
 }
 
-test("aborting the root closes its children's questions, for those who watch as well", async () => {
+test("an abort of the root closes its children's questions, and subscribers are notified", async () => {
   await using scene = await askingScene()
   const root = await scene.stemma.sessions.create(askEdit)
   const run = root.prompt("Go deep")
@@ -45,7 +45,7 @@ test("aborting the root closes its children's questions, for those who watch as 
   expect(await filesIn(scene.directory)).toEqual({})
 })
 
-test("a handler is given the path and answers for the child", async () => {
+test("a handler gets the path of a child's question and answers it", async () => {
   const asked: PermissionRequest[] = []
   await using scene = await askingScene({
     interactive: false,
@@ -64,7 +64,7 @@ test("a handler is given the path and answers for the child", async () => {
   expect(Object.keys(await filesIn(scene.directory)).sort()).toEqual(["a.txt", "b.txt"])
 })
 
-test("whoever stops listening is not asked any more: what comes then is refused", async () => {
+test("after a person leaves, later questions are refused", async () => {
   await using scene = await askingScene({ interactive: false })
   const { permissions, sessions } = scene.stemma
   const listening = permissions.listen()
@@ -75,11 +75,11 @@ test("whoever stops listening is not asked any more: what comes then is refused"
   await permissions.reply(root.id, id, { reply: "once" })
   expect((await run).text).toBe("I see.")
   const [child] = await childrenOf(scene, root)
-  expect((await results(child!))[1]).toMatch(/^Not allowed: edit b.txt .*nobody is there to ask/)
+  expect((await results(child!))[1]).toMatch(/^Not allowed: edit b.txt .*no person is there to ask/)
   expect(await filesIn(scene.directory)).toEqual({ "a.txt": "x" })
 })
 
-test("with continue_loop_on_deny a bare no ends the child as little as its parent", async () => {
+test("with continue_loop_on_deny a rejection without feedback ends neither the child nor its parent", async () => {
   await using scene = await askingScene({ config: { experimental: { continue_loop_on_deny: true } } })
   const root = await scene.stemma.sessions.create(askEdit)
   const run = root.prompt("Go")
@@ -92,7 +92,7 @@ test("with continue_loop_on_deny a bare no ends the child as little as its paren
   expect(await filesIn(scene.directory)).toEqual({ "b.txt": "x\n" })
 })
 
-test("what the child's own rules ask about is asked at the root as well, though the parent need not ask", async () => {
+test("a question of the child's own rules also reaches the root, even if the parent need not ask", async () => {
   const shy = { mode: "subagent" as const, permission: { edit: "ask" as const } }
   await using scene = await askingScene({ config: { agent: { worker: shy } } })
   const root = await scene.stemma.sessions.create()

@@ -8,7 +8,7 @@ test.each([
   ["Go", 1],
   ["Go deep", 2],
 ])(
-  "a child's question reaches whoever watches a session above it, once and with the path: %s",
+  "a child's question reaches the subscribers of its ancestors once, with the path: %s",
   async (go, depth) => {
     await using scene = await askingScene()
     const { stemma } = scene
@@ -61,7 +61,7 @@ test.each([
   },
 )
 
-test("with nobody there it is refused and nothing is done: the child is told why, and what is above it sees that it failed", async () => {
+test("without a person present the question is refused: the child gets the reason, and its ancestors see the failure", async () => {
   await using scene = await askingScene({ interactive: false })
   const root = await scene.stemma.sessions.create(askEdit)
   expect((await root.prompt("Go deep")).text).toBe("I see.")
@@ -70,7 +70,7 @@ test("with nobody there it is refused and nothing is done: the child is told why
   const [child] = await childrenOf(scene, middle!)
   const told = await results(child!)
   expect(told).toHaveLength(2)
-  for (const text of told) expect(text).toMatch(/^Not allowed: edit .*nobody is there to ask/)
+  for (const text of told) expect(text).toMatch(/^Not allowed: edit .*no person is there to ask/)
   expect(await scene.stemma.permissions.open(root.id)).toEqual([])
   const failed = { state: { status: "error" } }
   expect(await taskMetadata(middle!)).toMatchObject([
@@ -86,7 +86,7 @@ test("with nobody there it is refused and nothing is done: the child is told why
   expect((await results(root))[0]).toContain("Passed on.")
 })
 
-test("a no with words lets the child go on, and its parent gets its answer", async () => {
+test("after a rejection with feedback the child continues, and its parent gets the answer", async () => {
   await using scene = await askingScene()
   const root = await scene.stemma.sessions.create(askEdit)
   const run = root.prompt("Go")
@@ -98,14 +98,14 @@ test("a no with words lets the child go on, and its parent gets its answer", asy
   expect((await run).text).toBe("I see.")
   const [child] = await childrenOf(scene, root)
   expect(await results(child!)).toEqual([
-    "The person said no to edit a.txt: Not that one.",
-    "The person said no to edit b.txt: Nor that.",
+    "A person rejected edit a.txt: Not that one.",
+    "A person rejected edit b.txt: Nor that.",
   ])
   expect((await results(root))[0]).toContain("I wrote.")
   expect(await filesIn(scene.directory)).toEqual({})
 })
 
-test("a bare no ends that child alone: its parent is told so and goes on, and its sibling still waits", async () => {
+test("a rejection without feedback ends that child alone: its parent gets an error and continues, and its sibling still waits", async () => {
   await using scene = await askingScene()
   const root = await scene.stemma.sessions.create(askEdit)
   const run = root.prompt("Go twice")
@@ -121,14 +121,14 @@ test("a bare no ends that child alone: its parent is told so and goes on, and it
   const [stopped, done] = await childrenOf(scene, root)
   expect((await stopped!.messages({ last: 1 }))[0]!.message).toMatchObject({ finish: "rejected" })
   expect(await results(root)).toEqual([
-    `The agent was stopped: a person said no to what it wanted to do.\n\n<task_metadata>\nsession_id: ${stopped!.id}\n</task_metadata>`,
+    `The agent was stopped: a person rejected what it wanted to do.\n\n<task_metadata>\nsession_id: ${stopped!.id}\n</task_metadata>`,
     `I wrote too.\n\n<task_metadata>\nsession_id: ${done!.id}\n</task_metadata>`,
   ])
   expect(await filesIn(scene.directory)).toEqual({ "c.txt": "x" })
   for (const session of [root, stopped!, done!]) await assertValid(session)
 })
 
-test("always, said to a child, holds for it, its siblings and its parent, and never against a deny", async () => {
+test("an `always` answer to a child applies to the child, its siblings and its parent, and never overrides a deny", async () => {
   await using scene = await askingScene()
   const { stemma } = scene
   const root = await stemma.sessions.create(askEdit)
@@ -151,7 +151,7 @@ test("always, said to a child, holds for it, its siblings and its parent, and ne
   expect(Object.keys(await filesIn(scene.directory)).sort()).toEqual(all)
 })
 
-test("always, said to one child, answers what its siblings and their parents are waiting for", async () => {
+test("an `always` answer to one child settles the same open questions of other sessions, unless a rule denies them", async () => {
   await using scene = await askingScene()
   const { stemma } = scene
   const root = await stemma.sessions.create(askEdit)
@@ -171,7 +171,7 @@ test("always, said to one child, answers what its siblings and their parents are
   await runs[2]
 })
 
-test("what is forbidden while a person thinks stays forbidden, whatever they answer", async () => {
+test("a rule that forbids a call while its question is open applies, whatever the answer is", async () => {
   await using scene = await askingScene()
   const { stemma } = scene
   const root = await stemma.sessions.create(askEdit)

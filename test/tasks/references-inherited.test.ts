@@ -4,7 +4,7 @@ import { expect, test } from "vitest"
 import { runScene } from "../support/run-scene.ts"
 
 test.each(["files", "none"] as const)(
-  "a prompt whose commands stay text (%s) is not run either when a model quotes it in a task",
+  "commands of a prompt that stay text (%s) do not run either when a model quotes the prompt in a task",
   async (references) => {
     await using scene = await runScene({
       files: { "notes.txt": "the password is swordfish" },

@@ -21,7 +21,7 @@ const exists = (path: string) =>
   )
 
 describe("a file reference", () => {
-  test("needs the session's permission to read: what is denied, or must be asked with nobody there, is left out", async () => {
+  test("needs the permission to read: it is left out if reading is denied, or asked with no person present", async () => {
     await using at = await scene({
       files: { "a.txt": "a", "b.txt": "b", "c.txt": "c" },
       config: { permission: { read: { "a.txt": "deny", "b.txt": "ask" } } },
@@ -32,12 +32,12 @@ describe("a file reference", () => {
     expect(files).toEqual([])
     expect(notes).toEqual([
       expect.stringMatching(/^@a\.txt was left out\. Not allowed: read a\.txt\./),
-      expect.stringMatching(/^@b\.txt was left out\. .*nobody is there to ask/),
+      expect.stringMatching(/^@b\.txt was left out\. .*no person is there to ask/),
       expect.stringMatching(/^\[\[c\.txt\]\] was left out\. Not allowed/),
     ])
   })
 
-  test("to a secret is asked about, and a yes shows it this once", async () => {
+  test("to a secret is asked about, and the answer `once` shows the file this once", async () => {
     await using at = await scene({ files: { ".env": "SECRET=1" }, interactive: true })
     const session = await at.stemma.sessions.create()
     const run = session.prompt("See @.env")
@@ -56,7 +56,7 @@ describe("a file reference", () => {
     expect((await promptParts(session)).notes).toEqual([expect.stringContaining("Not today.")])
   })
 
-  test("that leads outside is asked about once, whether or not there is anything", async () => {
+  test("that leads outside is asked about once, whether or not the file exists", async () => {
     const asked: string[] = []
     await using at = await scene({
       onPermission: async ({ permission, patterns }) => {
@@ -82,7 +82,7 @@ describe("a file reference", () => {
     expect((await promptParts(session)).parts).toHaveLength(1)
   })
 
-  test("says nothing of what is outside where nobody may look there", async () => {
+  test("reveals nothing about files outside without permission", async () => {
     await using at = await scene()
     const outside = dirname(at.directory)
     await writeFile(join(outside, "there.txt"), "outside")
@@ -96,7 +96,7 @@ describe("a file reference", () => {
     expect([...reasons]).toEqual([expect.stringContaining("external_directory")])
   })
 
-  test("never shows Stemma's own token, by whatever name and rule", async () => {
+  test("never shows Stemma's own token, under any name or rule", async () => {
     await using at = await scene({
       config: { permission: { read: "allow", external_directory: "allow", edit: "allow", bash: "allow" } },
     })
@@ -112,7 +112,7 @@ describe("a file reference", () => {
     for (const note of notes) expect(note).toContain("It is never shown to a model.")
   })
 
-  test("reads nothing where reading is switched off", async () => {
+  test("reads nothing if reading is switched off", async () => {
     await using at = await scene({ files: { "a.txt": "a" } })
     const session = await at.stemma.sessions.create()
     await session.prompt("@a.txt", { tools: { read: false } })
@@ -130,7 +130,7 @@ describe("a command", () => {
     ["bash is switched off for the prompt", {}, { tools: { bash: false } }],
     ["bash is switched off in the config", { tools: { bash: false } }, {}],
     ["the agent may not", {}, { agent: "careful" }],
-  ] as const)("does not run where %s", async (_, config, options) => {
+  ] as const)("does not run if %s", async (_, config, options) => {
     const careful = { mode: "all", permission: { bash: "deny" } } as const
     await using at = await scene({ config: { agent: { careful }, ...config } })
     const session = await at.stemma.sessions.create()
@@ -141,7 +141,7 @@ describe("a command", () => {
     expect(await exists(join(at.directory, "ran"))).toBe(false)
   })
 
-  test("asks a durable question before it runs, and a yes runs it", async () => {
+  test("asks a durable question before it runs, and runs after the answer `once`", async () => {
     await using at = await scene({
       config: { permission: { bash: "ask", edit: "allow" } },
       interactive: true,
@@ -164,22 +164,25 @@ describe("a command", () => {
   })
 
   test.each([
-    [{ reply: "reject" }, "The person said no to bash"],
+    [{ reply: "reject" }, "A person rejected bash"],
     [{ reply: "reject", feedback: "Use ls." }, "Use ls."],
-  ] as const)("that gets %j does not run, and the model hears of it", async (answer, said) => {
-    await using at = await scene({
-      config: { permission: { bash: "ask", edit: "allow" } },
-      interactive: true,
-    })
-    const session = await at.stemma.sessions.create()
-    const run = session.prompt("See !`touch ran`")
-    await at.stemma.permissions.reply(session.id, (await question(session)).id, answer)
-    expect((await run).text).toBe("Done.")
-    expect((await promptParts(session)).notes).toEqual([expect.stringContaining(said)])
-    expect(await exists(join(at.directory, "ran"))).toBe(false)
-  })
+  ] as const)(
+    "that is answered with %j does not run, and the model gets the reason",
+    async (answer, said) => {
+      await using at = await scene({
+        config: { permission: { bash: "ask", edit: "allow" } },
+        interactive: true,
+      })
+      const session = await at.stemma.sessions.create()
+      const run = session.prompt("See !`touch ran`")
+      await at.stemma.permissions.reply(session.id, (await question(session)).id, answer)
+      expect((await run).text).toBe("Done.")
+      expect((await promptParts(session)).notes).toEqual([expect.stringContaining(said)])
+      expect(await exists(join(at.directory, "ran"))).toBe(false)
+    },
+  )
 
-  test("a question of one prompt does not keep other sessions from beginning", async () => {
+  test("an open question of one prompt does not stop other sessions from starting", async () => {
     await using at = await scene({
       config: { permission: { bash: "ask", edit: "allow" } },
       interactive: true,
@@ -234,7 +237,7 @@ test("a prompt to a child obeys the rules of its parent", async () => {
   expect(await exists(join(at.directory, "ran"))).toBe(false)
 })
 
-test("what a model writes into a task's prompt does no more than the child may", async () => {
+test("references that a model writes into a task's prompt have the rights of the child", async () => {
   const prompt = "Look: @../../etc/passwd @.env @a.txt !`touch ran` !`cat .env`"
   await using at = await runScene({
     files: { ".env": "SECRET=1", "a.txt": "a" },
@@ -256,7 +259,7 @@ test("what a model writes into a task's prompt does no more than the child may",
   expect(await exists(join(at.directory, "ran"))).toBe(false)
 })
 
-test("a child's reference asks at the root, with the path to it", async () => {
+test("the question of a child's reference reaches the root, with its path", async () => {
   const prompt = "See !`touch ran`"
   await using at = await runScene({
     config: { permission: { edit: "allow", bash: "ask" } },

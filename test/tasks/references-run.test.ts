@@ -33,7 +33,7 @@ function isAlive(pid: number): boolean {
 }
 
 describe("a prompt with references that is sent again with its messageID", () => {
-  test("is the same prompt after it was taken, and nothing is run again", async () => {
+  test("is the same prompt after it was taken, and nothing runs again", async () => {
     await using at = await scene({ files: { "a.txt": "a" } })
     const session = await at.stemma.sessions.create()
     const messageID = newMessageID()
@@ -65,7 +65,7 @@ describe("a prompt with references that is sent again with its messageID", () =>
 })
 
 describe("an abort", () => {
-  test("ends a command of a prompt, and the turn is sealed as aborted", async () => {
+  test("stops a command of a prompt, and the turn is sealed as aborted", async () => {
     await using at = await scene()
     const session = await at.stemma.sessions.create()
     const run = session.prompt("See !`echo $$ > pid; exec sleep 120`")
@@ -83,7 +83,7 @@ describe("an abort", () => {
     expect((await session.prompt("Again")).text).toBe("Done.")
   })
 
-  test("leaves what was there before it, so that the next answer knows of it", async () => {
+  test("keeps the references that were resolved before it, so that the next answer knows them", async () => {
     await using at = await scene()
     const session = await at.stemma.sessions.create()
     const run = session.prompt("See !`touch ran; echo first` and !`touch started; exec sleep 120`")
@@ -93,7 +93,7 @@ describe("an abort", () => {
     expect((await promptParts(session)).notes[0]).toContain("\nfirst\n")
   })
 
-  test("takes back the question of a reference", async () => {
+  test("closes the question of a reference", async () => {
     await using at = await scene({ config: asking, interactive: true })
     const session = await at.stemma.sessions.create()
     const run = session.prompt("See !`touch ran` and !`touch more`")
@@ -104,7 +104,7 @@ describe("an abort", () => {
     expect(at.model.requests).toHaveLength(0)
   })
 
-  test("that follows a prompt at once is meant for it", async () => {
+  test("that follows a prompt at once is meant for that prompt", async () => {
     await using at = await scene()
     const session = await at.stemma.sessions.create()
     const run = session.prompt("See !`sleep 120`")
@@ -114,7 +114,7 @@ describe("an abort", () => {
   })
 })
 
-test("a prompt that steers a run brings what it refers to", async () => {
+test("a steering prompt brings its references", async () => {
   const first = Promise.withResolvers<void>()
   await using at = await scene({
     files: { "a.txt": "a" },
@@ -138,8 +138,8 @@ test("a prompt that steers a run brings what it refers to", async () => {
   ])
 })
 
-describe("a process that ends while a prompt is resolved leaves it in the inbox", () => {
-  test("by a crash: its question stays, and whoever goes on takes it with its references", async () => {
+describe("a process that ends while it resolves a prompt leaves the prompt in the inbox", () => {
+  test("after a crash: its question stays, and the next process takes the prompt with its references", async () => {
     await using at = await scene({ files: { "a.txt": "a" }, config: asking, interactive: true })
     const prompt = "See @a.txt and !`echo x >> ran`"
     const { session, messageID } = await killedPrompt(at, { prompt, config: asking }, async (one) => {
@@ -160,7 +160,7 @@ describe("a process that ends while a prompt is resolved leaves it in the inbox"
     expect(await again.questions()).toEqual([])
   })
 
-  test("by a crash: an answer that came while nobody was there is taken", async () => {
+  test("after a crash: an answer that came while no process ran is used", async () => {
     await using at = await scene({ config: asking })
     const given = { prompt: "See !`echo x >> ran`", config: asking }
     const { session } = await killedPrompt(at, given, async (one) => void (await question(one)))
@@ -174,7 +174,7 @@ describe("a process that ends while a prompt is resolved leaves it in the inbox"
     expect(await again.questions()).toEqual([])
   })
 
-  test("by closing: the next process resolves and answers it", async () => {
+  test("after a close: the next process resolves and answers the prompt", async () => {
     await using at = await scene({ files: { "a.txt": "a" } })
     const session = await at.stemma.sessions.create()
     const text = "See @a.txt and !`touch started; while [ ! -e go ]; do sleep 0.05; done; echo went`"

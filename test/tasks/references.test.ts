@@ -15,7 +15,7 @@ describe("a file", () => {
     ["看看@src/a.ts，再说", "@src/a.ts"],
     ["看看@src/a.ts里面有什么", "@src/a.ts"],
     ["(@src/a.ts)", "@src/a.ts"],
-  ])("%j becomes a part that says where it stands", async (text, value) => {
+  ])("%j becomes a part with its position in the text", async (text, value) => {
     await using at = await scene({ files: { "src/a.ts": "let a = 1\n" } })
     const session = await at.stemma.sessions.create()
     expect((await session.prompt(text)).text).toBe("Done.")
@@ -36,7 +36,7 @@ describe("a file", () => {
     ])
   })
 
-  test("with a Chinese name is found with Chinese behind it, and the longest name wins", async () => {
+  test("with a Chinese name is found with Chinese text behind it, and the longest name wins", async () => {
     await using at = await scene({ files: { "文档/说明.md": "one", "文档/说明.md里": "two" } })
     const session = await at.stemma.sessions.create()
     await session.prompt("读@文档/说明.md的内容")
@@ -46,14 +46,14 @@ describe("a file", () => {
     expect((await promptParts(session)).files).toMatchObject([{ filename: "文档/说明.md里" }])
   })
 
-  test("in double brackets is taken by its whole name", async () => {
+  test("in double brackets is found by its whole name", async () => {
     await using at = await scene({ files: { "a b.txt": "spaces", a: "short" } })
     const session = await at.stemma.sessions.create()
     await session.prompt("[[a b.txt]] and [[a去看看]]")
     expect((await promptParts(session)).files.map(({ filename }) => filename)).toEqual(["a b.txt"])
   })
 
-  test("that is an image is one, whatever its name says", async () => {
+  test("that is an image is sent as an image, whatever its extension", async () => {
     await using at = await scene()
     await writeFile(join(at.directory, "picture.txt"), png)
     const session = await at.stemma.sessions.create()
@@ -63,7 +63,7 @@ describe("a file", () => {
     expect((await keptBytes(at.stemma.store, files[0]!)).equals(png)).toBe(true)
   })
 
-  test("that is neither text nor image, or is too large, is left out with the reason", async () => {
+  test("that is neither text nor image, or is too large, is left out, with the reason", async () => {
     await using at = await scene()
     await writeFile(join(at.directory, "program"), Buffer.from([0x7f, 0x45, 0x4c, 0x46, 0, 0, 1]))
     await writeFile(join(at.directory, "large.txt"), "x")
@@ -78,14 +78,14 @@ describe("a file", () => {
     ])
   })
 
-  test("that is empty is there", async () => {
+  test("that is empty is included", async () => {
     await using at = await scene({ files: { "empty.txt": "" } })
     const session = await at.stemma.sessions.create()
     await session.prompt("See @empty.txt")
     expect((await promptParts(session)).files).toMatchObject([{ filename: "empty.txt", mime: "text/plain" }])
   })
 
-  test("is kept as it was when the prompt was taken", async () => {
+  test("keeps the content that it had when the prompt was taken", async () => {
     await using at = await scene({ files: { "a.txt": "before" } })
     const session = await at.stemma.sessions.create()
     await session.prompt("See @a.txt")
@@ -94,7 +94,7 @@ describe("a file", () => {
     expect((await keptBytes(at.stemma.store, file!)).toString()).toBe("before")
   })
 
-  test("has been read: the model may change it", async () => {
+  test("counts as read: the model may edit it", async () => {
     await using at = await runScene({
       files: { "a.txt": "before" },
       script: [
@@ -107,7 +107,7 @@ describe("a file", () => {
     expect(await readFile(join(at.directory, "a.txt"), "utf8")).toBe("after")
   })
 
-  test("shows no key of a provider, as the read tool does not", async () => {
+  test("has provider keys masked, as with the read tool", async () => {
     const key = "sk-reference-0123456789abcdef"
     await using at = await scene({
       files: { "notes.txt": `the key is ${key}\n` },
@@ -126,7 +126,7 @@ test.each([
   ["@missing.txt [[missing]] @src [[src]] [[.]]"],
   ["me@example.com, `@a.txt` and\n```\n@a.txt !`touch ran`\n```"],
   ["\\@ @ [[]] !`` @@ ![[ ]]"],
-])("%j stays text and nothing else", async (text) => {
+])("%j stays text only", async (text) => {
   await using at = await scene({ files: { "a.txt": "a", "src/b.txt": "b" } })
   const session = await at.stemma.sessions.create()
   await session.prompt(text)
@@ -138,7 +138,7 @@ describe("an agent", () => {
     ["@explore find it", "@explore"],
     ["Let [[explore]] find it", "[[explore]]"],
     ["让@explore去看看", "@explore"],
-  ])("%j becomes a part, and the model is told what it means", async (text, value) => {
+  ])("%j becomes a part, and the model gets its meaning", async (text, value) => {
     await using at = await scene()
     const session = await at.stemma.sessions.create()
     await session.prompt(text)
@@ -149,7 +149,7 @@ describe("an agent", () => {
     expect(shownIn(at.model.requests)).toContain("The message names the agent explore")
   })
 
-  test("goes before a file of its name; one that only answers people is no reference", async () => {
+  test("takes precedence over a file of its name; a primary agent is no reference", async () => {
     await using at = await scene({ files: { explore: "a file", build: "another" } })
     const session = await at.stemma.sessions.create()
     await session.prompt("@explore @build @title")
@@ -160,7 +160,7 @@ describe("an agent", () => {
 })
 
 describe("a command", () => {
-  test("becomes its output, with its exit code, run in the session's directory", async () => {
+  test("runs in the session's directory, and becomes its output with the exit code", async () => {
     await using at = await scene({ files: { "a.txt": "alpha\n" } })
     const session = await at.stemma.sessions.create()
     await session.prompt("It says !`cat a.txt` and !`exit 3`.")
@@ -171,7 +171,7 @@ describe("a command", () => {
     expect(shownIn(at.model.requests)).toContain("alpha")
   })
 
-  test("that prints more than a tool may is cut, and the whole can be read", async () => {
+  test("that prints more than the tool output limit is cut, and the whole output can be read", async () => {
     await using at = await scene()
     const session = await at.stemma.sessions.create()
     await session.prompt("See !`seq 1 20000`")
@@ -181,7 +181,7 @@ describe("a command", () => {
     expect(Buffer.from(await at.stemma.store.blobs.get(hash)).toString()).toContain("\n20000\n")
   })
 
-  test("that prints what no store keeps is taken all the same", async () => {
+  test("that prints characters that no store keeps is accepted", async () => {
     await using at = await scene()
     const session = await at.stemma.sessions.create()
     expect((await session.prompt("See !`printf 'a\\0b\\377c'`")).text).toBe("Done.")
@@ -189,7 +189,7 @@ describe("a command", () => {
   })
 })
 
-test("one that stands there twice is resolved once", async () => {
+test("a reference that occurs twice is resolved once", async () => {
   await using at = await scene({ files: { "a.txt": "a" } })
   const session = await at.stemma.sessions.create()
   await session.prompt([
@@ -201,7 +201,7 @@ test("one that stands there twice is resolved once", async () => {
   expect(notes).toEqual([expect.stringMatching(/:\nx\n$/)])
 })
 
-test("of more than a hundred in a text the first hundred are resolved", async () => {
+test("only the first hundred references of a text are resolved", async () => {
   const names = Array.from({ length: 120 }, (_, index) => `f${index}.txt`)
   await using at = await scene({ files: Object.fromEntries(names.map((name) => [name, name])) })
   const session = await at.stemma.sessions.create()
@@ -209,7 +209,7 @@ test("of more than a hundred in a text the first hundred are resolved", async ()
   expect((await promptParts(session)).files.map(({ filename }) => filename)).toEqual(names.slice(0, 100))
 })
 
-test("only what a person sees of a prompt is searched", async () => {
+test("references are searched only in the text that a person sees", async () => {
   await using at = await scene({ files: { "a.txt": "a" } })
   const session = await at.stemma.sessions.create()
   await session.prompt([
@@ -233,7 +233,7 @@ test.each([
   expect(notes).toEqual([])
 })
 
-test("another value for references is refused", async () => {
+test("an unknown value for `references` is refused", async () => {
   await using at = await scene()
   const session = await at.stemma.sessions.create()
   await expect(session.prompt("Hello", { references: "some" as never })).rejects.toMatchObject({

@@ -38,13 +38,13 @@ async function everyID({ stemma }: RunScene): Promise<string[]> {
   return (await stemma.sessions.list({ limit: 1000 })).items.map(({ id }) => id).sort()
 }
 
-/** A run is let go of a little after its answer. */
+/** A run releases its lease shortly after its answer. */
 async function nothingRuns(scene: RunScene): Promise<void> {
   const ids = await everyID(scene)
   await until("nothing runs", () => ids.every((id) => scene.stemma.status(id).type === "idle"))
 }
 
-/** Does what the config says, after it was said beforehand what that would be; gives what was said. */
+/** Applies the retention rules after a dry run, and returns the result of the dry run. */
 async function apply(scene: RunScene, options: { directory?: string } = {}): Promise<Expired[]> {
   const before = await everyID(scene)
   const named = await scene.stemma.sessions.applyRetention({ ...options, dryRun: true })
@@ -55,7 +55,7 @@ async function apply(scene: RunScene, options: { directory?: string } = {}): Pro
   return named
 }
 
-test("without a time in the config nothing is ever let go of", async () => {
+test("without a retention time in the config nothing is removed", async () => {
   const { clock, scene: opening } = retentionScene({})
   await using scene = await opening
   const { root } = await family(scene)
@@ -64,7 +64,7 @@ test("without a time in the config nothing is ever let go of", async () => {
   expect(await apply(scene)).toEqual([])
 })
 
-test("children go so long after their last change, archived sessions so long after they were put away", async () => {
+test("children are removed a set time after their last change, archived sessions a set time after they were archived", async () => {
   const { clock, scene: opening } = retentionScene({ children: "30d", archived: "90d" })
   await using scene = await opening
   const { sessions } = scene.stemma
@@ -97,7 +97,7 @@ test("children go so long after their last change, archived sessions so long aft
   expect(await everyID(scene)).toEqual([plain.root.id, used.root.id].sort())
 })
 
-test("archived sessions go with what is below them, and children of others stay where only they are named", async () => {
+test("archived sessions are removed with their descendants; children of other sessions stay if only archived ones have a time", async () => {
   const { clock, scene: opening } = retentionScene({ archived: "12h" })
   await using scene = await opening
   const { sessions } = scene.stemma
@@ -116,7 +116,7 @@ test("archived sessions go with what is below them, and children of others stay 
   expect(await everyID(scene)).toEqual([kept.root.id, kept.child.id, back.root.id, back.child.id].sort())
 })
 
-test("a child stays as long as something below it is newer; then all of it goes", async () => {
+test("a child stays as long as one of its descendants is newer; then the whole tree is removed", async () => {
   const { clock, scene: opening } = retentionScene({ children: "30d" })
   await using scene = await opening
   const root = await scene.stemma.sessions.create()
@@ -132,7 +132,7 @@ test("a child stays as long as something below it is newer; then all of it goes"
   expect((await apply(scene)).map(({ id }) => id).sort()).toEqual([middle!.id, leaf!.id].sort())
 })
 
-test("a child that works is never let go of", async () => {
+test("a running child is never removed", async () => {
   const { clock, scene: opening } = retentionScene({ children: "30d" })
   await using scene = await opening
   const root = await scene.stemma.sessions.create()
@@ -148,7 +148,7 @@ test("a child that works is never let go of", async () => {
   expect((await apply(scene)).map(({ id }) => id)).toEqual([child!.id])
 })
 
-test("sessions of another project are not touched", async () => {
+test("sessions of another project are not removed", async () => {
   const { clock, scene: opening } = retentionScene({ children: "30d" })
   await using scene = await opening
   const elsewhere = join(scene.directory, "..", "elsewhere")
@@ -163,7 +163,7 @@ test("sessions of another project are not touched", async () => {
   expect((await apply(scene, { directory: elsewhere })).map(({ id }) => id)).toEqual([childThere!.id])
 })
 
-test("a fork keeps the history that it shares with a child that was let go of", async () => {
+test("a fork keeps the history that it shares with a removed child", async () => {
   const { clock, scene: opening } = retentionScene({ children: "30d" })
   await using scene = await opening
   const { child } = await family(scene)

@@ -12,7 +12,7 @@ const python = { tool: "bash", input: { command: `python3 -c 'open("file-0.txt",
 const write = { tool: "write", input: { filePath: "new.txt", content: "x" } }
 const yes = async () => ({ reply: "once" as const })
 
-/** Wants nothing, so that only what decides about the tool itself can stop it. */
+/** Needs no permission, so that only a rule or switch for the tool itself can stop it. */
 function countingTool(): Tool & { runs: number } {
   const tool = {
     name: "count",
@@ -28,7 +28,7 @@ function countingTool(): Tool & { runs: number } {
 }
 
 test.each(["parent", "grandparent", "child itself"])(
-  "what is forbidden while a child's model thinks is forbidden to its next call: in the %s",
+  "a rule that is added while a child's model is answering applies to its next call: in the %s",
   async (where) => {
     const strict = Promise.withResolvers<void>()
     const thinks = Promise.withResolvers<void>()
@@ -63,7 +63,7 @@ test.each(["parent", "grandparent", "child itself"])(
   },
 )
 
-test("so is what the config comes to forbid, for whoever it is", async () => {
+test("a new deny in the config applies to every session at once", async () => {
   await using scene = await runScene({
     files,
     onPermission: yes,
@@ -72,7 +72,7 @@ test("so is what the config comes to forbid, for whoever it is", async () => {
       Go: [{ calls: [task("Change", { agent: "worker" })] }, { text: "Done." }],
       Change: [
         async () => {
-          // Nobody need trust a project that only forbids.
+          // Stricter rules of a project apply without trust.
           const config = JSON.stringify({ permission: { edit: "deny" } })
           await writeFile(join(scene.directory, "stemma.json"), config)
           const project = await scene.stemma.project()
@@ -93,7 +93,7 @@ test("so is what the config comes to forbid, for whoever it is", async () => {
   expect(await filesIn(scene.directory)).toEqual(files)
 })
 
-test("a tool that asks for nothing is still not a child's where it is switched off or denied above", async () => {
+test("a tool that needs no permission is still refused in a child if an ancestor denies it or switches it off", async () => {
   const count = countingTool()
   await using scene = await runScene({
     tools: [count],
@@ -119,14 +119,14 @@ test("a tool that asks for nothing is still not a child's where it is switched o
   expect(await told("denied")).toEqual([refused])
   expect(await told("build", { count: false })).toEqual([refused])
   expect(await told("build")).toEqual(["1"])
-  // What a child cannot use it is not offered.
+  // A child is not offered a tool that it cannot use.
   const offered = scene.model.requests
     .filter(({ messages }) => JSON.stringify(messages[0]).includes("Count"))
     .map(({ tools }) => tools.some(({ name }) => name === "count"))
   expect(offered).toEqual([false, false, false, false, false, false, true, true])
 })
 
-test("such a tool is not run either if it is denied above while the child's model thinks", async () => {
+test("such a tool does not run if an ancestor denies it while the child's model is answering", async () => {
   const count = countingTool()
   const parent = Promise.withResolvers<string>()
   await using scene = await runScene({
@@ -147,11 +147,11 @@ test("such a tool is not run either if it is denied above while the child's mode
   parent.resolve(session.id)
   await session.prompt("Go")
   const [child] = await childrenOf(scene, session)
-  expect(await results(child!)).toEqual(["Not allowed: count is switched off now."])
+  expect(await results(child!)).toEqual(["Not allowed: the tool count is switched off."])
   expect(count.runs).toBe(0)
 })
 
-test("a stricter rule of the child's own holds where its parent may: of its agent, and of its session while it works", async () => {
+test("a stricter rule of the child's agent or session applies even if its parent may, also while the child runs", async () => {
   const child = Promise.withResolvers<string>()
   await using scene = await runScene({
     files,
@@ -184,7 +184,7 @@ test("a stricter rule of the child's own holds where its parent may: of its agen
   expect(await filesIn(scene.directory)).toEqual(files)
 })
 
-test("a session between may be stricter than both its parent and its child", async () => {
+test("a session in the middle may be stricter than both its parent and its child", async () => {
   const careful = { mode: "subagent" as const, permission: { edit: "deny" as const }, tools: { task: true } }
   await using scene = await runScene({
     files,

@@ -11,7 +11,9 @@ const write = { tool: "write", input: { filePath: "new.txt", content: "x" } }
 const yes = async () => ({ reply: "once" as const })
 const lax = { "*": "allow" } as const
 
-/** "Go" gives a task that changes nothing; "Go on" has the same child try to change files; people may send "Change". */
+/**
+ * "Go" gives a task that changes nothing. "Go on" makes the same child try to change files. A person may send "Change".
+ */
 async function continuedScene(): Promise<{ scene: RunScene; child: { id: string } }> {
   const child = { id: "" }
   const scene = await runScene({
@@ -32,7 +34,7 @@ async function continuedScene(): Promise<{ scene: RunScene; child: { id: string 
   return { scene, child }
 }
 
-test("a child that is gone on with is bound by whoever gives it the task then, not by whoever did before", async () => {
+test("a continued child is bound by the caller that gives it the new task, not by the earlier one", async () => {
   const { scene, child } = await continuedScene()
   await using _ = scene
   const session = await scene.stemma.sessions.create()
@@ -50,7 +52,7 @@ test("a child that is gone on with is bound by whoever gives it the task then, n
   expect(await filesIn(scene.directory)).toMatchObject({ "file-0.txt": "", "new.txt": "x" })
 })
 
-test("a fork of a session that may not edit may not either, nor may the child that it goes on with", async () => {
+test("a fork of a session that may not edit may not edit either, nor may the child that it continues", async () => {
   const { scene, child } = await continuedScene()
   await using _ = scene
   const session = await scene.stemma.sessions.create({ permission: { edit: "deny" } })
@@ -64,7 +66,7 @@ test("a fork of a session that may not edit may not either, nor may the child th
   expect(await filesIn(scene.directory)).toEqual(files)
 })
 
-test("a child that is forked with its parent keeps the stricter rules that a person gave it", async () => {
+test("a child that is forked with its parent keeps the stricter rules of its session", async () => {
   const { scene, child } = await continuedScene()
   await using _ = scene
   const session = await scene.stemma.sessions.create()
@@ -92,7 +94,7 @@ const bounds: Record<string, Bound> = {
 }
 
 test.each(Object.entries(bounds))(
-  "a person who speaks to a child gets no more done in it than its parent may: by %s",
+  "a person's prompt to a child can do no more than its parent may: by %s",
   async (_, bound) => {
     const { scene } = await continuedScene()
     await using _scene = scene
@@ -111,7 +113,7 @@ test.each(Object.entries(bounds))(
   },
 )
 
-test("a child whose parent's agent is gone from the config may do nothing", async () => {
+test("a child may do nothing if its parent's agent is no longer in the config", async () => {
   const { scene } = await continuedScene()
   await using _ = scene
   const session = await scene.stemma.sessions.create()
@@ -124,7 +126,7 @@ test("a child whose parent's agent is gone from the config may do nothing", asyn
   expect(await filesIn(scene.directory)).toEqual(files)
 })
 
-test("there is no child of a session that is not there, and none is left when its parent is removed", async () => {
+test("a session that does not exist cannot have a child, and a removed parent leaves no child", async () => {
   const { scene } = await continuedScene()
   await using _ = scene
   const { sessions } = scene.stemma
@@ -139,7 +141,7 @@ test("there is no child of a session that is not there, and none is left when it
   expect(await filesIn(scene.directory)).toEqual(files)
 })
 
-test("a child of which nobody knows whose it is, or that is below too many to look at, may do nothing", async () => {
+test("a child whose parent is unknown, or that has too many ancestors, may do nothing", async () => {
   const own = await openStore({ driver: "memory" })
   let isKnown = true
   const store = storeWith(own, { parents: async (id) => (isKnown ? own.parents(id) : []) })
@@ -167,7 +169,7 @@ test("a child of which nobody knows whose it is, or that is below too many to lo
   expect(await filesIn(scene.directory)).toMatchObject({ "file-0.txt": "", "new.txt": "x" })
 })
 
-test("a child whose parent is removed while its model thinks does nothing any more", async () => {
+test("a child whose parent is removed while its model is answering does nothing more", async () => {
   const thinks = Promise.withResolvers<void>()
   const removed = Promise.withResolvers<void>()
   await using scene = await runScene({

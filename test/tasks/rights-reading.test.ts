@@ -8,7 +8,7 @@ import { answersTo, childrenOf, results, shownIn, task } from "../support/task-s
 const bash = (command: string) => ({ tool: "bash", input: { command } })
 const yes = async () => ({ reply: "once" as const })
 
-test("a child reads nothing that its parent may not: by no tool that reads, and by no command", async () => {
+test("a child cannot read what its parent may not, with any reading tool or command", async () => {
   const looks = [
     { tool: "read", input: { filePath: "secret.txt" } },
     { tool: "grep", input: { pattern: "hidden" } },
@@ -37,7 +37,7 @@ test("a child reads nothing that its parent may not: by no tool that reads, and 
   expect(shownIn(scene.model.requests)).not.toContain("the hidden word")
 })
 
-test("a child stays in the directory that its parent may not leave", async () => {
+test("a child cannot leave the directory that its parent may not leave", async () => {
   await using scene = await runScene({
     onPermission: yes,
     config: { agent: { worker } },

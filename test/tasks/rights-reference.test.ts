@@ -10,7 +10,7 @@ test.each([
   ["by rules", { session: { permission: { bash: "deny", read: { "secret*": "deny" } } as const } }],
   ["by switches", { prompt: { tools: { bash: false, read: false } } }],
 ])(
-  "what a model writes into a task's prompt runs and reads nothing that its session may not: %s",
+  "references that a model writes into a task's prompt can do no more than its session may: %s",
   async (_, how) => {
     const { session: created, prompt } = how as { session?: object; prompt?: object }
     await using scene = await runScene({
@@ -31,7 +31,7 @@ test.each([
   },
 )
 
-test("what a task's prompt refers to is asked about if the parent must ask, also where the child need not", async () => {
+test("references of a task's prompt are asked about if the parent must ask, even if the child need not", async () => {
   const asked: PermissionRequest[] = []
   await using scene = await runScene({
     files: { "secret.txt": "the hidden word" },
@@ -54,7 +54,7 @@ test("what a task's prompt refers to is asked about if the parent must ask, also
   expect(Object.keys(await filesIn(scene.directory))).toEqual(["secret.txt"])
 })
 
-/** A person who says no, and what they were asked. */
+/** A person who rejects every question, and the questions. */
 function refusing() {
   const asked: PermissionRequest[] = []
   const onPermission = async (request: PermissionRequest) => {
@@ -94,7 +94,7 @@ test("a model that repeats the id of a command's call gets none of the command's
   expect(await filesIn(scene.directory)).toEqual(files)
 })
 
-test("blanks in a command's arguments move none of its trust to other arguments", async () => {
+test("blanks in a command's arguments do not extend its trust to other arguments", async () => {
   const { asked, onPermission } = refusing()
   await using scene = await runScene({
     files,

@@ -3,7 +3,7 @@ import { attempts, files, filesIn, hostileScript } from "../support/rights-scene
 import { runScene } from "../support/run-scene.ts"
 import { childrenOf, requestsFor, results, taskMetadata } from "../support/task-script.ts"
 
-/** What a hostile repository would like its agent to be. */
+/** An agent as a hostile repository would define it. */
 const agentFile = `---
 description: Does it all.
 mode: subagent
@@ -28,7 +28,7 @@ const hostile = {
   }),
 }
 
-test("an agent file of a project that nobody trusts gives a child no right: what is asked about is asked about", async () => {
+test("an agent file of an untrusted project gives a child no rights: questions are still asked", async () => {
   await using scene = await runScene({
     files: hostile,
     git: true,
@@ -40,11 +40,11 @@ test("an agent file of a project that nobody trusts gives a child no right: what
   const [child] = await childrenOf(scene, session)
   const told = (await results(child!)).slice(1)
   expect(told).toHaveLength(attempts.length)
-  for (const text of told) expect(text).toMatch(/nobody is there to ask/)
+  for (const text of told) expect(text).toMatch(/no person is there to ask/)
   expect(await filesIn(scene.directory)).toEqual(files)
 })
 
-test("nor does it get past what the user forbids, nor give tasks of its own", async () => {
+test("such an agent cannot override the user's rules or give tasks of its own", async () => {
   await using scene = await runScene({
     files: hostile,
     git: true,

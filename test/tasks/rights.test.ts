@@ -7,7 +7,7 @@ const refusal = /^Not allowed: |^There is no tool /
 const careful = { mode: "all" as const, permission: { edit: "deny" as const } }
 const handless = { mode: "all" as const, tools: { edit: false, write: false, bash: false } }
 
-/** The ways in which a session can be forbidden to edit, as the options of what makes it and of its prompt. */
+/** The ways to deny editing to a session, as options of the session and of its prompt. */
 const denials = {
   "rules of the session": { session: { permission: { edit: "deny" as const } } },
   "the agent of the session": { session: { agent: "plan" } },
@@ -30,13 +30,13 @@ function sceneOf({ config }: Denial = {}, calls = attempts) {
     files,
     git: true,
     script: hostileScript(calls),
-    // Whoever is asked says yes: only what is forbidden stays undone.
+    // Every question is answered with `once`, so only a deny stops a change.
     onPermission: async () => ({ reply: "once" }),
     config: { task: { depth: 2 }, agent: { worker, careful, handless }, ...config },
   })
 }
 
-test("where nobody forbids it, a child changes files in each of these ways", async () => {
+test("without a deny, a child changes files in each of these ways", async () => {
   await using scene = await sceneOf({}, sureAttempts)
   const session = await scene.stemma.sessions.create({ permission: { "*": "allow" } })
   await session.prompt("Go")
@@ -62,14 +62,17 @@ test.each(Object.entries<Denial>(denials))(
   },
 )
 
-test.each(Object.entries<Denial>(denials))("nor can a child of that child: by %s", async (_, denial) => {
-  await using scene = await sceneOf(denial)
-  const session = await scene.stemma.sessions.create(denial.session)
-  expect((await session.prompt("Go deep", denial.prompt)).text).toBe("I see.")
-  expect(await filesIn(scene.directory)).toEqual(files)
-  const [child] = await childrenOf(scene, session)
-  const [grandchild] = await childrenOf(scene, child!)
-  const tried = (await results(grandchild!)).slice(1)
-  expect(tried).toHaveLength(attempts.length)
-  for (const told of tried) expect(told).toMatch(refusal)
-})
+test.each(Object.entries<Denial>(denials))(
+  "a child of that child cannot either: by %s",
+  async (_, denial) => {
+    await using scene = await sceneOf(denial)
+    const session = await scene.stemma.sessions.create(denial.session)
+    expect((await session.prompt("Go deep", denial.prompt)).text).toBe("I see.")
+    expect(await filesIn(scene.directory)).toEqual(files)
+    const [child] = await childrenOf(scene, session)
+    const [grandchild] = await childrenOf(scene, child!)
+    const tried = (await results(grandchild!)).slice(1)
+    expect(tried).toHaveLength(attempts.length)
+    for (const told of tried) expect(told).toMatch(refusal)
+  },
+)

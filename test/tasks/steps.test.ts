@@ -16,7 +16,7 @@ import {
 
 const done = { text: "Done." }
 
-test("step 1: an agent that nobody knows is an error that the model sees, and nothing is made", async () => {
+test("step 1: an unknown agent is an error that the model sees, and no child is created", async () => {
   await using scene = await runScene({
     script: answersTo({ Go: [{ calls: [task("Look", { agent: "explorer" })] }, done] }),
   })
@@ -27,7 +27,7 @@ test("step 1: an agent that nobody knows is an error that the model sees, and no
   expect((await scene.stemma.sessions.children(session.id)).items).toEqual([])
 })
 
-test("step 2: each call makes a child of this session, or goes on with the one that it names", async () => {
+test("step 2: each call creates a child of this session, or continues the child that it names", async () => {
   await using scene = await runScene({
     script: answersTo({
       One: [{ calls: [task("First", { description: "Look around" })] }, done],
@@ -56,7 +56,7 @@ test("step 2: each call makes a child of this session, or goes on with the one t
   ])
 })
 
-test("step 3: the child knows which message of its parent called it, and as whom", async () => {
+test("step 3: the child stores the parent's message and agent that called it", async () => {
   await using scene = await runScene({
     config: { agent: { lead: { mode: "primary" } } },
     script: answersTo({ Go: [{ calls: [task("Look")] }, done], Look: [{ text: "Seen." }] }),
@@ -107,7 +107,7 @@ test("step 4: the running call names the child, with a title, before the child h
   expect(spoken).toBeGreaterThan(named)
 })
 
-test("step 5: what the child does shows in the parent's part while it works", async () => {
+test("step 5: the parent's part shows the child's tool calls while the child runs", async () => {
   const wait = "until [ -e go ]; do sleep 0.02; done"
   await using scene = await runScene({
     files: { "a.txt": "alpha" },
@@ -145,7 +145,7 @@ test("step 5: what the child does shows in the parent's part while it works", as
   expect(metadata).toMatchObject({ summary: [{}, { state: { status: "completed", title: wait } }] })
 })
 
-test("step 6: a child without a model of its own has that of the calling message", async () => {
+test("step 6: a child without its own model uses the model of the calling message", async () => {
   await using scene = await runScene({
     config: { agent: { fast: { mode: "subagent", model: "scripted/quick" } } },
     script: answersTo({
@@ -175,7 +175,7 @@ test("step 7: an abort of the parent aborts the child", async () => {
   })
 })
 
-test("step 8: files, agents and commands that the task's prompt names are resolved for the child", async () => {
+test("step 8: files, agents and commands in the task's prompt are resolved for the child", async () => {
   const prompt = "Read [[a.txt]] and ask @explore; branch: !`echo on-main`; not @missing.txt"
   await using scene = await runScene({
     files: { "a.txt": "alpha beta" },
@@ -214,7 +214,7 @@ test("step 9: the child is offered its own tool set", async () => {
   )
 })
 
-test("step 10: the prompt is the child's first message, answered by the agent that was named", async () => {
+test("step 10: the prompt is the child's first message, answered by the named agent", async () => {
   await using scene = await runScene({
     config: { agent: { own: { mode: "subagent", prompt: "You are the one that looks." } } },
     script: answersTo({ Go: [{ calls: [task("Look", { agent: "own" })] }, done], Look: [{ text: "Seen." }] }),
@@ -233,7 +233,7 @@ test("step 10: the prompt is the child's first message, answered by the agent th
   expect(request!.messages).toEqual([{ role: "user", content: [{ type: "text", text: "Look" }] }])
 })
 
-test("step 11: the summary has every call that the child made, failed ones too, in order", async () => {
+test("step 11: the summary lists every call of the child in order, failed ones too", async () => {
   await using scene = await runScene({
     files: { "a.txt": "alpha" },
     script: answersTo({
@@ -269,7 +269,7 @@ test("step 11: the summary has every call that the child made, failed ones too, 
   expect(await taskMetadata(session)).toEqual([{ sessionId: child!.id, summary: expected }])
 })
 
-test("step 12: only the last text of the child's answer comes back", async () => {
+test("step 12: only the last text of the child's answer is returned", async () => {
   const played = createScriptedModel(
     answersTo({
       Go: [{ calls: [task("Look"), task("Say nothing")] }, done],

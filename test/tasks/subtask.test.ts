@@ -7,7 +7,7 @@ import { promptParts } from "../support/prompt-parts.ts"
 import { answered, assertValid, partsOf, type RunScene, runScene, until } from "../support/run-scene.ts"
 import { childrenOf, results, shownIn, workingChild } from "../support/task-script.ts"
 
-/** The parent is told what the children said; everybody else is a child. */
+/** The parent's model gets the children's results; every other request is one of a child. */
 const isParent = ({ messages }: ModelRequest) => messages.some(({ role }) => role === "tool")
 const script = (request: ModelRequest) => ({ text: isParent(request) ? "Summed up." : "Child's answer." })
 
@@ -28,7 +28,7 @@ async function modelOf(session: Awaited<ReturnType<typeof childrenOf>>[number] |
   return first!.message.role === "user" ? first!.message.model.modelID : undefined
 }
 
-test("a subtask is run before any model of its session is asked, and the run goes on with the result", async () => {
+test("a subtask runs before the session's model is asked, and the run continues with its result", async () => {
   await using at = await runScene({ script })
   const session = await at.stemma.sessions.create()
   const reply = await session.prompt([subtask("count the files", { agent: "explore" })])
@@ -54,7 +54,7 @@ test("a subtask is run before any model of its session is asked, and the run goe
   await assertValid(session)
 })
 
-test("several run at once, each in its own child, beside what else the prompt says", async () => {
+test("several subtasks run at once, each in its own child, besides the other parts of the prompt", async () => {
   const both = Promise.withResolvers<void>()
   let working = 0
   await using at = await runScene({
@@ -78,7 +78,7 @@ test("several run at once, each in its own child, beside what else the prompt sa
   expect(shownIn([at.model.requests[3]!])).toContain("Do these.")
 })
 
-test("its model is taken also if another prompt comes along with it", async () => {
+test("the model of a subtask is used even if another prompt is taken with it", async () => {
   const first = Promise.withResolvers<void>()
   await using at = await runScene({
     script: async (request, n) => {
@@ -98,7 +98,7 @@ test("its model is taken also if another prompt comes along with it", async () =
   expect(await modelOf(child)).toBe("x")
 })
 
-test("more sessions than may begin at once can have their subtasks done at once", async () => {
+test("more sessions than may start at once can run their subtasks at once", async () => {
   await using at = await runScene({ script })
   const sessions = await Promise.all(Array.from({ length: 9 }, () => at.stemma.sessions.create()))
   const replies = await Promise.all(sessions.map((session) => session.prompt([subtask("a")])))
@@ -114,7 +114,7 @@ test.each([
     { task: { explore: "deny" } },
     /^Unknown agent type: explore/,
   ],
-] as const)("with %s the model is told and goes on", async (_, agent, permission, said) => {
+] as const)("with %s the model gets an error and continues", async (_, agent, permission, said) => {
   await using at = await runScene({ script })
   const session = await at.stemma.sessions.create({ permission })
   expect((await session.prompt([subtask("a", { agent })])).text).toBe("Summed up.")
@@ -123,7 +123,7 @@ test.each([
   expect(at.model.requests).toHaveLength(1)
 })
 
-test("a failing one does not hold the others, and the model hears of both", async () => {
+test("a failed subtask does not delay the others, and the model gets both results", async () => {
   await using at = await runScene({
     script: (request) => {
       if (!shownIn([request]).includes("fail here") || isParent(request)) return script(request)
@@ -138,7 +138,7 @@ test("a failing one does not hold the others, and the model hears of both", asyn
   ])
 })
 
-test("an abort ends the child with its parent", async () => {
+test("an abort of the parent ends the child", async () => {
   await using at = await runScene({ script: () => new Promise(() => {}) })
   const session = await at.stemma.sessions.create()
   const run = session.prompt([subtask("a")])
@@ -161,7 +161,7 @@ describe("after a crash", () => {
     ["when all is sealed", { place: "sealed", count: 0, when: "after" }],
   ] as const
 
-  test.each(moments)("%s, each is done once and the run goes on", async (_, dieAt) => {
+  test.each(moments)("%s, each subtask is done once and the run continues", async (_, dieAt) => {
     await using at = await runScene({ script })
     const prompt = [subtask("a", { model: "x" }), subtask("b")]
     const { session } = await killedPrompt(at, { prompt, answer: "Child's answer.", dieAt })
@@ -183,7 +183,7 @@ describe("after a crash", () => {
     await assertValid(again)
   })
 
-  test("in the middle of a child's answer the child goes on", async () => {
+  test("in the middle of a child's answer, the child continues", async () => {
     await using at = await runScene({ script })
     const { session } = await killedPrompt(at, { prompt: [subtask("a")] }, async (one) => {
       await until("the child has begun", async () => {
@@ -213,7 +213,7 @@ test.each([
   expect(await exists(at, "ran")).toBe(false)
 })
 
-test("places of references that a caller names himself count for nothing", async () => {
+test("text spans of trusted references that a caller sends are ignored", async () => {
   await using at = await runScene({ script, config: { permission: { bash: "ask", edit: "allow" } } })
   const session = await at.stemma.sessions.create()
   const part = { ...subtask("!`touch ran`"), fixed: [{ start: 0, end: 12 }] } as PromptPart

@@ -14,7 +14,7 @@ function taskDescription({ model }: RunScene, n: number): string {
   return model.requests[n]!.tools.find(({ name }) => name === "task")!.description
 }
 
-/** Changes the user's own config, as an editor would. */
+/** Changes the user's config file, as an editor would. */
 async function writeUserConfig(scene: RunScene, config: object): Promise<void> {
   const known = (await (await scene.stemma.project()).setup()).loaded
   const directory = join(dirname(scene.directory), ".config", "stemma")
@@ -23,7 +23,7 @@ async function writeUserConfig(scene: RunScene, config: object): Promise<void> {
   await until("it is seen", async () => (await (await scene.stemma.project()).setup()).loaded !== known)
 }
 
-test("a task is done in a child session, and its last text is the result", async () => {
+test("a task runs in a child session, and the child's last text is the result", async () => {
   await using scene = await runScene({
     files: { "a.txt": "alpha" },
     script: answersTo({
@@ -56,7 +56,7 @@ test("a task is done in a child session, and its last text is the result", async
   await assertValid(child!)
 })
 
-test("the tool lists the agents that are not primary, each with the tools it would have", async () => {
+test("the tool lists the agents that are not primary, each with its tools", async () => {
   await using scene = await runScene({
     config: {
       experimental: { primary_tools: ["webfetch"] },
@@ -85,7 +85,7 @@ test("the tool lists the agents that are not primary, each with the tools it wou
   }
 })
 
-test("the list follows a change of the config, and so does who can be called", async () => {
+test("a change of the config changes the list of agents and which of them can be called", async () => {
   await using scene = await runScene({
     script: [
       { text: "One." },
@@ -113,7 +113,7 @@ test("the list follows a change of the config, and so does who can be called", a
   ])
 })
 
-test("an agent that does not exist, is primary or is denied is unknown, with the names there are", async () => {
+test("an agent that does not exist, is primary or is denied is an error with the known names", async () => {
   await using scene = await runScene({
     config: { permission: { task: { general: "deny" } } },
     script: [
@@ -129,7 +129,7 @@ test("an agent that does not exist, is primary or is denied is unknown, with the
   expect(await childrenOf(scene, session)).toEqual([])
 })
 
-test("a child has no todo lists, no tasks and no primary tools, unless its agent's own tools say so", async () => {
+test("a child has no todo tools, no task tool and no primary tools, unless its agent turns them on", async () => {
   const extra: Tool = {
     name: "extra",
     description: "Something that only the first one has.",
@@ -177,7 +177,7 @@ test("a child has no todo lists, no tasks and no primary tools, unless its agent
   expect(toolNames(widened)).toContain("todowrite")
 })
 
-test("a child's model is that of its agent, else that of the message that calls it, with its variant", async () => {
+test("a child's model is that of its agent, else that of the calling message with its variant", async () => {
   const asked: string[] = []
   const script = answersTo({
     Go: [{ calls: [task("inherits"), task("has its own", { agent: "fast" })] }, { text: "Done." }],
@@ -215,7 +215,7 @@ test("a child's model is that of its agent, else that of the message that calls 
   expect(answers.map(({ message }) => message.role === "assistant" && message.modelID)).toEqual(["quick"])
 })
 
-test("who may be called is asked like anything else, and nobody there means no", async () => {
+test("calling an agent needs permission, which is refused without a person present", async () => {
   const script = answersTo({ Go: [{ calls: [task("Look")] }, { text: "Done." }], Look: [{ text: "Seen." }] })
   const config = { permission: { task: "ask" } } as const
   await using scene = await runScene({ config, script, interactive: true })
@@ -232,11 +232,11 @@ test("who may be called is asked like anything else, and nobody there means no",
   const headless = await scene.again({ interactive: false })
   const alone = await headless.sessions.create()
   expect((await alone.prompt("Go")).text).toBe("Done.")
-  expect(await results(alone)).toEqual([expect.stringContaining("nobody is there to ask")])
+  expect(await results(alone)).toEqual([expect.stringContaining("no person is there to ask")])
   expect((await headless.sessions.children(alone.id)).items).toEqual([])
 })
 
-test("an agent whose model cannot be had is an error of that call alone", async () => {
+test("an agent whose model cannot be loaded is an error of that call alone", async () => {
   await using scene = await runScene({
     config: { agent: { lost: { mode: "subagent", model: "nobody/nothing" } } },
     script: answersTo({

@@ -13,7 +13,7 @@ const usage = (input: number, output: number) => ({
   cache: { read: 0, write: 0 },
 })
 
-/** A root with two children, the first of which has two of its own. */
+/** A root with two children; the first child has two children. */
 async function familyScene(options: Parameters<typeof runScene>[0] = {}) {
   const scene = await runScene({
     config: { task: { depth: 2 }, agent: { nesting } },
@@ -43,7 +43,7 @@ async function familyScene(options: Parameters<typeof runScene>[0] = {}) {
   return { scene, root, left: left!, right: right!, leftLeaf: leftLeaf!, otherLeaf: otherLeaf!, alone }
 }
 
-test("children, tree and parents say who belongs to whom, and nobody else is in it", async () => {
+test("children, tree and parents list exactly the related sessions", async () => {
   const { scene, root, left, right, leftLeaf, otherLeaf, alone } = await familyScene()
   await using _ = scene
   const { sessions } = scene.stemma
@@ -85,7 +85,7 @@ test("the children of a parent come in pages", async () => {
   expect(seen.sort()).toEqual(prompts.map((prompt) => `${prompt} (@general subagent)`))
 })
 
-test("tokens and money of a session are its own; those of its tree have all that is below it", async () => {
+test("the usage of a session is its own; the usage of its tree includes all descendants", async () => {
   const { scene, root, left, right, alone } = await familyScene({ price: { input: 2, output: 10 } })
   await using _ = scene
   const cost = (input: number, output: number) => (input * 2 + output * 10) / 1e6
@@ -103,7 +103,7 @@ test("tokens and money of a session are its own; those of its tree have all that
   expect((await alone.usage()).tree.tokens).toMatchObject({ input: 7, output: 7 })
 })
 
-test("archiving puts away the whole tree, bringing back brings back all of it", async () => {
+test("archiving a session archives the whole tree, and restoring it restores the whole tree", async () => {
   const { scene, root, left, alone } = await familyScene()
   await using _ = scene
   const { sessions } = scene.stemma
@@ -118,7 +118,7 @@ test("archiving puts away the whole tree, bringing back brings back all of it", 
   expect(await archivedIn(root.id)).toBe(3)
 })
 
-test("removing a session removes all that is below it, and nothing beside or above it", async () => {
+test("removing a session removes its descendants, and no sibling or ancestor", async () => {
   const { scene, root, left, right, leftLeaf, otherLeaf, alone } = await familyScene()
   await using _ = scene
   const { sessions } = scene.stemma
@@ -134,7 +134,7 @@ test("removing a session removes all that is below it, and nothing beside or abo
   expect((await sessions.list()).items.map(({ id }) => id)).toEqual([alone.id])
 })
 
-test("a child that works can be removed: its parent is told and goes on, its sibling too", async () => {
+test("a running child can be removed: its parent gets an error and continues, and so does its sibling", async () => {
   await using scene = await runScene({
     config: { task: { depth: 2 }, agent: { nesting } },
     script: answersTo({
@@ -157,7 +157,7 @@ test("a child that works can be removed: its parent is told and goes on, its sib
   await assertValid(session)
 })
 
-test("a parent whose child works can be archived or removed with it", async () => {
+test("a parent can be archived or removed together with its running child", async () => {
   await using scene = await runScene({
     script: answersTo({ Go: [{ calls: [task("stuck")] }], stuck: [never] }),
   })
@@ -168,7 +168,7 @@ test("a parent whose child works can be archived or removed with it", async () =
   expect((await child.info()).time.archived).toBeGreaterThan(0)
   expect(scene.stemma.status(child.id).type).toBe("busy")
   await scene.stemma.sessions.remove(session.id)
-  // The answer may have been sealed as aborted just before it was gone.
+  // The answer may have been sealed as aborted just before the session was removed.
   const end = await run.then(
     ({ message }) => message.finish,
     (error: unknown) => (StemmaError.is(error, "not_found") ? "not_found" : error),

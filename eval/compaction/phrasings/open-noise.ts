@@ -2,10 +2,10 @@ import { openExplanationsEn, openNoiseEn } from "./open-noise-en.ts"
 import { openExplanationsZh, openNoiseZh } from "./open-noise-zh.ts"
 import type { Language } from "./phrasing.ts"
 
-/** What users say beside. `[this|that]` stands for one of these; slots are as in phrasings. */
+/** Sentences of users apart from the facts. `[this|that]` means one of the alternatives; slots are as in phrasings. */
 export const openNoise: Record<Language, readonly string[]> = { en: openNoiseEn, zh: openNoiseZh }
 
-/** What assistants explain. */
+/** Explanations of assistants. */
 export const openExplanations: Record<Language, readonly string[]> = {
   en: openExplanationsEn,
   zh: openExplanationsZh,

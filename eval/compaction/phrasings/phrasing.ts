@@ -9,29 +9,29 @@ export type Language = (typeof languages)[number]
 export const halves = ["open", "held-out"] as const
 export type Half = (typeof halves)[number]
 
-/** Words that must stand in the ledger; of a list, one of them. */
+/** A word that must be in the ledger; of a list, one of its words. */
 export type Kept = string | readonly string[]
 
 export type Outcome = "ok" | "failed" | "timeout"
 
 interface Fact {
-  /** All of these, near one another. Slots are filled in with the same values as in the text. */
+  /** All of these must be in the ledger, near one another. Slots are filled with the same values as in the text. */
   keep: readonly Kept[]
-  /** How a command ended: the ledger may say that in its own words. */
+  /** The outcome of a command; the ledger may use its own words for it. */
   outcome?: Outcome
 }
 
-/** Prose. Slots look like `{path}`, `{path2}`: see `../values.ts`. */
+/** A fact as prose. Slots look like `{path}`, `{path2}`: see `../values.ts`. */
 export interface Said extends Fact {
   by: "user" | "assistant"
   text: string
-  /** What the assistant asked just before. */
+  /** The assistant's question just before. */
   asked?: string
-  /** What the same person says some turns later, which makes the earlier value void. */
+  /** A correction by the same person some turns later, which makes the earlier value invalid. */
   later?: string
 }
 
-/** A call with its result, in the spelling of this project's tools or of another one's. */
+/** A tool call with its result, in the format of this project's tools or of another program. */
 export interface Called extends Fact {
   by: "tool"
   tool: string
@@ -39,11 +39,11 @@ export interface Called extends Fact {
   title: string
   metadata: JsonObject
   output?: string
-  /** Instead of an output: the call failed. */
+  /** The error of a failed call, in place of an output. */
   error?: string
 }
 
-/** One open entry of the todo list; the generator writes the list around it. */
+/** One open entry of the todo list. The generator writes the other entries. */
 export interface Listed extends Fact {
   by: "list"
   tool: "todowrite" | "TodoWrite" | "todo_write" | "update_plan"
@@ -51,7 +51,7 @@ export interface Listed extends Fact {
   status: "pending" | "in_progress"
 }
 
-/** A patch part: files that a step changed, whatever changed them. */
+/** A patch part: files that a step changed. */
 export interface Patched extends Fact {
   by: "patch"
   files: readonly string[]
@@ -72,7 +72,7 @@ export function assistant(text: string, keep: readonly Kept[], more: SaidMore = 
 
 type CallResult = Partial<Pick<Called, "output" | "error" | "title" | "metadata" | "outcome" | "keep">>
 
-/** A call as another program kept it. What must be kept is the path or the command, unless told. */
+/** A tool call in the format of another program. Unless `keep` is given, the path must be kept. */
 export function call(tool: string, input: JsonObject, result: CallResult = {}): Called {
   const { keep = ["{path}"], title = "", metadata = {}, ...rest } = result
   return {
@@ -117,7 +117,7 @@ const endings: Record<Outcome, string> = {
   timeout: "\nThe command was ended after 120000 ms, its time limit. What it printed until then is above.",
 }
 
-/** The bash tool with a drawn command that ended this way. */
+/** A call of the bash tool with a random command that has the given outcome. */
 export function ran(outcome: Outcome, input: JsonObject = {}): Called {
   const { description } = input
   return call(
@@ -133,7 +133,7 @@ export function ran(outcome: Outcome, input: JsonObject = {}): Called {
   )
 }
 
-/** The bash tool with a given command and output. */
+/** A call of the bash tool with the given command and output. */
 export function shell(command: string, result: CallResult & { description?: string }): Called {
   const { description, ...rest } = result
   return call(

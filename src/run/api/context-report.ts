@@ -17,7 +17,7 @@ import type { Store } from "../../stores/store.ts"
 import { windowOf } from "../context/context-window.ts"
 import { firstPosition } from "../context/history-memo.ts"
 import {
-  type Counted,
+  type CountedCall,
   correctionOf,
   estimateSystemTokens,
   estimateToolTokens,
@@ -131,7 +131,7 @@ function mapValues<K extends string>(
 
 interface Shown {
   /** The last call whose tokens the provider counted: the provider's count and our estimate of the same messages. */
-  counted?: Counted
+  counted?: CountedCall
   tokens: Pick<ContextReport["tokens"], "summary" | "ledger" | "messages" | "toolOutput">
   messages: number
   hidden: Hidden[]
@@ -187,7 +187,7 @@ function lastCount(
     maxHistory,
     first,
   }: { base: ContextBase; maxHistory: number | undefined; first: HistoryItem | undefined },
-): Counted | undefined {
+): CountedCall | undefined {
   for (let index = items.length - 1; index >= base.start; index--) {
     const { message, parts } = items[index]!
     if (parts.some(isSummary)) return undefined

@@ -67,7 +67,7 @@ export async function runShellCommand(run: Run, input: ShellInput): Promise<Hist
       { partID, callID: callIDOf(partID), tool: planned.tool.name, text: planned.text },
     ])
   } catch (error) {
-    await sealFailed(run, { open: step.open, error, snapshot: step.snapshot() })
+    await sealFailed(run, { openMessage: step.openMessage, error, snapshot: step.snapshot() })
   }
   run.isInTurn = false
   const item = run.memo.last!
@@ -216,7 +216,7 @@ async function open(
   })
   const step: Step = {
     run,
-    open: opened,
+    openMessage: opened,
     setup,
     agent,
     model: noModel(model),

@@ -13,94 +13,94 @@ import type { Op } from "../../stores/commit.ts"
 import type { Run } from "../loop/run.ts"
 import type { OpenMessage } from "../step/open-message.ts"
 
-/** Where a compaction goes in the history, and what goes with it. */
-export interface CompactionPlace {
+/** Where a compaction is written in the history, and what is committed with it. */
+export interface CompactionTarget {
   user: UserBody
-  /** The message's id; a new one if absent. */
+  /** The id of the compaction's message; a new id if absent. */
   messageID?: string
-  /** The open message becomes the compaction: it was to hold an answer that the model would not give. */
-  open?: OpenMessage
-  /** Part of the same commit. */
+  /** The open message becomes the compaction, after the provider refused its call as too long. */
+  openMessage?: OpenMessage
+  /** Further operations for the same commit. */
   ops?: readonly Op[]
-  /** The turn goes on: a prompt of ours says so. */
-  goesOn: boolean
+  /** The turn continues: a synthetic prompt after the compaction asks the model to continue. */
+  continuesTurn: boolean
 }
 
 type CompactionPart = Extract<PartBody, { type: "compaction" }>
 
-export const goOnPrompt =
-  "[What came before was summarised to make room. Go on with what you were doing, from the next step on; do not repeat what is done.]"
+export const continuePrompt =
+  "[The earlier conversation was summarised to make room. Continue your work with the next step; do not repeat what is done.]"
 
-/** People see that a compaction is going on, or is over. */
-export function setCompacting(run: Run, compacting: number | null): Op {
+/** Sets the start time of a running compaction, which clients show; null once the compaction is over. */
+export function setCompactingOp(run: Run, compacting: number | null): Op {
   const updated = Math.max(run.engine.clock.now(), run.session.time.updated)
   return { op: "session.patch", sessionID: run.sessionID, set: { time: { updated, compacting } } }
 }
 
-interface Outcome {
-  spent: { tokens: Tokens; cost: number }
+interface WithUsage {
+  usage: { tokens: Tokens; cost: number }
 }
 
-/** Everything that a compaction changes, in one commit. */
+/** Writes everything that a compaction changes, in one commit. */
 export async function commitCompaction(
   run: Run,
-  place: CompactionPlace,
-  done: Outcome & { part: CompactionPart; model: ModelRef },
+  target: CompactionTarget,
+  done: WithUsage & { part: CompactionPart; model: ModelRef },
 ): Promise<void> {
-  const fields = { finish: "stop", ...done.model, ...done.spent }
-  await write(run, place, { part: done.part, fields, spent: done.spent })
+  const fields = { finish: "stop", ...done.model, ...done.usage }
+  await writeMessage(run, target, { part: done.part, fields, usage: done.usage })
 }
 
-/** Leaves the context as it was, with a message that says why. */
+/** Records a failed compaction: the context stays as it was, and a message with the error is appended. */
 export async function commitFailure(
   run: Run,
-  place: CompactionPlace,
-  failed: Outcome & { auto: boolean; error: MessageError; tokensBefore: number },
+  target: CompactionTarget,
+  failed: WithUsage & { auto: boolean; error: MessageError; tokensBefore: number },
 ): Promise<void> {
-  const { spent, auto, error, tokensBefore } = failed
-  if (place.open) {
-    // The message says itself what was wrong with its call.
-    const paid = place.open.messageOp(spent)
-    await run.writer.commit([setCompacting(run, null), addSpent(run, spent), paid])
+  const { usage, auto, error, tokensBefore } = failed
+  if (target.openMessage) {
+    // The open message will be sealed with the error of its own call, so no message is added here.
+    const message = target.openMessage.messageOp(usage)
+    await run.writer.commit([setCompactingOp(run, null), addUsageOp(run, usage), message])
     return
   }
   const part: CompactionPart = { id: run.engine.newID("part"), type: "compaction", auto, tokensBefore }
-  const fields = { finish: "error", error, ...spent }
-  await write(run, { ...place, goesOn: false }, { part, fields, spent })
+  const fields = { finish: "error", error, ...usage }
+  await writeMessage(run, { ...target, continuesTurn: false }, { part, fields, usage })
 }
 
-export function addSpent(run: Run, { cost, tokens }: Outcome["spent"]): Op {
+export function addUsageOp(run: Run, { cost, tokens }: WithUsage["usage"]): Op {
   return { op: "session.patch", sessionID: run.sessionID, add: { cost, tokens } }
 }
 
-async function write(
+async function writeMessage(
   run: Run,
-  place: CompactionPlace,
-  { part, fields, spent }: Outcome & { part: CompactionPart; fields: Partial<AssistantBody> },
+  target: CompactionTarget,
+  { part, fields, usage }: WithUsage & { part: CompactionPart; fields: Partial<AssistantBody> },
 ): Promise<void> {
   const { sessionID } = run
-  const { open, user } = place
-  const ops: Op[] = [...(place.ops ?? []), setCompacting(run, null), addSpent(run, spent)]
+  const { openMessage, user } = target
+  const ops: Op[] = [...(target.ops ?? []), setCompactingOp(run, null), addUsageOp(run, usage)]
   const now = run.engine.clock.now()
-  const created = open?.message.time.created ?? now
+  const created = openMessage?.message.time.created ?? now
   const final: Partial<AssistantBody> = {
     ...fields,
     summary: true,
     agent: "compaction",
     time: { created, completed: Math.max(created, now) },
   }
-  const message = { ...bareMessage(run, place, now), ...final }
-  if (open) ops.push(...open.flushOps(), open.putOp(part), open.sealOp(final))
+  const message = { ...bareMessage(run, target, now), ...final }
+  if (openMessage) ops.push(...openMessage.flushOps(), openMessage.putOp(part), openMessage.sealOp(final))
   else ops.push({ op: "message.append", sessionID, message, parts: [part], sealed: true })
-  const goingOn = place.goesOn ? goOn(run, user, now) : undefined
-  if (goingOn) ops.push({ op: "message.append", sessionID, ...goingOn, sealed: true })
+  const continuing = target.continuesTurn ? continueMessage(run, user, now) : undefined
+  if (continuing) ops.push({ op: "message.append", sessionID, ...continuing, sealed: true })
   const { version } = await run.writer.commit(ops)
-  if (open) run.memo.replaceLast(open.item(version))
+  if (openMessage) run.memo.replaceLast(openMessage.item(version))
   else run.memo.addSealed(sessionID, { message, parts: [part] }, version)
-  if (goingOn) run.memo.addSealed(sessionID, goingOn, version)
+  if (continuing) run.memo.addSealed(sessionID, continuing, version)
 }
 
-function bareMessage(run: Run, { user, messageID }: CompactionPlace, now: number): AssistantBody {
+function bareMessage(run: Run, { user, messageID }: CompactionTarget, now: number): AssistantBody {
   const { directory, root } = run.project.workspace
   return {
     id: messageID ?? run.engine.newID("message"),
@@ -116,14 +116,17 @@ function bareMessage(run: Run, { user, messageID }: CompactionPlace, now: number
   }
 }
 
-function goOn(run: Run, user: UserBody, now: number): { message: UserBody; parts: PartBody[] } {
+function continueMessage(run: Run, user: UserBody, now: number): { message: UserBody; parts: PartBody[] } {
   const message: UserBody = { ...user, id: run.engine.newID("message"), time: { created: now } }
   delete message.summary
-  const text: PartBody = { id: run.engine.newID("part"), type: "text", text: goOnPrompt, synthetic: true }
+  const text: PartBody = { id: run.engine.newID("part"), type: "text", text: continuePrompt, synthetic: true }
   return { message, parts: [text] }
 }
 
-/** Who speaks last in these items, and the prompt that is being answered: not ours that goes on after a compaction. */
+/**
+ * The last user message, and the id of the prompt that it belongs to. The two differ for a synthetic prompt that
+ * continues a turn after a compaction.
+ */
 export function promptBefore(
   items: readonly HistoryItem[],
 ): { user: UserBody; promptID: string } | undefined {
@@ -135,27 +138,27 @@ export function promptBefore(
   return { user, promptID: before ? before.message.parentID : user.id }
 }
 
-type Compacted = HistoryItem & { message: AssistantBody }
+type CompactionItem = HistoryItem & { message: AssistantBody }
 
-/** The compaction after which the item at that index says that the turn goes on, if it does. */
-export function compactionBefore(items: readonly HistoryItem[], index: number): Compacted | undefined {
+/** The compaction before the item at `index`, if that item is the synthetic prompt that continues the turn after it. */
+export function compactionBefore(items: readonly HistoryItem[], index: number): CompactionItem | undefined {
   const item = items[index]
   const before = items[index - 1]
   if (item?.message.role !== "user" || !isGoingOn(item.parts) || !before) return undefined
   return isCompaction(before) ? before : undefined
 }
 
-export function isCompaction(item: HistoryItem): item is Compacted {
+export function isCompaction(item: HistoryItem): item is CompactionItem {
   return item.message.role === "assistant" && item.message.summary === true
 }
 
-/** One that led to nothing: the turn, if there is one, is as it was before it. */
+/** True for a compaction without a summary: the context and the turn are as they were before it. */
 export function isFailedCompaction(item: HistoryItem): boolean {
   return isCompaction(item) && !item.parts.some(isSummary)
 }
 
 export function promptOf(run: Run): { user: UserBody; promptID: string } {
-  const known = promptBefore(run.memo.items)
-  if (known) return known
+  const prompt = promptBefore(run.memo.items)
+  if (prompt) return prompt
   throw new StemmaError("internal", `Session ${run.sessionID} has no prompt to answer. Send one.`)
 }

@@ -2,15 +2,15 @@ import type { Agent } from "../../config/agents/agent.ts"
 import type { Config } from "../../config/files/schema.ts"
 import type { Model } from "../../models/model.ts"
 
-/** How many tokens of output are asked for at most, and kept free of the window. */
+/** The most output tokens that a call asks for. As many are kept free in the window. */
 export const outputTokensMax = 32_000
 
 export interface Window {
-  /** What the model takes in and gives out in one call; 0 if nobody knows. */
+  /** The model's context window, input and output together; 0 if unknown. */
   context: number
-  /** How much of it a call may be; infinite if nobody knows. */
+  /** The most input tokens of a call; infinite if unknown. */
   usable: number
-  /** From where on room is made: the usable window, or a threshold below it. */
+  /** Above this many input tokens, room is made: `usable`, or a configured threshold below it. */
   limit: number
 }
 
@@ -20,14 +20,14 @@ export function windowOf(options: {
   config: Config
 }): Window {
   const { context, output } = options.model.limit
-  // A model whose output may be as long as its window would have no room for a question.
+  // Some models state an output limit as large as their window. At least half of the window stays for input.
   const kept = Math.min(output > 0 ? output : outputTokensMax, outputTokensMax, Math.floor(context / 2))
   const usable = context > 0 ? context - kept : Number.POSITIVE_INFINITY
   const threshold = options.agent?.compaction?.threshold ?? options.config.compaction.threshold
   return { context, usable, limit: Math.min(usable, threshold ?? Number.POSITIVE_INFINITY) }
 }
 
-/** A threshold is a wish: it leaves at least so much for messages beside what every call has. */
+/** A configured threshold may be too low to work with. The limit leaves at least this much for messages. */
 const messageTokensMin = 4_000
 
 export function withRoom(
@@ -41,7 +41,7 @@ export function withRoom(
 const tailTokensMin = 2_000
 const tailTokensMax = 15_000
 
-/** About how much of the recent history a compaction leaves as it is: a quarter of what there is room for. */
+/** How many tokens of recent history a compaction keeps: a quarter of the limit, within bounds. */
 export function tailTokensOf({ limit }: Window): number {
   return Math.min(tailTokensMax, Math.max(tailTokensMin, Math.floor(limit / 4)))
 }

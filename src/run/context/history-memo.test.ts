@@ -23,16 +23,19 @@ function memoOf(items: readonly HistoryItem[]): HistoryMemo {
   return memo
 }
 
-test.each([undefined, 1, 4, 5, 100])("shows what a new context would, with maxHistory %s", (maxHistory) => {
-  const options = { ...(maxHistory !== undefined && { maxHistory }) }
-  const items = Array.from({ length: 9 }, (_, position) => item(position))
-  for (let count = 0; count <= items.length; count++) {
-    const some = items.slice(0, count)
-    expect(memoOf(some).context(options)).toEqual(context(some, options))
-  }
-})
+test.each([undefined, 1, 4, 5, 100])(
+  "the memo's context equals a newly built one, with maxHistory %s",
+  (maxHistory) => {
+    const options = { ...(maxHistory !== undefined && { maxHistory }) }
+    const items = Array.from({ length: 9 }, (_, position) => item(position))
+    for (let count = 0; count <= items.length; count++) {
+      const some = items.slice(0, count)
+      expect(memoOf(some).context(options)).toEqual(context(some, options))
+    }
+  },
+)
 
-test("gives the messages that it gave before again, the very same, when an answer is opened and sealed", () => {
+test("the memo returns the same message objects again after an answer is opened and sealed", () => {
   const memo = memoOf([item(0), item(1), item(2)])
   memo.add(item(3, { sealed: false, parts: [] }))
   const before = memo.context({})
@@ -45,7 +48,7 @@ test("gives the messages that it gave before again, the very same, when an answe
   for (const [index, message] of before.entries()) expect(after[index]).toBe(message)
 })
 
-test("begins with a user's message even if the prompt that it begins with shows nothing", () => {
+test("the context begins with a user message even if the first prompt in it has no parts", () => {
   const items = [item(0), item(1), item(2, { parts: [] }), item(3), item(4)]
   const shown = memoOf(items).context({ maxHistory: 3 })
   expect(shown).toEqual(context(items, { maxHistory: 3 }))
@@ -53,7 +56,7 @@ test("begins with a user's message even if the prompt that it begins with shows 
 })
 
 test.each([undefined, 1, 2, 4, 100])(
-  "keeps the first prompt as a new context would, with maxHistory %s",
+  "the memo keeps the first prompt as a newly built context does, with maxHistory %s",
   async (maxHistory) => {
     const options = { ...(maxHistory !== undefined && { maxHistory }) }
     const items = Array.from({ length: 9 }, (_, position) => item(position))
@@ -72,7 +75,7 @@ test.each([undefined, 1, 2, 4, 100])(
   },
 )
 
-test("builds the context once, however often it is asked while an open message hides output", () => {
+test("the memo builds the context once while an open message hides tool output", () => {
   const call = tool("prt_call", completed("A long output."))
   const memo = memoOf([item(0), item(1, { parts: [call] }), item(2)])
   const prune = { time: 1, parts: ["prt_call"] }

@@ -14,35 +14,37 @@ import {
 } from "../../session/index.ts"
 import type { Store } from "../../stores/store.ts"
 import { findMessage } from "../schedule/waiters.ts"
-import type { Counted } from "./next-call-tokens.ts"
+import type { CountedCall } from "./next-call-tokens.ts"
 
 const pageLimit = 1000
 
 /**
- * What a run remembers of a session's history, from the message at which the context begins. It is brought up to date by
- * reading only what is new, so that a step costs what it adds and not what there was before.
+ * A cache of a session's history, from the message at which the context begins. An update reads only new items, so the
+ * cost of a step depends on what the step adds and not on the length of the history.
  */
 export class HistoryMemo {
   #items: HistoryItem[] = []
-  /** The position of the first item. */
+  /** The position of the first cached item. */
   #start = 0
   #epoch = -1
   #segment = ""
-  /** The `maxHistory` for which the first item was chosen. */
-  #bound = 0
-  #growing: Growing | undefined
-  /** The items without the open one, while there is one. */
+  /** The `maxHistory` for which the first item was chosen; infinite if the session has none. */
+  #maxHistory = 0
+  #built: BuiltContext | undefined
+  /** Memoised `sealed` while the last item is open. */
   #withoutOpen: readonly HistoryItem[] | undefined
-  /** The session's first prompt, if it is to stay in the context, and what the model is shown of it. */
-  #first: { position: number; messages: readonly ContextMessage[] } | undefined
+  /** The session's first prompt as the model is shown it. Only set if the config keeps it in the context. */
+  #firstPrompt: { position: number; messages: readonly ContextMessage[] } | undefined
   /** The last call whose tokens the provider counted. */
-  counted: Counted | undefined
-  /** About how many characters the items hold. */
+  lastCounted: CountedCall | undefined
+  /** Estimated memory use of the items, in characters. */
   size = 0
-  /** The count when those who wait for answers were last told: to look through a long history for nothing takes time. */
-  told = 0
+  /**
+   * The value of `count` when waiting callers were last notified. Searching a long history for answers is expensive.
+   */
+  notifiedCount = 0
 
-  /** The items from where the context begins, an open one included. */
+  /** The cached items, an open one included. */
   get items(): readonly HistoryItem[] {
     return this.#items
   }
@@ -55,15 +57,15 @@ export class HistoryMemo {
     return this.#items.at(-1)
   }
 
-  /** Reads what is missing. */
+  /** Reads the items that are missing or have changed. */
   async refresh(store: Store, session: Session): Promise<void> {
     const { history } = session
     const isSame = this.#epoch === history.epoch && this.#segment === history.segment
-    const bound = session.maxHistory ?? Number.POSITIVE_INFINITY
-    // With a higher bound, items are wanted that were not read.
-    if (!isSame || this.count > history.count || bound > this.#bound) {
+    const maxHistory = session.maxHistory ?? Number.POSITIVE_INFINITY
+    // A higher `maxHistory` needs older items that were not read.
+    if (!isSame || this.count > history.count || maxHistory > this.#maxHistory) {
       this.#reset(await firstPosition(store, session))
-      this.#bound = bound
+      this.#maxHistory = maxHistory
     }
     this.#dropHidden()
     // An item that was open when it was read has changed since.
@@ -71,15 +73,15 @@ export class HistoryMemo {
     this.#epoch = history.epoch
     this.#segment = history.segment
     const compactions = await this.#read(store, session)
-    if (compactions === 0 || this.#start === 0 || this.#hasKept()) return
-    // Somebody who had read more than we has compacted, and keeps items that we have not read.
+    if (compactions === 0 || this.#start === 0 || this.#hasFirstKeptItem()) return
+    // Another process compacted and kept items that are older than those in this cache.
     const start = await firstPosition(store, session)
     if (start >= this.#start) return
     this.#reset(start)
     await this.#read(store, session)
   }
 
-  /** Reads to the end, and says how many compactions were among it. */
+  /** Reads to the end of the history. Returns the number of compactions among the new items. */
   async #read(store: Store, { id, history }: Session): Promise<number> {
     let compactions = 0
     while (this.count < history.count) {
@@ -93,8 +95,8 @@ export class HistoryMemo {
     return compactions
   }
 
-  /** True if the item that the last compaction keeps first is known. */
-  #hasKept(): boolean {
+  /** True if the first item that the last compaction keeps is cached. */
+  #hasFirstKeptItem(): boolean {
     const { compaction, start } = this.base
     const kept = compaction?.firstKeptEntryId
     return kept === undefined || this.#items[start]?.message.id === kept
@@ -106,7 +108,7 @@ export class HistoryMemo {
     this.size += sizeOf(item)
   }
 
-  /** A message that was just appended, sealed. */
+  /** Adds a sealed message that was just appended to the store. */
   addSealed(
     sessionID: string,
     { message, parts }: { message: MessageBody; parts: readonly PartBody[] },
@@ -121,21 +123,21 @@ export class HistoryMemo {
     })
   }
 
-  /** The open message has been sealed. */
+  /** Replaces the open message at the end, for example once it is sealed. */
   replaceLast(item: HistoryItem): void {
     this.#dropLast()
     this.add(item)
   }
 
-  /** What the model is shown: all that is sealed. No revert mark may be set. */
+  /** The context of the sealed items. The session must not have a revert mark. */
   context(options: MemoContextOptions): readonly ContextMessage[] {
     return this.shown(options).messages
   }
 
-  /** The same, with about how many tokens it is. */
+  /** The same, with its estimated tokens. */
   shown(options: MemoContextOptions): { messages: readonly ContextMessage[]; tokens: number } {
-    const { messages, summary, start, first, tokens, isWhole } = this.#cut(options)
-    // A copy, since whoever was given it may look at it later.
+    const { messages, summary, start, first, tokens, isWhole } = this.#shownRange(options)
+    // A copy: the array grows with the next items, and a caller may keep what it got.
     if (isWhole) return { messages: messages.slice(), tokens }
     if (tokens >= 0) return { messages: messages.toSpliced(summary, start - summary, ...first), tokens }
     const { maxHistory } = options
@@ -143,23 +145,26 @@ export class HistoryMemo {
     return { messages: built, tokens: sumTokens(built) }
   }
 
-  /** About how many tokens the model is shown. */
+  /** The estimated tokens of the context. */
   shownTokens(options: MemoContextOptions): number {
-    const { tokens } = this.#cut(options)
+    const { tokens } = this.#shownRange(options)
     return tokens >= 0 ? tokens : this.shown(options).tokens
   }
 
-  /** Which messages of the growing context are shown. Its tokens are negative where it has to be built by itself. */
-  #cut({ maxHistory, keepsFirst }: MemoContextOptions): Cut {
+  /**
+   * Which messages of the built context are shown. `tokens` is -1 if the trimmed context would not begin with a user
+   * message: then the caller must build the context anew.
+   */
+  #shownRange({ maxHistory, keepsFirst }: MemoContextOptions): ShownRange {
     const items = this.sealed
-    const { base, context, starts, tokens } = this.#grow(items)
+    const { base, context, starts, tokens } = this.#build(items)
     const { messages } = context
-    const left = trimStart(items, { maxHistory, from: base.start }) - base.start
-    const isCut = left > 0 || base.compaction !== undefined
-    const first = keepsFirst && isCut ? this.#firstBefore(items[base.start + left]) : []
+    const trimmed = trimStart(items, { maxHistory, from: base.start }) - base.start
+    const isCut = trimmed > 0 || base.compaction !== undefined
+    const first = keepsFirst && isCut ? this.#firstBefore(items[base.start + trimmed]) : []
     const summary = starts[0] ?? messages.length
-    const start = starts[left] ?? messages.length
-    const isWhole = left === 0 && first.length === 0
+    const start = starts[trimmed] ?? messages.length
+    const isWhole = trimmed === 0 && first.length === 0
     const isUser = isWhole || summary + first.length > 0 || messages[start]?.role === "user"
     const shown = isWhole
       ? tokens.at(-1)!
@@ -167,57 +172,57 @@ export class HistoryMemo {
     return { messages, summary, start, first, isWhole, tokens: isUser ? shown : -1 }
   }
 
-  /** What is shown of the session's first prompt, unless it is that item or after it. */
+  /** The session's first prompt, if it comes before the given item. */
   #firstBefore(item: HistoryItem | undefined): readonly ContextMessage[] {
-    if (!this.#first || (item && item.position <= this.#first.position)) return []
-    return this.#first.messages
+    if (!this.#firstPrompt || (item && item.position <= this.#firstPrompt.position)) return []
+    return this.#firstPrompt.messages
   }
 
-  /** The items without an open one at the end. */
+  /** The items without the open one at the end. */
   get sealed(): readonly HistoryItem[] {
     if (this.last?.sealed !== false) return this.#items
     this.#withoutOpen ??= this.#items.slice(0, -1)
     return this.#withoutOpen
   }
 
-  /** What the last compaction and the prune marks say. */
+  /** The last compaction and the prune marks, from which the context is built. */
   get base(): ContextBase {
-    return this.#grow(this.sealed).base
+    return this.#build(this.sealed).base
   }
 
-  /** About how many tokens the sealed item at that index is in the context. */
+  /** The estimated tokens of the sealed item at `index` in the context. */
   tokensAt(index: number): number {
-    const { base, context, starts, tokens } = this.#grow(this.sealed)
+    const { base, context, starts, tokens } = this.#build(this.sealed)
     const at = index - base.start
     return tokens[starts[at + 1] ?? context.messages.length]! - tokens[starts[at]!]!
   }
 
-  /** About how many tokens the session's first prompt adds to a context that has the items from that index on. */
+  /** The estimated tokens that the session's first prompt adds to a context that begins at item `index`. */
   firstTokensBefore(index: number): number {
-    if (!this.#first || this.#first.position >= this.#start + index) return 0
-    return sumTokens(this.#first.messages)
+    if (!this.#firstPrompt || this.#firstPrompt.position >= this.#start + index) return 0
+    return sumTokens(this.#firstPrompt.messages)
   }
 
-  #grow(items: readonly HistoryItem[]): Growing {
-    let growing = this.#growing
-    // What an open message hides is hidden from the call that it is for.
+  #build(items: readonly HistoryItem[]): BuiltContext {
+    let built = this.#built
+    // Includes the open item: its prune marks apply to the model call that the open message is for.
     const all = this.#items
-    for (let index = growing?.seen ?? 0; growing && index < all.length; index++) {
-      if (changesBase(all[index]!)) growing = undefined
+    for (let index = built?.seen ?? 0; built && index < all.length; index++) {
+      if (changesBase(all[index]!)) built = undefined
     }
-    if (!growing) {
+    if (!built) {
       const base = contextBase(all)
-      growing = { base, seen: 0, context: growingContext(base), starts: [], tokens: [0] }
-      this.#growing = growing
-      countTokens(growing)
+      built = { base, seen: 0, context: growingContext(base), starts: [], tokens: [0] }
+      this.#built = built
+      countTokens(built)
     }
-    growing.seen = all.length
-    for (let index = growing.base.start + growing.starts.length; index < items.length; index++) {
-      growing.starts.push(growing.context.messages.length)
-      growing.context.add(items[index]!)
-      countTokens(growing)
+    built.seen = all.length
+    for (let index = built.base.start + built.starts.length; index < items.length; index++) {
+      built.starts.push(built.context.messages.length)
+      built.context.add(items[index]!)
+      countTokens(built)
     }
-    return growing
+    return built
   }
 
   #dropLast(): void {
@@ -225,53 +230,53 @@ export class HistoryMemo {
     if (!item) return
     this.#withoutOpen = undefined
     this.size -= sizeOf(item)
-    const growing = this.#growing
-    if (!growing) return
+    const built = this.#built
+    if (!built) return
     const { length } = this.#items
-    const isShown = growing.base.start + growing.starts.length > length
-    if (isShown || (growing.seen > length && changesBase(item))) this.#growing = undefined
-    else growing.seen = Math.min(growing.seen, length)
+    const isShown = built.base.start + built.starts.length > length
+    if (isShown || (built.seen > length && changesBase(item))) this.#built = undefined
+    else built.seen = Math.min(built.seen, length)
   }
 
-  /** What a compaction hides is needed no more. */
+  /** Drops the items that the last compaction hides. */
   #dropHidden(): void {
-    const growing = this.#growing
-    if (!growing || growing.base.start === 0) return
-    for (const item of this.#items.splice(0, growing.base.start)) this.size -= sizeOf(item)
+    const built = this.#built
+    if (!built || built.base.start === 0) return
+    for (const item of this.#items.splice(0, built.base.start)) this.size -= sizeOf(item)
     this.#withoutOpen = undefined
-    this.#start += growing.base.start
-    growing.seen -= growing.base.start
-    growing.base = { ...growing.base, start: 0 }
+    this.#start += built.base.start
+    built.seen -= built.base.start
+    built.base = { ...built.base, start: 0 }
   }
 
-  /** Makes sure that the session's first prompt is known. */
+  /** Reads the session's first prompt, unless it is cached. */
   async readFirst(store: Store, sessionID: string): Promise<void> {
-    if (this.#first) return
+    if (this.#firstPrompt) return
     const page = await store.history(sessionID, { from: 0, take: "start", limit: 10 })
     const item = page.items.find(({ sealed, message }) => sealed && message.role === "user")
-    if (item) this.#first = { position: item.position, messages: context([item]).map(shortened) }
+    if (item) this.#firstPrompt = { position: item.position, messages: context([item]).map(shortened) }
   }
 
   #reset(start: number): void {
     this.#items = []
     this.#withoutOpen = undefined
-    this.#first = undefined
+    this.#firstPrompt = undefined
     this.#start = start
     this.size = 0
-    this.told = 0
-    this.#growing = undefined
+    this.notifiedCount = 0
+    this.#built = undefined
   }
 }
 
 export interface MemoContextOptions {
   maxHistory?: number
-  /** The session's first prompt stays, whatever is trimmed or compacted. */
+  /** The session's first prompt stays in the context after a trim or a compaction. */
   keepsFirst?: boolean
 }
 
-interface Cut {
+interface ShownRange {
   messages: readonly ContextMessage[]
-  /** The messages from `summary` to before `start` are left out, and `first` stands in their place. */
+  /** The messages from `summary` up to `start` (exclusive) are left out, and `first` takes their place. */
   summary: number
   start: number
   first: readonly ContextMessage[]
@@ -279,18 +284,18 @@ interface Cut {
   tokens: number
 }
 
-interface Growing {
+interface BuiltContext {
   base: ContextBase
-  /** How many items the base knows, an open one included. */
+  /** How many items `base` takes into account, an open one included. */
   seen: number
   context: GrowingContext
-  /** By item from the base's start: the message of the context with which it begins. */
+  /** For each item from the base's start: the index of its first message in the context. */
   starts: number[]
-  /** By message: about how many tokens come before it; at the end, all. */
+  /** For each message: the estimated tokens before it; the last entry is the total. */
   tokens: number[]
 }
 
-function countTokens({ context: { messages }, tokens }: Growing): void {
+function countTokens({ context: { messages }, tokens }: BuiltContext): void {
   for (let index = tokens.length - 1; index < messages.length; index++) {
     tokens.push(tokens[index]! + estimateContextTokens(messages[index]!))
   }
@@ -298,7 +303,7 @@ function countTokens({ context: { messages }, tokens }: Growing): void {
 
 const firstTokensMax = 4_000
 
-/** A first prompt that fills the window would leave no room for anything else. */
+/** Cuts a first prompt that is so long that it would fill the window. */
 function shortened(message: ContextMessage): ContextMessage {
   if (message.role !== "user" || estimateContextTokens(message) <= firstTokensMax) return message
   const content = message.content.map((part) => {
@@ -313,7 +318,7 @@ function sumTokens(messages: readonly ContextMessage[]): number {
   return messages.reduce((sum, message) => sum + estimateContextTokens(message), 0)
 }
 
-/** Where the context of a session begins at the earliest. */
+/** The earliest position at which the context of a session can begin. */
 export async function firstPosition(store: Store, session: Session, to?: number): Promise<number> {
   const last = await lastCompaction(store, session.id, to)
   if (last) {
@@ -324,18 +329,18 @@ export async function firstPosition(store: Store, session: Session, to?: number)
   }
   const { maxHistory, history } = session
   if (maxHistory === undefined) return 0
-  // One more than the trim keeps, so that it is seen to trim; and the last one may be open, and is not shown then.
+  // Two more than the trim keeps: one so that the trim has something to cut, one since the last item may be open.
   const bounded = history.count - maxHistory - 2
   return bounded > 0 ? turnStart(store, session, bounded) : 0
 }
 
-/** The last compaction that is done, before `to`. */
+/** The last compaction with a summary, before position `to`. */
 async function lastCompaction(
   store: Store,
   sessionID: string,
   to: number | undefined,
 ): Promise<HistoryItem | undefined> {
-  // It is mostly the last of all, and they are long.
+  // The last compaction mostly has a summary, and compactions are large, so the first page has a single item.
   let limit = 1
   for (let end = to; ; limit = 10) {
     const page = await store.history(sessionID, {
@@ -350,7 +355,10 @@ async function lastCompaction(
   }
 }
 
-/** The trim never cuts into the last turn: if that is longer than `maxHistory`, the item before it is the first. */
+/**
+ * The trim never cuts into the last turn. If the turn is longer than `maxHistory`, the item before the turn is the
+ * first.
+ */
 async function turnStart(store: Store, session: Session, bounded: number): Promise<number> {
   let to = session.history.count
   while (to > 0) {

@@ -11,14 +11,14 @@ import type { Prompt } from "../step/step.ts"
 import { listGrants, type Step } from "../step/step-plan.ts"
 import { systemPrompt } from "../step/system-prompt.ts"
 import { offeredTools } from "../step/tools/toolbox.ts"
-import { type Compacted, type CompactOptions, compact, isWorthHiding } from "./compact.ts"
+import { type CompactionResult, type CompactOptions, compact, isWorthHiding } from "./compact.ts"
 import { promptBefore } from "./compaction-message.ts"
 import { windowOf, withRoom } from "./context-window.ts"
 import type { MemoContextOptions } from "./history-memo.ts"
 import { estimateSystemTokens, estimateToolTokens, isSmall, nextSize } from "./next-call-tokens.ts"
 
-/** Who will ask the model, and with which model. */
-interface Asking {
+/** The prompt, agent and model of the next model call. */
+interface NextCall {
   setup: Setup
   user: UserBody
   agent: Agent | undefined
@@ -26,52 +26,52 @@ interface Asking {
 }
 
 /**
- * Before a step: if its call would not fit, hides old tool output, and if that is not enough compacts. What cannot be known
- * or done is left to the step: it says what was wrong.
+ * Makes room before a step whose model call would not fit: hides old tool output, and compacts if that is not enough.
+ * If the model is unknown or no room can be made, returns without an error: the step reports what is wrong.
  */
 export async function makeRoom(run: Run, prompts: readonly Prompt[]): Promise<void> {
-  if (prompts.length > 0) await makeRevertReal(run)
-  const asking = await askingNext(run, prompts.at(-1)?.message)
-  if (!asking) return
-  const { setup, agent, model } = asking
+  if (prompts.length > 0) await applyRevert(run)
+  const nextCall = await findNextCall(run, prompts.at(-1)?.message)
+  if (!nextCall) return
+  const { setup, agent, model } = nextCall
   const { config } = setup.loaded
   if (config.keepFirstMessage) await run.memo.readFirst(run.engine.store, run.sessionID)
   const window = windowOf({ model, agent, config })
   if (!Number.isFinite(window.limit) || run.memo.sealed.length === 0) return
   if (isSmall({ memo: run.memo, shown: shownOptions(run, setup), prompts }, window.limit)) return
-  let size = sizeOf(run, asking, prompts)
+  let size = sizeOf(run, nextCall, prompts)
   if (!run.offered && size.tokens > window.limit / 2) {
-    await knowTools(run, asking)
-    size = sizeOf(run, asking, prompts)
+    await loadOfferedTools(run, nextCall)
+    size = sizeOf(run, nextCall, prompts)
   }
-  const { limit } = withRoom(window, { overhead: overheadOf(run, asking), correction: size.correction })
+  const { limit } = withRoom(window, { overhead: overheadOf(run, nextCall), correction: size.correction })
   if (size.tokens <= limit) return
   if (config.compaction.prune) {
     const pruning = pruningOf(run, setup)
     const isEnough = pruning && size.tokens - pruning.tokens * size.correction <= limit
     if (pruning && (isEnough || !config.compaction.auto)) {
-      run.pruning = pruning.parts
+      run.partsToHide = pruning.parts
       return
     }
-    // A result that alone is too large is of no use to the model, whatever else is hidden.
+    // Tool output that takes most of the limit by itself could not be shown, whatever else is hidden.
     const last = tooLargeOutput(run, limit)
     if (last && size.tokens - last.tokens * size.correction <= limit) {
-      run.pruning = last.parts
+      run.partsToHide = last.parts
       return
     }
   }
   if (!config.compaction.auto || run.hasFailedToCompact || (await isOverBudget(run, setup))) return
-  const inRow = run.compacted.step === run.steps - 1 ? run.compacted.inRow + 1 : 1
-  run.compacted = { step: run.steps, inRow }
-  // Step after step brings more than there is room for: to go on so would be without end.
+  const inRow = run.compactionsInRow.step === run.steps - 1 ? run.compactionsInRow.inRow + 1 : 1
+  run.compactionsInRow = { step: run.steps, inRow }
+  // If step after step needs a compaction, each step adds more than fits: stop, or the turn would never end.
   const done =
-    inRow <= inRowMax
-      ? await compactFor(run, asking, { prompts, auto: true, goesOn: prompts.length === 0 })
+    inRow <= compactionsInRowMax
+      ? await compactFor(run, nextCall, { prompts, auto: true, continuesTurn: prompts.length === 0 })
       : "failed"
   if (done !== "done") run.hasFailedToCompact = true
 }
 
-const inRowMax = 4
+const compactionsInRowMax = 4
 
 function tooLargeOutput(run: Run, limit: number): Pruning | undefined {
   const last = run.memo.sealed.at(-1)
@@ -79,15 +79,15 @@ function tooLargeOutput(run: Run, limit: number): Pruning | undefined {
   return output && output.tokens > limit / 2 ? output : undefined
 }
 
-/** A person is asked by the step before any more is spent. */
+/** No compaction over budget: it costs money, and the step asks a person first. */
 async function isOverBudget(run: Run, setup: Setup): Promise<boolean> {
   const budget = run.session.budget ?? setup.loaded.config.budget
   if (budget === undefined || run.isOverBudget) return false
   return (await run.engine.store.session(run.sessionID)).cost >= budget
 }
 
-/** What a revert hides is not to be counted, and still less to be summarised. */
-async function makeRevertReal(run: Run): Promise<void> {
+/** Moves the history to the revert mark, so that hidden messages are neither counted nor summarised. */
+async function applyRevert(run: Run): Promise<void> {
   const ops = await revertOps(run)
   if (ops.length === 0) return
   const { store } = run.engine
@@ -96,8 +96,8 @@ async function makeRevertReal(run: Run): Promise<void> {
   await run.memo.refresh(store, run.session)
 }
 
-/** Undefined where the step itself will say what is wrong. */
-async function askingNext(run: Run, next: UserBody | undefined): Promise<Asking | undefined> {
+/** Undefined if there is no prompt or its model cannot be loaded: the step reports that error. */
+async function findNextCall(run: Run, next: UserBody | undefined): Promise<NextCall | undefined> {
   const user = next ?? promptBefore(run.memo.items)?.user
   if (!user) return undefined
   try {
@@ -109,27 +109,27 @@ async function askingNext(run: Run, next: UserBody | undefined): Promise<Asking 
   }
 }
 
-function sizeOf(run: Run, asking: Asking, prompts: readonly Prompt[] = []) {
+function sizeOf(run: Run, nextCall: NextCall, prompts: readonly Prompt[] = []) {
   return nextSize({
     memo: run.memo,
-    shown: shownOptions(run, asking.setup),
+    shown: shownOptions(run, nextCall.setup),
     prompts,
-    overhead: () => overheadOf(run, asking),
+    overhead: () => overheadOf(run, nextCall),
   })
 }
 
-/** What the context of a session leaves out by itself. */
+/** The session's settings for its context. */
 export function shownOptions(run: Run, setup: Setup): MemoContextOptions {
   const { config } = setup.loaded
   const maxHistory = run.session.maxHistory ?? config.maxHistory
   return { ...(maxHistory !== undefined && { maxHistory }), keepsFirst: config.keepFirstMessage }
 }
 
-/** Where no step of this run has offered its tools yet, and there is so much room that they need not be looked at. */
+/** Assumed size of the tool descriptions while no step of this run has offered tools and the context is small. */
 const unknownToolTokens = 3_000
 
-/** Looks up which tools the next step will offer. */
-async function knowTools(run: Run, { setup, agent, user }: Asking): Promise<void> {
+/** Finds the tools that the next step will offer, unless an earlier step has. */
+async function loadOfferedTools(run: Run, { setup, agent, user }: NextCall): Promise<void> {
   if (run.offered || !agent) return
   const { store, projects } = run.engine
   const { session } = run
@@ -146,7 +146,7 @@ async function knowTools(run: Run, { setup, agent, user }: Asking): Promise<void
   run.offered = (await offeredTools({ setup, agent, permissionCheck })).offered
 }
 
-function overheadOf(run: Run, { setup, agent, user }: Asking): number {
+function overheadOf(run: Run, { setup, agent, user }: NextCall): number {
   const tools = run.offered ? estimateToolTokens(run.offered) : unknownToolTokens
   if (!agent) return tools
   const { workspace } = run.project
@@ -156,7 +156,7 @@ function overheadOf(run: Run, { setup, agent, user }: Asking): number {
   )
 }
 
-/** Of what is shown: nothing is saved by hiding what is trimmed anyway. */
+/** Old tool output to hide. Only output in the shown items counts: hiding trimmed items saves nothing. */
 function pruningOf(run: Run, setup: Setup): Pruning | undefined {
   const { base, sealed } = run.memo
   const { maxHistory } = shownOptions(run, setup)
@@ -166,37 +166,37 @@ function pruningOf(run: Run, setup: Setup): Pruning | undefined {
 
 async function compactFor(
   run: Run,
-  asking: Asking,
-  options: Pick<CompactOptions, "auto" | "goesOn"> &
+  nextCall: NextCall,
+  options: Pick<CompactOptions, "auto" | "continuesTurn"> &
     Partial<CompactOptions> & { prompts?: readonly Prompt[] },
-): Promise<Compacted> {
-  await knowTools(run, asking)
-  if (asking.setup.loaded.config.keepFirstMessage) await run.memo.readFirst(run.engine.store, run.sessionID)
-  const { tokens, correction } = sizeOf(run, asking, options.prompts)
-  const overhead = overheadOf(run, asking)
-  const { user, agent, model } = asking
-  run.tellAsking()
-  return compact(run, { user, agent, model, tokensBefore: tokens, overhead, correction, ...options })
+): Promise<CompactionResult> {
+  await loadOfferedTools(run, nextCall)
+  if (nextCall.setup.loaded.config.keepFirstMessage) await run.memo.readFirst(run.engine.store, run.sessionID)
+  const { tokens, correction } = sizeOf(run, nextCall, options.prompts)
+  const overheadTokens = overheadOf(run, nextCall)
+  const { user, agent, model } = nextCall
+  run.notifyWaiting()
+  return compact(run, { user, agent, model, tokensBefore: tokens, overheadTokens, correction, ...options })
 }
 
-/** A person has asked for it. Gives why there is none. */
+/** Compacts because a caller requested it, and takes the request from the inbox. */
 export async function compactByRequest(
   run: Run,
   item: Extract<InboxItem, { type: "compact" }>,
-  { goesOn }: { goesOn: boolean },
-): Promise<"done" | "failed" | "nothing"> {
+  { continuesTurn }: { continuesTurn: boolean },
+): Promise<CompactionResult> {
   const { sessionID } = run
   const take = { op: "inbox.take" as const, sessionID, itemID: item.id }
-  if (leavesTooLittle(run) || (run.session.revert && !(await askingNext(run, undefined)))) {
+  if (isTooShortToCompact(run) || (run.session.revert && !(await findNextCall(run, undefined)))) {
     await run.writer.commit([take])
     return "nothing"
   }
-  await makeRevertReal(run)
-  const asking = run.memo.sealed.length > 0 ? await askingNext(run, undefined) : undefined
-  const done = asking
-    ? await compactFor(run, asking, {
+  await applyRevert(run)
+  const nextCall = run.memo.sealed.length > 0 ? await findNextCall(run, undefined) : undefined
+  const done = nextCall
+    ? await compactFor(run, nextCall, {
         auto: false,
-        goesOn,
+        continuesTurn,
         ops: [take],
         messageID: item.id,
         ...(item.instructions !== undefined && { instructions: item.instructions }),
@@ -206,8 +206,8 @@ export async function compactByRequest(
   return done
 }
 
-/** True if a revert leaves nothing that is worth a summary: then it is not made real for one. */
-function leavesTooLittle({ session, memo }: Run): boolean {
+/** True if the history before a revert mark is too short for a summary. Then the revert is not applied either. */
+function isTooShortToCompact({ session, memo }: Run): boolean {
   const { revert } = session
   const end = revert ? memo.sealed.findIndex(({ message }) => message.id === revert.messageID) : -1
   if (end < 0) return false
@@ -215,42 +215,47 @@ function leavesTooLittle({ session, memo }: Run): boolean {
 }
 
 /**
- * The provider says that the context is too long, whatever we thought. First old tool output is hidden and the same call is
- * made again; if there is none, or it was not enough, the message becomes a compaction and the run goes on after it.
+ * Handles a provider error that says that the context is too long. The first time, hides old tool output and asks for
+ * the same call `again`. If there is no old output, or hiding it was not enough, the open message becomes a compaction,
+ * and the run continues after it. Undefined if the error is another one or no room can be made.
  */
 export async function afterOverflow(plan: Step, error: unknown): Promise<"again" | "compacted" | undefined> {
-  const { run, open, setup, user, agent, model } = plan
+  const { run, openMessage, setup, user, agent, model } = plan
   if (!(error instanceof ModelError) || error.kind !== "context" || run.signal.aborted) return undefined
-  if (run.compacted.inRow > inRowMax) return undefined
+  if (run.compactionsInRow.inRow > compactionsInRowMax) return undefined
   const { compaction } = setup.loaded.config
   const pruning = run.overflows++ === 0 && compaction.prune ? pruningOf(run, setup) : undefined
   if (pruning) {
-    await putPruning(plan, pruning.parts)
+    await hideOutput(plan, pruning.parts)
     return "again"
   }
   if (!compaction.auto || run.overflowCompactions >= overflowCompactionsMax) return undefined
-  await forgetTry(plan)
-  const asking: Asking = { setup, user, agent, model }
-  const isSmallest = run.overflowCompactions++ > 0
-  const done = await compactFor(run, asking, { auto: true, goesOn: true, open, isSmallest })
+  await dropFailedAttempt(plan)
+  const nextCall: NextCall = { setup, user, agent, model }
+  const keepsLeast = run.overflowCompactions++ > 0
+  const done = await compactFor(run, nextCall, { auto: true, continuesTurn: true, openMessage, keepsLeast })
   return done === "done" ? "compacted" : undefined
 }
 
-/** One, and one that leaves as little as it can. */
+/** The first compaction keeps a normal tail, the second one the smallest tail. */
 const overflowCompactionsMax = 2
 
-/** Takes away what the model had begun to say before the error came. */
-async function forgetTry({ run, open }: Step): Promise<void> {
-  const keep = open.parts.findLastIndex(({ type }) => type === "step-start" || type === "retry") + 1
-  if (keep < open.parts.length) await run.writer.commit([...open.flushOps(), open.truncateOp(keep)])
+/** Removes the parts that the model streamed before the error. */
+async function dropFailedAttempt({ run, openMessage }: Step): Promise<void> {
+  const keep = openMessage.parts.findLastIndex(({ type }) => type === "step-start" || type === "retry") + 1
+  if (keep < openMessage.parts.length)
+    await run.writer.commit([...openMessage.flushOps(), openMessage.truncateOp(keep)])
 }
 
-async function putPruning(plan: Step, parts: string[]): Promise<void> {
-  const { run, open } = plan
-  await forgetTry(plan)
-  const start = open.parts.find((part) => part.type === "step-start")
+async function hideOutput(plan: Step, parts: string[]): Promise<void> {
+  const { run, openMessage } = plan
+  await dropFailedAttempt(plan)
+  const start = openMessage.parts.find((part) => part.type === "step-start")
   const prune = { time: run.engine.clock.now(), parts }
   const id = start?.id ?? run.engine.newID("part")
-  await run.writer.commit([...open.flushOps(), open.putOp({ ...start, id, type: "step-start", prune })])
-  run.memo.replaceLast({ ...open.item(run.memo.last!.version), sealed: false })
+  await run.writer.commit([
+    ...openMessage.flushOps(),
+    openMessage.putOp({ ...start, id, type: "step-start", prune }),
+  ])
+  run.memo.replaceLast({ ...openMessage.item(run.memo.last!.version), sealed: false })
 }

@@ -23,28 +23,28 @@ function size(
 ) {
   const memo = new HistoryMemo()
   for (const item of items) memo.add(item)
-  if (options.real) memo.counted = options.real
+  if (options.real) memo.lastCounted = options.real
   const shown = options.maxHistory === undefined ? {} : { maxHistory: options.maxHistory }
   return nextSize({ memo, shown, prompts: options.prompts ?? [], overhead: () => overhead })
 }
 
-const said: [Message, ...Part[]][] = [
+const messages: [Message, ...Part[]][] = [
   [user("msg_a"), text("prt_a", words(100))],
   [assistant("msg_b"), text("prt_b", words(50))],
 ]
 
 describe("the size of the next call", () => {
-  test("is estimated where nobody has counted, with what is sent beside the messages", () => {
-    const { tokens, correction } = size(history(...said))
+  test("is estimated, overhead included, if the provider has counted no call", () => {
+    const { tokens, correction } = size(history(...messages))
     expect(correction).toBe(1)
     expect(tokens).toBeGreaterThan(overhead + 150)
     expect(tokens).toBeLessThan(overhead + 180)
   })
 
-  test("is what the last call had, its answer, its results and what came since", () => {
+  test("is the counted last call with its answer, plus its tool results and later messages", () => {
     const usage = { input: 5000, output: 70, cache: { read: 300, write: 20 } }
     const items = history(
-      ...said,
+      ...messages,
       [counted("msg_c", usage), text("prt_c", "I look."), tool("prt_d", completed(words(400)))],
       [user("msg_d"), text("prt_e", words(60))],
     )
@@ -54,33 +54,36 @@ describe("the size of the next call", () => {
     expect(tokens).toBeLessThan(5390 + since + 20)
   })
 
-  test("has reasoning that was counted apart, since it is sent again", () => {
+  test("includes reasoning that the provider counted separately, since the next call sends it again", () => {
     const reasoning = part("reasoning", "prt_r", { text: words(500), time: { start: 1 } })
-    const apart = history(...said, [counted("msg_c", { input: 5000, output: 10, reasoning: 500 }), reasoning])
-    const within = history(...said, [counted("msg_c", { input: 5000, output: 510 }), reasoning])
+    const apart = history(...messages, [
+      counted("msg_c", { input: 5000, output: 10, reasoning: 500 }),
+      reasoning,
+    ])
+    const within = history(...messages, [counted("msg_c", { input: 5000, output: 510 }), reasoning])
     expect(size(apart).tokens).toBeGreaterThanOrEqual(5510)
     expect(size(within).tokens).toBeLessThan(5600)
   })
 
-  test("has the prompts that wait, with their own system text", () => {
-    const items = history(...said, [counted("msg_c", { input: 5000, output: 10 }), text("prt_c", "Yes.")])
+  test("includes the waiting prompts with their system texts", () => {
+    const items = history(...messages, [counted("msg_c", { input: 5000, output: 10 }), text("prt_c", "Yes.")])
     const { sessionID: _, ...message } = { ...user("msg_d"), system: words(30) }
     const prompt = { message, parts: [{ id: "prt_d", type: "text" as const, text: words(200) }] }
     expect(size(items, { prompts: [prompt] }).tokens).toBe(size(items).tokens + estimateMessageTokens(prompt))
   })
 
-  test("is estimated anew after a compaction, and whenever the history is trimmed", () => {
+  test("is estimated anew after a compaction, and if the history is trimmed", () => {
     const before = [
-      ...said,
+      ...messages,
       [counted("msg_c", { input: 90_000, output: 10 }), text("prt_c", "Yes.")],
-    ] as typeof said
+    ] as typeof messages
     const compaction = part("compaction", "prt_d", { auto: true, summary: "Short." })
     const items = history(...before, [{ ...assistant("msg_d"), summary: true }, compaction])
     expect(size(items).tokens).toBeLessThan(overhead + 50)
     expect(size(history(...before), { maxHistory: 50 }).tokens).toBeLessThan(overhead + 300)
   })
 
-  test("is never far less than what is shown: the last call may have been trimmed", () => {
+  test("is never far below the estimate of the shown messages, since the last call may have been trimmed", () => {
     const items = history(
       [user("msg_a"), text("prt_a", words(40_000))],
       [counted("msg_b", { input: 900, output: 10 }), text("prt_b", "Yes.")],
@@ -88,22 +91,22 @@ describe("the size of the next call", () => {
     expect(size(items).tokens).toBeGreaterThan(25_000)
   })
 
-  test("does not take what a failed compaction has cost for the context", () => {
+  test("ignores the tokens of a failed compaction", () => {
     const failed: Message = { ...counted("msg_c", { input: 90_000, output: 10 }), summary: true } as Message
-    const items = history(...said, [failed, part("compaction", "prt_c", { auto: true })])
+    const items = history(...messages, [failed, part("compaction", "prt_c", { auto: true })])
     expect(size(items).tokens).toBeLessThan(overhead + 300)
   })
 })
 
-describe("what a provider has counted corrects the estimate", () => {
-  test("by as much as it was off", () => {
-    const plain = size(history(...said)).tokens
-    const { tokens, correction } = size(history(...said), { real: { estimate: 1000, real: 1500 } })
+describe("the provider's count corrects the estimate", () => {
+  test("by the ratio of count and estimate", () => {
+    const plain = size(history(...messages)).tokens
+    const { tokens, correction } = size(history(...messages), { real: { estimate: 1000, real: 1500 } })
     expect(correction).toBe(1.5)
     expect(tokens).toBe(Math.ceil(plain * 1.5))
   })
 
-  test("but never by more than twice or half, and not at all by nonsense", () => {
+  test("by a factor between 0.5 and 2, and not at all if a count is zero", () => {
     expect(correctionOf({ estimate: 10, real: 1000 })).toBe(2)
     expect(correctionOf({ estimate: 1000, real: 1 })).toBe(0.5)
     expect(correctionOf({ estimate: 1000, real: 0 })).toBe(1)
@@ -112,7 +115,7 @@ describe("what a provider has counted corrects the estimate", () => {
   })
 })
 
-test("the descriptions of tools and the system prompt count as text", () => {
+test("tool descriptions and the system prompt are estimated like text", () => {
   const one = { name: "read", description: words(100), inputSchema: { type: "object" } }
   expect(estimateToolTokens([one])).toBeGreaterThan(100)
   expect(estimateToolTokens([one, one])).toBe(2 * estimateToolTokens([one]))

@@ -3,37 +3,37 @@ import type { HistoryItem, PartBody, UserBody } from "../../protocol/index.ts"
 import { estimateMessageTokens, estimateTokens, isSummary } from "../../session/index.ts"
 import type { HistoryMemo, MemoContextOptions } from "./history-memo.ts"
 
-/** What a call was thought to be and what the provider counted: how far the estimate is off. */
-export interface Counted {
+/** Our token estimate of a call and the provider's count: the error of the estimate. */
+export interface CountedCall {
   estimate: number
   real: number
 }
 
-/** The same, estimated only if somebody asks. */
-export function counted(real: number, estimate: () => number): Counted {
-  let known: number | undefined
+/** The same, with an estimate that is computed when it is first read. */
+export function countedCall(real: number, estimate: () => number): CountedCall {
+  let cached: number | undefined
   return {
     real,
     get estimate() {
-      known ??= estimate()
-      return known
+      cached ??= estimate()
+      return cached
     },
   }
 }
 
-/** Far from it one of the two is nonsense. */
+/** A ratio outside these bounds means that the estimate or the count is wrong, so it is limited. */
 const correctionMin = 0.5
 const correctionMax = 2
 
-export function correctionOf(counted: Counted | undefined): number {
+export function correctionOf(counted: CountedCall | undefined): number {
   if (!counted || counted.estimate <= 0 || counted.real <= 0) return 1
   return Math.min(correctionMax, Math.max(correctionMin, counted.real / counted.estimate))
 }
 
-/** What is sent beside the messages is hardly ever more. */
+/** System prompt and tools are hardly ever larger than this many tokens. */
 const overheadMax = 40_000
 
-/** Whether the next call is so small that nobody need look closer. */
+/** True if the next call surely fits, so that its size need not be estimated more exactly. */
 export function isSmall(options: Pick<SizeOptions, "memo" | "shown" | "prompts">, limit: number): boolean {
   const messages = options.memo.shownTokens(options.shown) + promptTokens(options.prompts)
   return (messages + overheadMax) * correctionMax <= limit
@@ -47,55 +47,55 @@ export interface SizeOptions {
   memo: HistoryMemo
   shown: MemoContextOptions
   prompts: readonly { message: UserBody; parts: readonly PartBody[] }[]
-  /** What is sent beside the messages. */
+  /** The tokens of the system prompt and the tools. */
   overhead: () => number
 }
 
 export interface NextSize {
   tokens: number
-  /** By how much an estimate is to be multiplied. */
+  /** The factor by which to multiply an estimate. */
   correction: number
 }
 
 /**
- * About how many tokens the next call sends: what the last one had by the provider's count, and what has come since. Where
- * nobody has counted, all of it is estimated; `overhead` is what is sent beside the messages.
+ * Estimates the tokens of the next call: the provider's count of the last call plus an estimate of what was added
+ * since. Without a count, everything is estimated, including `overhead`.
  */
 export function nextSize(options: SizeOptions): NextSize {
   const { memo, prompts } = options
-  const correction = correctionOf(memo.counted)
+  const correction = correctionOf(memo.lastCounted)
   const added = promptTokens(prompts)
   const messages = memo.shownTokens(options.shown) + added
-  const last = options.shown.maxHistory === undefined ? lastCounted(memo) : undefined
+  const last = options.shown.maxHistory === undefined ? lastCountedCall(memo) : undefined
   if (!last) return { tokens: Math.ceil((messages + options.overhead()) * correction), correction }
-  // The call that was counted may have shown less of the history than the next one: `maxHistory` may have been raised.
-  const least = messages * correction * leastOfEstimate
+  // The next call may show more of the history than the counted one did, if `maxHistory` was raised.
+  const least = messages * correction * estimateShareMin
   return { tokens: Math.ceil(Math.max(last.tokens + (last.since + added) * correction, least)), correction }
 }
 
-/** An estimate is hardly further off than this. */
-const leastOfEstimate = 0.75
+/** The real size is hardly ever less than this share of the estimate. */
+const estimateShareMin = 0.75
 
-/** The last call that was counted, unless the context has become another one since. */
-function lastCounted(memo: HistoryMemo): { tokens: number; since: number } | undefined {
+/** The last call that the provider counted, unless a compaction has changed the context since. */
+function lastCountedCall(memo: HistoryMemo): { tokens: number; since: number } | undefined {
   const items = memo.sealed
   let since = 0
   for (let index = items.length - 1; index >= memo.base.start; index--) {
     const item = items[index]!
     if (item.parts.some(isSummary)) return undefined
-    // What a compaction that failed has cost says nothing about the context.
+    // The tokens of a failed compaction are not those of the context.
     if (item.message.role === "assistant" && !item.message.summary && !item.message.error) {
       const { input, output, cache } = item.message.tokens
       const tokens = input + cache.read + cache.write + output
-      if (tokens > 0) return { tokens, since: since + sentNextTokens(item) }
+      if (tokens > 0) return { tokens, since: since + addedTokens(item) }
     }
     since += memo.tokensAt(index)
   }
   return undefined
 }
 
-/** What the next call shows of a step beside its input and its output: results, and reasoning that was counted apart. */
-function sentNextTokens({ message, parts }: HistoryItem): number {
+/** Tokens that a step adds to the next call beyond its own counted input and output: tool results, and reasoning. */
+function addedTokens({ message, parts }: HistoryItem): number {
   const isApart = message.role === "assistant" && message.tokens.reasoning > 0
   let sum = 0
   for (const part of parts) {
@@ -109,18 +109,18 @@ function sentNextTokens({ message, parts }: HistoryItem): number {
 
 const toolTokens = new WeakMap<readonly ModelTool[], number>()
 
-/** About how many tokens the descriptions of tools are. */
+/** Estimated tokens of the tool descriptions and schemas. */
 export function estimateToolTokens(offered: readonly ModelTool[]): number {
-  let known = toolTokens.get(offered)
-  if (known === undefined) {
-    known = offered.reduce(
+  let cached = toolTokens.get(offered)
+  if (cached === undefined) {
+    cached = offered.reduce(
       (sum, { name, description, inputSchema }) =>
         sum + estimateTokens(name + description) + estimateTokens(JSON.stringify(inputSchema)),
       0,
     )
-    toolTokens.set(offered, known)
+    toolTokens.set(offered, cached)
   }
-  return known
+  return cached
 }
 
 export function estimateSystemTokens(system: readonly string[]): number {

@@ -21,65 +21,65 @@ import { windowOf } from "./context-window.ts"
 export interface SummaryRequest {
   agent: Agent
   model: Model
-  /** The summary that stood in the context so far. */
-  before: string | undefined
-  /** What is to be summarised beside it. */
+  /** The summary of the last compaction. */
+  earlierSummary: string | undefined
+  /** The messages since then, to be summarised. */
   items: readonly HistoryItem[]
-  /** What a person wants minded. */
+  /** A person's instructions for the summary. */
   instructions: string | undefined
   /** A longer summary is cut. */
   tokensMax: number
-  spent: Spent
+  /** The tokens and cost of every call are added here, also if the summary fails. */
+  usage: Usage
 }
 
-/** Where nobody knows how much a model takes, so much is given to it at once. */
-const unknownPieceTokens = 24_000
+/** Tokens per piece for a model whose context window is unknown. */
+const defaultPieceTokens = 24_000
 const pieceTokensMax = 120_000
-/** More calls than this would take longer than anybody waits; what does not fit is left to the ledger. */
+/** More pieces would take too long. The ledger still covers the messages that are left out. */
 const piecesMax = 8
 const triesMax = 3
-/** A model that takes much less than it should, or fails now and then, is asked no more often than this. */
+/** Limits the calls for one summary: a model that often fails or refuses pieces as too long would need very many. */
 const callsMax = 40
 
-export interface Spent {
+export interface Usage {
   tokens: Tokens
   cost: number
 }
 
 /**
- * Has the compaction agent write a summary; what is too long for one call is given in pieces, each with the summary of what
- * came before it. What it costs is added to `spent`, whatever comes of it.
+ * Has the compaction agent write a summary. A history that is too long for one call is summarised piece by piece; each
+ * call gets the summary so far and the next piece.
  */
 export async function summarise(run: Run, request: SummaryRequest): Promise<string> {
-  const { spent } = request
   const pieces = piecesOf(request, await pieceTokens(run, request))
   const calls = { left: callsMax }
-  let text = request.before
-  for (const piece of pieces) text = await summariseText(run, { request, before: text, piece, spent, calls })
+  let text = request.earlierSummary
+  for (const piece of pieces) text = await summarisePiece(run, { request, before: text, piece, calls })
   return text ?? ""
 }
 
 async function pieceTokens(run: Run, { agent, model, tokensMax }: SummaryRequest): Promise<number> {
   const { config } = (await run.setup()).loaded
   const { usable } = windowOf({ model, agent: undefined, config })
-  if (!Number.isFinite(usable)) return unknownPieceTokens
-  // Beside it go the summary so far and what the agent is told.
-  const beside = 2 * tokensMax + estimateTokens(agent.prompt ?? "") + 1000
-  return Math.max(1000, Math.min(pieceTokensMax, Math.floor((usable - beside) * 0.9)))
+  if (!Number.isFinite(usable)) return defaultPieceTokens
+  // The call also holds the summary so far, the agent's prompt and the new summary.
+  const reserved = 2 * tokensMax + estimateTokens(agent.prompt ?? "") + 1000
+  return Math.max(1000, Math.min(pieceTokensMax, Math.floor((usable - reserved) * 0.9)))
 }
 
-const cuts = [
+const recapLimits = [
   { textMax: 8000, outputMax: 2000 },
   { textMax: 2000, outputMax: 300 },
 ]
 
 function piecesOf({ items }: SummaryRequest, tokensMax: number): string[] {
   let pieces: string[] = []
-  for (const cut of cuts) {
+  for (const cut of recapLimits) {
     pieces = inPieces(recap(items, cut), tokensMax)
     if (pieces.length <= piecesMax) return pieces
   }
-  // The newest matter most; the oldest are in the ledger, as far as there is room.
+  // The first and the newest pieces matter most. The ledger covers the others, as far as its budget allows.
   return [pieces[0]!, ...pieces.slice(-(piecesMax - 1))]
 }
 
@@ -105,30 +105,32 @@ function inPieces(messages: readonly string[], tokensMax: number): string[] {
 
 interface PieceOptions {
   request: SummaryRequest
+  /** The summary so far. */
   before: string | undefined
   piece: string
-  spent: Spent
-  /** Shared by all pieces. */
+  /** How many more calls are allowed; shared by all pieces. */
   calls: { left: number }
 }
 
-async function summariseText(run: Run, options: PieceOptions): Promise<string> {
+async function summarisePiece(run: Run, options: PieceOptions): Promise<string> {
   const { piece } = options
   for (let attempt = 1; ; attempt++) {
-    if (options.calls.left-- === 0) throw new Error(`It was not done after ${callsMax} calls of the model.`)
+    if (options.calls.left-- === 0) {
+      throw new Error(`The summary was not finished after ${callsMax} calls of the model.`)
+    }
     try {
-      return await ask(run, options)
+      return await askOnce(run, options)
     } catch (error) {
       if (!(error instanceof ModelError) || run.signal.aborted) throw error
       if (error.kind === "context" && piece.length > 2000) {
-        // It was less than we thought that the model takes.
+        // The model's window is smaller than assumed.
         const middle = Math.floor(piece.length / 2)
-        const first = await summariseText(run, { ...options, piece: piece.slice(0, middle) })
-        return summariseText(run, { ...options, before: first, piece: piece.slice(middle) })
+        const first = await summarisePiece(run, { ...options, piece: piece.slice(0, middle) })
+        return summarisePiece(run, { ...options, before: first, piece: piece.slice(middle) })
       }
       const { timing } = run.engine
       const delayMs = retryDelayMs(error, attempt, { timing, random: Math.random })
-      // One that has fallen silent has been waited for long enough.
+      // A stalled model has already used up a long idle timeout.
       if (delayMs === undefined || attempt >= triesMax || error.kind === "stalled") throw error
       run.engine.metrics.retried(error.kind)
       const next = Math.ceil(run.engine.clock.now() + delayMs)
@@ -139,14 +141,14 @@ async function summariseText(run: Run, options: PieceOptions): Promise<string> {
   }
 }
 
-async function ask(run: Run, { request, before, piece, spent }: PieceOptions): Promise<string> {
+async function askOnce(run: Run, { request, before, piece }: PieceOptions): Promise<string> {
   const { agent, model, instructions, tokensMax } = request
   const setup = await run.setup()
-  const asked = question({ before, piece, instructions })
+  const questionText = question({ before, piece, instructions })
   const modelRequest: ModelRequest = {
     purpose: "compaction",
     system: agent.prompt === undefined ? [] : [agent.prompt],
-    messages: [{ role: "user", content: [{ type: "text", text: asked }] }],
+    messages: [{ role: "user", content: [{ type: "text", text: questionText }] }],
     tools: [],
     maxOutputTokens: model.limit.output > 0 ? Math.min(tokensMax, model.limit.output) : tokensMax,
     ...(agent.temperature !== undefined && { temperature: agent.temperature }),
@@ -157,9 +159,9 @@ async function ask(run: Run, { request, before, piece, spent }: PieceOptions): P
     idleTimeoutMs: setup.loaded.config.idleTimeoutMs,
   }
   const call = run.telemetry.modelCall({ agent: agent.name, model, request: modelRequest, mask: setup.mask })
-  const heard = await hear(run, { request, modelRequest, asked, spent, call })
-  // Before and after: what is invisible may have kept a secret from being known for one.
-  const text = plainHeadings(setup.mask(visibleText(cleanText(setup.mask(heard))))).trim()
+  const answer = await readSummary(run, { request, modelRequest, questionText, call })
+  // Masked twice: invisible characters inside a secret may keep the first pass from finding it.
+  const text = plainHeadings(setup.mask(visibleText(cleanText(setup.mask(answer))))).trim()
   if (text === "") {
     const { providerID, modelID } = model.ref
     throw new ModelError("malformed", `The summary of ${providerID}/${modelID} was empty.`, {
@@ -171,19 +173,17 @@ async function ask(run: Run, { request, before, piece, spent }: PieceOptions): P
     : text
 }
 
-/** What the model says. */
-async function hear(
+async function readSummary(
   run: Run,
   options: {
     request: SummaryRequest
     modelRequest: ModelRequest
-    asked: string
-    spent: Spent
+    questionText: string
     call: ModelCallTelemetry
   },
 ): Promise<string> {
-  const { request, modelRequest, asked, spent, call } = options
-  const { agent, model, tokensMax } = request
+  const { request, modelRequest, questionText, call } = options
+  const { agent, model, tokensMax, usage: total } = request
   const { toolGraceMs: graceMs } = run.engine.timing
   try {
     const { text, usage } = await call.within(() =>
@@ -197,13 +197,13 @@ async function hear(
     )
     const estimated = () => ({
       ...noTokens(),
-      input: estimateTokens(agent.prompt ?? "") + estimateTokens(asked),
+      input: estimateTokens(agent.prompt ?? "") + estimateTokens(questionText),
       output: estimateTokens(text),
     })
     const tokens = usage ?? estimated()
     const cost = model.price ? costOf(tokens, model.price) : 0
-    spent.tokens = addTokens(spent.tokens, tokens)
-    spent.cost = addCost(spent.cost, cost)
+    total.tokens = addTokens(total.tokens, tokens)
+    total.cost = addCost(total.cost, cost)
     call.done({ tokens, cost, finish: "stop" })
     return text
   } catch (error) {
@@ -225,17 +225,17 @@ function question(options: {
     `<conversation>\n${withoutTags(piece)}\n</conversation>`,
     before === undefined
       ? "Summarise the conversation."
-      : "The summary is of what came before the conversation. Write one summary of both: keep from the old one whatever still holds.",
-    ...(instructions === undefined ? [] : [`The user asks to mind this: ${instructions}`]),
+      : "The summary covers what came before the conversation. Write one summary of both: keep everything from the old summary that still holds.",
+    ...(instructions === undefined ? [] : [`Follow these instructions of the user: ${instructions}`]),
   ].join("\n\n")
 }
 
-/** A summary must not pass for the ledger that follows it, nor for another one. */
+/** Changes lines that look like the headings of the ledger or of a summary, so that a model cannot forge them. */
 function plainHeadings(text: string): string {
   return text.replace(/^(\s*)\[(?=\s*(?:ledger|summary of the conversation)\b)/gim, "$1(")
 }
 
-/** What a file or a page says must not look like the end of what is to be summarised. */
+/** Changes tags in the text, so that a quoted file or page cannot end the `<conversation>` block. */
 function withoutTags(text: string): string {
   return visibleText(text).replace(/<(?=\s*\/?\s*(?:summary|conversation))/gi, "(")
 }

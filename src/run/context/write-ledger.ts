@@ -3,10 +3,16 @@ import { maskDeep } from "../../config/secrets/environment.ts"
 import type { HistoryItem, LedgerFacts } from "../../protocol/index.ts"
 import { growingLedger, newestPrompt } from "../../session/index.ts"
 
-/** A long history takes seconds: so long at a time, lest the lease runs out and others wait. */
+/**
+ * A long history takes seconds. After each slice the event loop gets a tick, to renew the lease and serve other
+ * sessions.
+ */
 const sliceMs = 10
 
-/** The ledger of a compaction that hides these items beside those before it. Secrets are taken out first: half a one would not be known for one. */
+/**
+ * The ledger of a compaction: the facts of earlier compactions plus those of the items that are hidden now. Secrets are
+ * masked before texts are cut, since half a secret would not be recognised.
+ */
 export async function writeLedger(
   before: LedgerFacts | undefined,
   items: readonly HistoryItem[],
@@ -22,6 +28,6 @@ export async function writeLedger(
     options.signal.throwIfAborted()
     sliceEnd = performance.now() + sliceMs
   }
-  // Once more, since what is invisible may have kept a secret from being known for one.
+  // Masked again: invisible characters inside a secret may have kept the first pass from finding it.
   return maskDeep(ledger.chosen(options), options.mask)
 }

@@ -1,9 +1,9 @@
 import type { HistoryItem, UserBody } from "../../protocol/index.ts"
 import type { Run } from "./run.ts"
 import { summaryOps } from "./summary.ts"
-import { isHarmless, writeTitle } from "./title.ts"
+import { isExpectedTitleError, writeTitle } from "./title.ts"
 
-/** What comes when a turn is over: the summary of file changes; then, with nobody waiting, the title. */
+/** Ends a turn: commits the summary of file changes, then starts the title in the background. */
 export async function endTurn(run: Run): Promise<void> {
   run.isInTurn = false
   if (run.writer.signal.aborted) return
@@ -12,7 +12,7 @@ export async function endTurn(run: Run): Promise<void> {
     if (ops.length > 0) await run.writer.commit(ops)
   } catch (error) {
     if (run.writer.signal.aborted) throw error
-    // A summary that cannot be made must not spoil an answer that was given.
+    // The answer is already sealed. A summary that fails must not fail the turn.
     run.engine.warn(error)
   }
   await startTitle(run)
@@ -20,19 +20,19 @@ export async function endTurn(run: Run): Promise<void> {
 
 async function startTitle(run: Run): Promise<void> {
   const { config } = (await run.setup()).loaded
-  const first = firstPrompt(run.memo.items)
+  const first = onlyPrompt(run.memo.items)
   if (!config.title || run.session.parentID !== undefined || !first || run.isClosing) return
   if (first.user.model.providerID === "demo") return
   const parent = run.telemetry.context
   run.engine.background((signal) =>
     writeTitle(run, { ...first, signal, parent }).catch((error: unknown) => {
-      if (!isHarmless(error)) throw error
+      if (!isExpectedTitleError(error)) throw error
     }),
   )
 }
 
-/** The session's only prompt so far, if it was answered. */
-function firstPrompt(items: readonly HistoryItem[]): { user: UserBody; text: string } | undefined {
+/** The session's only prompt so far, if it was answered without an error. */
+function onlyPrompt(items: readonly HistoryItem[]): { user: UserBody; text: string } | undefined {
   const first = items[0]
   if (first?.position !== 0 || first.message.role !== "user") return undefined
   if (items.some((item, index) => index > 0 && item.message.role === "user")) return undefined

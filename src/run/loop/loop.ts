@@ -3,101 +3,106 @@ import { compactByRequest, makeRoom } from "../context/make-room.ts"
 import { withReferences } from "../prompt/prompt-references.ts"
 import { nothingToCompact } from "../schedule/waiters.ts"
 import { errorText } from "../step/error-text.ts"
-import { type Next, type Prompt, step } from "../step/step.ts"
+import { type AfterStep, type Prompt, step } from "../step/step.ts"
 import { endTurn } from "./end-turn.ts"
 import { recoverRun } from "./recovery.ts"
 import { Aborted, type Run } from "./run.ts"
 
 /**
- * A run: from the claim of the lease until there is nothing left to do. The caller holds the lease.
+ * Answers the prompts of a session until its inbox is empty or the process closes. The caller holds the lease.
  *
- * First what a dead writer left is repaired. Then prompts are taken one after the other; while one is being answered,
- * those that steer are taken at the next step, the others wait for their turn.
+ * A run begins by repairing what a dead process left. Then each pass makes one step. Between two turns, the run takes
+ * one prompt, so that each prompt gets its own answer. Within a turn, the run takes the prompts that steer; all other
+ * prompts wait until the turn is over.
  */
 export async function loop(run: Run): Promise<void> {
-  let next: Next = await recoverRun(run)
-  if (next === "idle") {
-    run.telemetry.end()
-    run.tellAnswered()
-  }
+  let next: AfterStep = await recoverRun(run)
+  if (next === "idle") reportTurnEnd(run)
   while (!run.isClosing) {
-    const { prompts: taken, compaction } = await nextWork(run, next)
-    if (next === "idle") {
-      if (taken.length === 0 && !compaction) return
-      run.beginTurn()
-      const waiting = taken[0] && beginWatch(run, taken[0])
-      if (waiting) await waiting
-    } else run.telemetry.join(taken)
+    const { waiting, compaction } = await nextWork(run, next)
+    if (next === "continue") run.telemetry.join(waiting)
+    else if (waiting.length > 0 || compaction) await beginTurn(run, waiting[0])
+    else return
     if (compaction) {
-      await compactNow(run, compaction, next)
+      await runCompactionRequest(run, compaction, next)
       continue
     }
-    const prompts = await withReferences(run, taken)
-    // A prompt without what it refers to is not taken: whoever opens the session next does it.
+    const prompts = await withReferences(run, waiting)
+    // Closing may have cut the references short. The prompts stay in the inbox for the next process.
     if (run.isClosing) return
-    await makeRoomOrLeave(run, prompts)
+    await tryToMakeRoom(run, prompts)
     next = await step(run, prompts)
     if (next === "continue") continue
     await endTurn(run)
-    run.telemetry.end()
-    run.tellAnswered()
+    reportTurnEnd(run)
   }
-}
-
-function beginWatch({ telemetry }: Run, { id, message }: Prompt): Promise<void> | undefined {
-  return telemetry.begin({ promptID: id, agent: message.agent, model: message.model })
-}
-
-/**
- * When idle the first prompt alone, so that each gets its own answer; within a turn all that steer it. A compaction that
- * somebody asked for comes before the prompts behind it.
- */
-async function nextWork(run: Run, next: Next): Promise<{ prompts: Prompt[]; compaction?: CompactItem }> {
-  let items = await run.engine.store.inbox(run.sessionID)
-  if (next === "idle" && items[0]?.type === "abort") {
-    // It came when the turn that it was meant for had just ended.
-    await run.takeOldAborts()
-    items = await run.engine.store.inbox(run.sessionID)
-  }
-  const prompts = items.filter((item) => item.type === "prompt")
-  const compaction = items.find((item) => item.type === "compact")
-  const taken = next === "idle" ? prompts.slice(0, 1) : prompts.filter((item) => item.delivery === "steer")
-  const isFirst = compaction && !(taken[0] && items.indexOf(taken[0]) < items.indexOf(compaction))
-  return isFirst ? { prompts: [], compaction } : { prompts: taken }
 }
 
 type CompactItem = Extract<InboxItem, { type: "compact" }>
 
-async function compactNow(run: Run, item: CompactItem, next: Next): Promise<void> {
-  // An abort that came right behind it is meant for it.
-  run.handleInbox().catch(() => {})
-  try {
-    const done = await compactByRequest(run, item, { goesOn: next === "continue" })
-    if (done === "nothing") run.tellRefused(item.id, nothingToCompact())
-  } catch (error) {
-    if (run.writer.signal.aborted) throw error
-    // Whoever opens the session next does it.
-    if (run.isClosing) return
-    // Aborted, or impossible: it is not to be tried for ever.
-    await run.writer.commit([{ op: "inbox.take", sessionID: run.sessionID, itemID: item.id }])
-    run.tellRefused(item.id, refusalOf(error))
-  }
-  if (next === "idle") run.isInTurn = false
-  run.tellAnswered()
+/** The prompts of the next step, or a requested compaction if the request was admitted before the first of them. */
+async function nextWork(
+  run: Run,
+  next: AfterStep,
+): Promise<{ waiting: readonly Prompt[]; compaction?: CompactItem }> {
+  const items = await inboxItems(run, next)
+  const prompts = items.filter((item) => item.type === "prompt")
+  const waiting = next === "idle" ? prompts.slice(0, 1) : prompts.filter((item) => item.delivery === "steer")
+  const compaction = items.find((item) => item.type === "compact")
+  if (!compaction || (waiting[0] && items.indexOf(waiting[0]) < items.indexOf(compaction))) return { waiting }
+  return { waiting: [], compaction }
 }
 
-function refusalOf(error: unknown): StemmaError {
+async function inboxItems(run: Run, next: AfterStep): Promise<InboxItem[]> {
+  const items = await run.engine.store.inbox(run.sessionID)
+  if (next === "continue" || items[0]?.type !== "abort") return items
+  // The abort was meant for a turn that ended before the abort was admitted.
+  await run.takeOldAborts()
+  return run.engine.store.inbox(run.sessionID)
+}
+
+async function beginTurn(run: Run, prompt: Prompt | undefined): Promise<void> {
+  run.beginTurn()
+  if (!prompt) return
+  const { id, message } = prompt
+  await run.telemetry.begin({ promptID: id, agent: message.agent, model: message.model })
+}
+
+async function runCompactionRequest(run: Run, item: CompactItem, next: AfterStep): Promise<void> {
+  // An abort that was admitted right after the request stops the compaction.
+  run.handleInbox().catch(() => {})
+  try {
+    const result = await compactByRequest(run, item, { continuesTurn: next === "continue" })
+    if (result === "nothing") run.notifyRefused(item.id, nothingToCompact())
+  } catch (error) {
+    if (run.writer.signal.aborted) throw error
+    // The request stays in the inbox for the next process.
+    if (run.isClosing) return
+    // The request was aborted or cannot be met. It leaves the inbox, so that it is not tried again without end.
+    await run.writer.commit([{ op: "inbox.take", sessionID: run.sessionID, itemID: item.id }])
+    run.notifyRefused(item.id, compactionError(error))
+  }
+  if (next === "idle") run.isInTurn = false
+  run.notifyAnswered()
+}
+
+function compactionError(error: unknown): StemmaError {
   if (StemmaError.is(error)) return error
   const text = `Nothing was compacted: ${errorText(error)}`
   return new StemmaError(error instanceof Aborted ? "unavailable" : "internal", text, { cause: error })
 }
 
-/** The step that follows says what is wrong; here only a lost lease is. */
-async function makeRoomOrLeave(run: Run, prompts: readonly Prompt[]): Promise<void> {
+/** A failure is only a warning, except a lost lease: the step that follows reports what is wrong with its call. */
+async function tryToMakeRoom(run: Run, prompts: readonly Prompt[]): Promise<void> {
   try {
     await makeRoom(run, prompts)
   } catch (error) {
     if (run.writer.signal.aborted) throw error
     if (!run.signal.aborted) run.engine.warn(error)
   }
+}
+
+function reportTurnEnd(run: Run): void {
+  run.telemetry.end()
+  run.notifyAnswered()
 }

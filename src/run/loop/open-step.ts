@@ -16,30 +16,30 @@ import { revertOps } from "./revert.ts"
 import type { Run } from "./run.ts"
 
 export interface OpenedStep {
-  open: OpenMessage
+  openMessage: OpenMessage
   user: UserBody
-  /** The tasks that the prompts give themselves: the model is not asked in this step. */
+  /** Calls for the tasks that the prompts themselves contain. If there are any, this step does not ask the model. */
   calls: Call[]
 }
 
 /**
- * Takes the prompts and opens the message that will answer them, in one commit: each prompt is taken exactly once, and
- * a process that dies right after it leaves a message that says so. Undefined if there was only a prompt that the store
- * refuses for good: whoever sent it is told, and it is gone.
+ * Takes the prompts from the inbox and opens the assistant message that will answer them, in one commit. So each prompt
+ * is taken exactly once, and if the process dies afterwards, recovery finds the open message. Returns undefined if the
+ * store refuses the only prompt for good: then the prompt leaves the inbox and its sender gets the error.
  */
 export async function openStep(run: Run, prompts: readonly Prompt[]): Promise<OpenedStep | undefined> {
   try {
-    return await openWith(run, prompts)
+    return await commitStart(run, prompts)
   } catch (error) {
-    if (run.writer.signal.aborted || !isRefusal(error) || prompts.length === 0) throw error
-    // One of several: the others are taken with the next steps.
+    if (run.writer.signal.aborted || !isPromptRefused(error) || prompts.length === 0) throw error
+    // The error may come from any of the prompts. Take only the first one now; the next steps take the others.
     if (prompts.length > 1) return openStep(run, prompts.slice(0, 1))
-    await refuse(run, prompts[0]!, error)
+    await refusePrompt(run, prompts[0]!, error)
     return run.steps > 0 ? openStep(run, []) : undefined
   }
 }
 
-function isRefusal(error: unknown): error is StemmaError {
+function isPromptRefused(error: unknown): error is StemmaError {
   return (
     StemmaError.is(error, "invalid") ||
     StemmaError.is(error, "conflict") ||
@@ -47,12 +47,12 @@ function isRefusal(error: unknown): error is StemmaError {
   )
 }
 
-async function refuse(run: Run, prompt: Prompt, error: StemmaError): Promise<void> {
+async function refusePrompt(run: Run, prompt: Prompt, error: StemmaError): Promise<void> {
   await run.writer.commit([{ op: "inbox.take", sessionID: run.sessionID, itemID: prompt.id }])
-  run.tellRefused(prompt.id, error)
+  run.notifyRefused(prompt.id, error)
 }
 
-async function openWith(run: Run, prompts: readonly Prompt[]): Promise<OpenedStep> {
+async function commitStart(run: Run, prompts: readonly Prompt[]): Promise<OpenedStep> {
   const { sessionID, engine } = run
   const ops: Op[] = prompts.length > 0 ? await revertOps(run) : []
   for (const prompt of prompts) {
@@ -78,8 +78,8 @@ async function openWith(run: Run, prompts: readonly Prompt[]): Promise<OpenedSte
     tokens: noTokens(),
     ...(direct.length > 0 && { finish: "tool-calls" }),
   }
-  const { pruning } = run
-  const prune = pruning && { time: now, parts: pruning }
+  const { partsToHide } = run
+  const prune = partsToHide && { time: now, parts: partsToHide }
   const parts: PartBody[] = [
     { id: engine.newID("part"), type: "step-start", ...(prune && { prune }) },
     ...direct.map(({ part }) => part),
@@ -89,11 +89,11 @@ async function openWith(run: Run, prompts: readonly Prompt[]): Promise<OpenedSte
   const isMoved = ops[0]?.op === "history.move"
   const { version } = await run.writer.attempt(ops)
   run.promptID = promptID
-  run.pruning = undefined
-  const position = isMoved ? await readAgain(run) : addPrompts(run, prompts, version)
-  const open = new OpenMessage({ writer: run.writer, hub: engine.hub, position, message, parts })
-  if (!isMoved) run.memo.add({ ...open.item(version), sealed: false })
-  return { open, user, calls: direct.map(({ call }) => call) }
+  run.partsToHide = undefined
+  const position = isMoved ? await rereadHistory(run) : addPrompts(run, prompts, version)
+  const openMessage = new OpenMessage({ writer: run.writer, hub: engine.hub, position, message, parts })
+  if (!isMoved) run.memo.add({ ...openMessage.item(version), sealed: false })
+  return { openMessage, user, calls: direct.map(({ call }) => call) }
 }
 
 function addPrompts(run: Run, prompts: readonly Prompt[], version: number): number {
@@ -102,7 +102,7 @@ function addPrompts(run: Run, prompts: readonly Prompt[], version: number): numb
   return run.memo.count
 }
 
-/** A session that nobody has named, or not any more, gets the first words of its first prompt. */
+/** A session without a title of its own gets the first words of its first prompt as its title. */
 function titleOp(
   run: Run,
   { prompts, now, isUnnamed }: { prompts: readonly Prompt[]; now: number; isUnnamed: boolean },
@@ -118,8 +118,10 @@ function titleOp(
   return { op: "session.patch", sessionID: run.sessionID, set }
 }
 
-/** The history has moved: what the memo knew of it is read again. Gives the position of the open message. */
-async function readAgain(run: Run): Promise<number> {
+/**
+ * After `history.move`, the memo's items are outdated. Reads them again and returns the position of the open message.
+ */
+async function rereadHistory(run: Run): Promise<number> {
   run.session = await run.engine.store.session(run.sessionID)
   await run.memo.refresh(run.engine.store, run.session)
   return run.memo.count - 1

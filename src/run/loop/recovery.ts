@@ -13,23 +13,23 @@ import {
   compactionBefore,
   isFailedCompaction,
   promptBefore,
-  setCompacting,
+  setCompactingOp,
 } from "../context/compaction-message.ts"
 import { OpenMessage } from "../step/open-message.ts"
-import { finishStep, type Next, sealFailed } from "../step/step.ts"
+import { type AfterStep, finishStep, sealFailed } from "../step/step.ts"
 import { listGrants, planStep, type Step } from "../step/step-plan.ts"
 import type { Call } from "../step/tools/tool-calls.ts"
 import { Closing, type Run } from "./run.ts"
 
-/** So often in a row a run that was cut off is gone on with, and so often in one turn. */
+/** A run that was interrupted this often, in a row or within one turn, is not continued. */
 export const recoveriesMax = 3
-const recoveriesOfTurnMax = 30
+const recoveriesPerTurnMax = 30
 
 /**
- * Repairs what a writer that died left open, so that the history reads as a valid conversation, and says whether the run
- * goes on from there.
+ * Repairs what a dead writer left open, so that the history reads as a valid conversation. Returns "continue" if the
+ * interrupted turn is to be continued.
  */
-export async function recoverRun(run: Run, options?: { mayGoOn?: boolean }): Promise<Next> {
+export async function recoverRun(run: Run, options?: { mayGoOn?: boolean }): Promise<AfterStep> {
   if (run.isUntouched && run.memo.last?.sealed !== false && !isUnfinishedEnd(run.memo.items)) {
     run.isReady = true
     return "idle"
@@ -37,14 +37,14 @@ export async function recoverRun(run: Run, options?: { mayGoOn?: boolean }): Pro
   run.approvals.inherit(await run.engine.store.permissions({ sessionID: run.sessionID, open: true }))
   run.isReady = true
   const { wasAborted } = await run.takeOldAborts()
-  const wants = options?.mayGoOn ?? run.engine.recover
-  const { inRow, all } = interruptions(run)
-  const mayGoOn = wants && !wasAborted && inRow < recoveriesMax && all < recoveriesOfTurnMax
+  const isWanted = options?.mayGoOn ?? run.engine.recover
+  const { inRow, all } = countInterruptions(run)
+  const mayGoOn = isWanted && !wasAborted && inRow < recoveriesMax && all < recoveriesPerTurnMax
   run.beginTurn()
-  // With nothing left to go on with, an abort is about the prompt that comes next.
+  // If there is no turn to continue, an abort in the inbox is meant for the next prompt.
   run.isInTurn = run.memo.last?.sealed === false || (mayGoOn && isUnfinishedEnd(run.memo.items))
   if (run.isInTurn) await run.handleInbox()
-  if (run.isInTurn && mayGoOn) await watchAgain(run)
+  if (run.isInTurn && mayGoOn) await beginTelemetry(run)
   try {
     const next = await repair(run, { mayGoOn })
     if (next === "idle") run.isInTurn = false
@@ -54,37 +54,37 @@ export async function recoverRun(run: Run, options?: { mayGoOn?: boolean }): Pro
   }
 }
 
-/** What goes on counts as a run. */
-async function watchAgain({ telemetry, memo }: Run): Promise<void> {
+/** A continued turn counts as a run in the metrics. */
+async function beginTelemetry({ telemetry, memo }: Run): Promise<void> {
   const last = memo.items.findLast(({ message }) => message.role === "assistant")?.message
   if (last?.role !== "assistant") return
   const { agent, providerID, modelID } = last
   await telemetry.begin({ agent, model: { providerID, modelID } })
 }
 
-/** True if a history that ends like this is in the middle of a turn. */
+/** True if the items end in the middle of a turn. */
 export function isUnfinishedEnd(items: readonly HistoryItem[]): boolean {
-  const index = lastOfTurn(items)
+  const index = lastIndexOfTurn(items)
   const item = items[index]
   if (item?.message.role !== "assistant") return compactionBefore(items, index) !== undefined
   return isUnfinished(item.message) && !isShellCommand(item)
 }
 
-/** The index of the last item, not counting compactions that led to nothing. */
-function lastOfTurn(items: readonly HistoryItem[]): number {
+/** The index of the last item that is not a failed compaction. */
+function lastIndexOfTurn(items: readonly HistoryItem[]): number {
   return items.findLastIndex((item) => !isFailedCompaction(item))
 }
 
-async function repair(run: Run, { mayGoOn }: { mayGoOn: boolean }): Promise<Next> {
+async function repair(run: Run, { mayGoOn }: { mayGoOn: boolean }): Promise<AfterStep> {
   const { items } = run.memo
-  const index = lastOfTurn(items)
+  const index = lastIndexOfTurn(items)
   const last = items[index]
   await endCompacting(run)
-  // What ends the history is hidden: nobody goes on from there, and nothing can be written behind it.
+  // A revert hides the end of the history: the turn cannot continue from there, and nothing may be appended to it.
   if (run.session.revert && last?.sealed) return "idle"
   // The process ended right after a compaction in the middle of a turn.
   const compaction = compactionBefore(items, index)
-  if (compaction) return goOnAfterCompaction(run, compaction.message, { mayGoOn })
+  if (compaction) return continueAfterCompaction(run, compaction.message, { mayGoOn })
   if (last?.message.role !== "assistant") return "idle"
   run.promptID = last.message.parentID
   if (last.sealed) {
@@ -93,20 +93,21 @@ async function repair(run: Run, { mayGoOn }: { mayGoOn: boolean }): Promise<Next
     if (last.message.finish === "tool-calls") await sealInterrupted(run, last.message)
     return "idle"
   }
-  const open = reopened(run, last)
-  if (isShellCommand(last)) return sealFailed(run, { open, error: ended(), snapshot: snapshotOf(open) })
-  const user = userOf(run, open.message.parentID)
-  const hasEnded = open.message.finish !== undefined
-  if (mayGoOn && user && hasEnded) return resume(run, open, user)
-  await sealFailed(run, { open, error: ended(), snapshot: snapshotOf(open) })
+  const openMessage = reopenMessage(run, last)
+  if (isShellCommand(last))
+    return sealFailed(run, { openMessage, error: processEnded(), snapshot: snapshotIn(openMessage) })
+  const user = findPrompt(run, openMessage.message.parentID)
+  const hasEnded = openMessage.message.finish !== undefined
+  if (mayGoOn && user && hasEnded) return resumeStep(run, openMessage, user)
+  await sealFailed(run, { openMessage, error: processEnded(), snapshot: snapshotIn(openMessage) })
   return mayGoOn && user ? "continue" : "idle"
 }
 
-async function goOnAfterCompaction(
+async function continueAfterCompaction(
   run: Run,
   before: AssistantBody,
   { mayGoOn }: { mayGoOn: boolean },
-): Promise<Next> {
+): Promise<AfterStep> {
   run.promptID = before.parentID
   if (mayGoOn) return "continue"
   const { summary: _, ...answer } = before
@@ -114,26 +115,26 @@ async function goOnAfterCompaction(
   return "idle"
 }
 
-/** A compaction that was cut off has changed nothing; whoever goes on makes it again. */
+/** Clears the mark of an interrupted compaction. It has changed nothing else, so the next step can compact again. */
 async function endCompacting(run: Run): Promise<void> {
   if (run.session.time.compacting === undefined) return
-  await run.writer.commit([setCompacting(run, null)])
+  await run.writer.commit([setCompactingOp(run, null)])
   const { compacting: _, ...time } = run.session.time
   run.session = { ...run.session, time }
 }
 
-function ended(): Closing {
-  return new Closing("The process that ran it ended.")
+function processEnded(): Closing {
+  return new Closing("The process that ran this step ended.")
 }
 
-/** The process ended between two steps: nothing is open, but nobody has answered. */
+/** The process ended between two steps: no message is open, but the prompt has no answer. Seals an empty answer. */
 async function sealInterrupted(run: Run, last: AssistantBody): Promise<void> {
   const now = run.engine.clock.now()
   const message: AssistantBody = {
     ...withoutSession(last),
     id: run.engine.newID("message"),
     time: { created: now, completed: now },
-    error: { name: "InterruptedError", data: { message: ended().message } },
+    error: { name: "InterruptedError", data: { message: processEnded().message } },
     finish: "interrupted",
     cost: 0,
     tokens: noTokens(),
@@ -149,31 +150,35 @@ function isUnfinished(message: AssistantBody): boolean {
   return message.finish === "interrupted" || message.finish === "tool-calls"
 }
 
-/** A step whose model had ended: the calls that had not begun, or may be repeated, are run; the others were cut off. */
-async function resume(run: Run, open: OpenMessage, user: UserBody): Promise<Next> {
+/**
+ * Finishes a step whose model call was complete. Runs the tool calls that had not started and those that are safe to
+ * repeat; the other unsettled calls become `interrupted` errors.
+ */
+async function resumeStep(run: Run, openMessage: OpenMessage, user: UserBody): Promise<AfterStep> {
   let plan: Step | undefined
   run.telemetry.stepBegan()
   try {
-    plan = await planStep(run, { open, user, grants: listGrants(run) })
+    plan = await planStep(run, { openMessage, user, grants: listGrants(run) })
     const now = run.engine.clock.now()
     const calls: Call[] = []
     const ops: Op[] = []
-    for (const part of [...open.parts]) {
+    for (const part of [...openMessage.parts]) {
       if (part.type !== "tool" || isSettled(part.state)) continue
       const isSafe = part.state.status === "pending" || plan.tools.get(part.tool)?.replay === "safe"
       if (isSafe) calls.push(callOf(part))
-      else ops.push(open.putOp({ ...part, state: interruptTool(part.state, now) }))
+      else ops.push(openMessage.putOp({ ...part, state: interruptTool(part.state, now) }))
     }
-    // Counts as an interruption, lest a call that kills its process is run for ever. Whoever a task was given to counts them.
+    // A retry part counts as an interruption, so that a call that kills its process is not repeated without end. A task
+    // call needs none here: its child session counts its own interruptions.
     if (calls.some(({ tool }) => !plan?.tools.get(tool)?.delegates) || ops.length > 0) {
-      ops.push(open.putOp(retryPart(run, now)))
+      ops.push(openMessage.putOp(retryPart(run, now)))
     }
     if (ops.length > 0) await run.writer.commit(ops)
-    run.tellAsking()
+    run.notifyWaiting()
     if (calls.length > 0) return await finishStep(plan, calls)
-    return await finishStep({ ...plan, snapshot: () => snapshotOf(open) }, [])
+    return await finishStep({ ...plan, snapshot: () => snapshotIn(openMessage) }, [])
   } catch (error) {
-    return sealFailed(run, { open, error, snapshot: plan?.snapshot() ?? snapshotOf(open) })
+    return sealFailed(run, { openMessage, error, snapshot: plan?.snapshot() ?? snapshotIn(openMessage) })
   }
 }
 
@@ -181,8 +186,8 @@ function retryPart(run: Run, nowMs: number): PartBody {
   return {
     id: run.engine.newID("part"),
     type: "retry",
-    attempt: interruptions(run).all + 1,
-    error: { name: "InterruptedError", data: { message: ended().message } },
+    attempt: countInterruptions(run).all + 1,
+    error: { name: "InterruptedError", data: { message: processEnded().message } },
     time: { created: nowMs },
   }
 }
@@ -193,7 +198,7 @@ function callOf(part: Extract<PartBody, { type: "tool" }>): Call {
   return { partID: part.id, callID: part.callID, tool: part.tool, text }
 }
 
-function reopened(run: Run, item: HistoryItem): OpenMessage {
+function reopenMessage(run: Run, item: HistoryItem): OpenMessage {
   const parts = item.parts.map(({ sessionID: _s, messageID: _m, ...part }) => part as PartBody)
   return new OpenMessage({
     writer: run.writer,
@@ -204,8 +209,8 @@ function reopened(run: Run, item: HistoryItem): OpenMessage {
   })
 }
 
-/** How often the answer to the last prompt was cut off, in all and since the last step that was not. */
-function interruptions(run: Run): { all: number; inRow: number } {
+/** How often the answer to the last prompt was interrupted: in all, and since the last step without an interruption. */
+function countInterruptions(run: Run): { all: number; inRow: number } {
   let all = 0
   let inRow: number | undefined
   const { items } = run.memo
@@ -226,16 +231,16 @@ function withoutSession(message: AssistantBody & { sessionID?: string }): Assist
   return body
 }
 
-function userOf(run: Run, messageID: string): UserBody | undefined {
-  const known = promptBefore(run.memo.items)
-  if (known?.promptID === messageID) return known.user
+function findPrompt(run: Run, messageID: string): UserBody | undefined {
+  const prompt = promptBefore(run.memo.items)
+  if (prompt?.promptID === messageID) return prompt.user
   const item = run.memo.items.findLast(({ message }) => message.id === messageID)
   if (item?.message.role !== "user") return undefined
   const { sessionID: _, ...user } = item.message
   return user
 }
 
-function snapshotOf(open: OpenMessage): string | undefined {
-  const part = open.parts.find((candidate) => candidate.type === "snapshot")
+function snapshotIn(openMessage: OpenMessage): string | undefined {
+  const part = openMessage.parts.find((candidate) => candidate.type === "snapshot")
   return part?.type === "snapshot" ? part.snapshot : undefined
 }

@@ -20,34 +20,34 @@ const diffUnitsMax = 200_000
 
 export interface Reverted {
   session: Session
-  /** Files that were brought back to what they were. */
+  /** Files that were restored. */
   files: string[]
-  /** Why files were not restored, for a person; undefined if all were. */
+  /** Tells a person which files were not restored and why; undefined if all were restored. */
   notice?: string
 }
 
-/** Marks the session as reverted to before a message, or one of its parts, and restores the files changed since then. */
+/** Marks the session as reverted to before a message or a part, and restores the files that changed since then. */
 export async function markRevert(run: Run, mark: RevertMark): Promise<Reverted> {
   await run.setup()
   const { store } = run.engine
   const { sessionID } = run
-  const known = run.session.revert
+  const earlier = run.session.revert
   const items = await itemsFrom(store, sessionID, mark.messageID)
-  // Checks the part, too.
+  // Throws if the mark names a part that the message does not have.
   revertPlan(items, mark, { newID: run.engine.newID })
   const { snapshots } = run.project
-  const before = known?.snapshot ?? (await snapshots.take())
-  const bare: Revert = { ...mark, ...(before !== undefined && { snapshot: before }) }
-  // The mark comes first: a process that dies in between leaves one that can be taken back.
-  if (!known) await run.writer.commit([{ op: "session.patch", sessionID, set: { revert: bare } }])
+  const before = earlier?.snapshot ?? (await snapshots.take())
+  const withSnapshot: Revert = { ...mark, ...(before !== undefined && { snapshot: before }) }
+  // The mark is committed before any file changes: if the process dies in between, the revert can still be undone.
+  if (!earlier) await run.writer.commit([{ op: "session.patch", sessionID, set: { revert: withSnapshot } }])
   // A second revert starts from the files as they were before the first one.
-  else await restoreMarked(run, known)
-  const restored = await restoreFiles(snapshots, changedFiles(items, mark))
+  else await restoreFilesBeforeRevert(run, earlier)
+  const restored = await restoreFiles(snapshots, filesToRestore(items, mark))
   const after = await snapshots.take()
   const isKnown = before !== undefined && after !== undefined
   const diffs = isKnown ? await snapshots.diff(before, after, restored.files) : []
   const summary = summaryOf(mergeDiffs(run.session.summary?.diffs ?? [], diffs))
-  const revert: Revert = { ...bare, ...(diffs.length > 0 && { diff: diffText(diffs) }) }
+  const revert: Revert = { ...withSnapshot, ...(diffs.length > 0 && { diff: diffText(diffs) }) }
   const { notice = snapshotNotice(run) } = restored
   await run.writer.commit([
     { op: "session.patch", sessionID, set: { revert, ...(diffs.length > 0 && { summary }) } },
@@ -59,7 +59,7 @@ export async function markRevert(run: Run, mark: RevertMark): Promise<Reverted> 
   }
 }
 
-/** Takes the mark away and brings the files back to what they were before the revert. */
+/** Removes the revert mark and restores the files to what they were before the revert. */
 export async function clearRevert(run: Run): Promise<Reverted> {
   await run.setup()
   const { store } = run.engine
@@ -68,11 +68,11 @@ export async function clearRevert(run: Run): Promise<Reverted> {
   if (!revert) return { session: run.session, files: [] }
   const { snapshots } = run.project
   const before = await snapshots.take()
-  const changed = before === undefined ? [] : await changedSince(run, revert, before)
-  const restored = await restoreMarked(run, revert)
+  const changed = before === undefined ? [] : await changedSinceRevert(run, revert, before)
+  const restored = await restoreFilesBeforeRevert(run, revert)
   if (changed.length > 0) {
-    const said = `These files had been changed since the revert, and were overwritten: ${changed.join(", ")}.`
-    restored.notice = [said, `How they were is in the snapshot ${before}.`, restored.notice]
+    const overwritten = `These files had changed since the revert and were overwritten: ${changed.join(", ")}.`
+    restored.notice = [overwritten, `Snapshot ${before} has their earlier content.`, restored.notice]
       .filter(Boolean)
       .join(" ")
   }
@@ -86,20 +86,20 @@ export async function clearRevert(run: Run): Promise<Reverted> {
   return { session: await store.session(sessionID), ...restored }
 }
 
-/** The files of a revert that are no longer as it left them: somebody has worked on them. */
-async function changedSince(run: Run, revert: Revert, now: string): Promise<string[]> {
+/** The files that the revert restored and that were edited after the revert. */
+async function changedSinceRevert(run: Run, revert: Revert, now: string): Promise<string[]> {
   const { snapshots } = run.project
   const items = await itemsFrom(run.engine.store, run.sessionID, revert.messageID)
-  const files = changedFiles(items, revert)
-  const found: string[] = []
+  const files = filesToRestore(items, revert)
+  const edited: string[] = []
   for (const [snapshot, names] of Map.groupBy(files.keys(), (file) => files.get(file)!)) {
     const differing = new Set(await snapshots.changed(snapshot, now).catch((): string[] => []))
-    found.push(...names.filter((name) => differing.has(name)))
+    edited.push(...names.filter((name) => differing.has(name)))
   }
-  return found
+  return edited
 }
 
-/** What makes a revert real, for the commit that takes the next prompt. */
+/** Operations that move the history to the revert mark, for the commit that takes the next prompt. */
 export async function revertOps(run: Run): Promise<Op[]> {
   const { revert } = run.session
   if (!revert) return []
@@ -110,7 +110,7 @@ export async function revertOps(run: Run): Promise<Op[]> {
   const move: Op = { op: "history.move", sessionID, segment: newID("segment"), ...plan }
   const marked = page.items[0]
   const { partID } = revert
-  // The first words of a prompt go with it.
+  // The title came from a prompt that the revert removes.
   if (!marked || !(await isTitleFromRest(store, session, { from: marked, partID }))) return [move]
   const { parentID, time } = session
   const title = defaultTitle({ child: parentID !== undefined, nowMs: time.created })
@@ -122,7 +122,7 @@ async function itemsFrom(store: Store, sessionID: string, messageID: string): Pr
   if (!marked) {
     throw new StemmaError(
       "not_found",
-      `Message ${messageID} is not in session ${sessionID}. Read its history again.`,
+      `Message ${messageID} is not in session ${sessionID}. Read the session's history again and choose one of its messages.`,
     )
   }
   const items: HistoryItem[] = []
@@ -134,8 +134,11 @@ async function itemsFrom(store: Store, sessionID: string, messageID: string): Pr
   }
 }
 
-/** The files that the messages from the mark on changed, with the snapshot in which each was as before. */
-function changedFiles(items: readonly HistoryItem[], mark: RevertMark): Map<string, string> {
+/**
+ * The files that messages after the mark changed, each with the snapshot that holds its content before the first
+ * change.
+ */
+function filesToRestore(items: readonly HistoryItem[], mark: RevertMark): Map<string, string> {
   const files = new Map<string, string>()
   for (const { message, parts } of items) {
     const isMarked = message.id === mark.messageID && mark.partID !== undefined
@@ -165,7 +168,7 @@ async function restoreFiles(
       files.push(...result.restored, ...result.removed)
       failed.push(...result.failed)
     } catch (error) {
-      // A snapshot that is gone must not keep the conversation from being reverted.
+      // A missing snapshot must not stop the revert of the conversation.
       if (!StemmaError.is(error)) throw error
       failed.push(...names)
     }
@@ -176,15 +179,18 @@ async function restoreFiles(
   }
 }
 
-/** Brings back the files as they were before the mark was set. */
-async function restoreMarked(run: Run, revert: Revert): Promise<{ files: string[]; notice?: string }> {
+/** Restores the files to what they were before the mark was set. */
+async function restoreFilesBeforeRevert(
+  run: Run,
+  revert: Revert,
+): Promise<{ files: string[]; notice?: string }> {
   const { snapshot } = revert
   if (snapshot === undefined) {
     const notice = snapshotNotice(run)
     return { files: [], ...(notice !== undefined && { notice }) }
   }
   const items = await itemsFrom(run.engine.store, run.sessionID, revert.messageID)
-  const files = [...changedFiles(items, revert).keys()]
+  const files = [...filesToRestore(items, revert).keys()]
   return restoreFiles(run.project.snapshots, new Map(files.map((file) => [file, snapshot])))
 }
 

@@ -11,19 +11,19 @@ import { RunWriter } from "../schedule/writer.ts"
 import type { ReadFiles } from "../step/tools/read-files.ts"
 import { RunTelemetry } from "../telemetry/run-telemetry.ts"
 
-/** The reason with which a run is cut off because its process closes: it is sealed as interrupted, not as aborted. */
+/** The abort reason when the process closes. The step is sealed as interrupted, not as aborted. */
 export class Closing extends Error {
   override name = "Closing"
 }
 
-/** Somebody asked the run to stop. */
+/** The abort reason when a caller asked the run to stop. */
 export class Aborted extends Error {
   override name = "Aborted"
 }
 
 /**
- * One session's run in this process, from the claim of the lease to its release. Everything that writes the session's
- * history goes through its writer.
+ * One session's run in this process, from the claim of the lease to its release. All writes to the session's history go
+ * through `writer`.
  */
 export class Run {
   readonly engine: Engine
@@ -33,40 +33,40 @@ export class Run {
   readonly approvals: Approvals
   readonly reads: ReadFiles
   readonly telemetry: RunTelemetry
-  /** Runs of other sessions in this process; tasks start and abort them through it. */
+  /** Starts and stops runs of other sessions: the children that tasks run in. */
   readonly coordinator: Coordinator
-  /** The row as it was last read; fields that this run changes are kept up to date. */
+  /** The session row as it was last read. Fields that this run changes are kept up to date here. */
   session: Session
-  /** The row was read a moment ago, with the claim, and nobody has asked for the rules in it yet. */
-  isRowFresh = true
-  /** Steps of the present turn. */
+  /** True until the first permission check: `session` was just read with the claim, so that check need not read it. */
+  isSessionFresh = true
+  /** How many steps the current turn has made. */
   steps = 0
-  /** Calls of the present turn, settled, in order: what a doom loop is found in. */
+  /** The settled tool calls of the current turn, in order. Doom loops are found here. */
   readonly calls: { tool: string; input: string; result: string }[] = []
-  /** The user message that the present turn answers. */
+  /** The user message that the current turn answers. */
   promptID: string | undefined
-  /** A run of this process ended in order just before, so there is nothing to recover. */
+  /** The session's last run ended normally in this process, so there is nothing to recover. */
   readonly isUntouched: boolean
-  /** Calls whose output the next step hides from the model. */
-  pruning: string[] | undefined
-  /** How often the provider has said in a row that the context is too long. */
+  /** Ids of the tool parts whose output the next step hides from the model. */
+  partsToHide: string[] | undefined
+  /** How often in a row the provider refused a call because the context was too long. */
   overflows = 0
-  /** How often it was compacted for that. */
+  /** How many compactions were made because of those refusals. */
   overflowCompactions = 0
-  /** A compaction of the present turn led to nothing: another one would not either. */
+  /** A compaction failed in the current turn. It is not tried again in this turn, since it would fail again. */
   hasFailedToCompact = false
-  /** The last step before which there was a compaction, and how many steps in a row had one. */
-  compacted = { step: -1, inRow: 0 }
-  /** The tools of the last step. */
+  /** The last step that was preceded by a compaction, and how many steps in a row were. */
+  compactionsInRow = { step: -1, inRow: 0 }
+  /** The tools that the last step offered to the model. */
   offered: readonly ModelTool[] | undefined
-  /** A person has let this run go past its budget. */
+  /** A person allowed this run to exceed its budget. */
   isOverBudget = false
   readonly #onAnswered: ((items: readonly HistoryItem[]) => void) | undefined
   readonly #onRefused: ((promptID: string, error: unknown) => void) | undefined
   readonly #onAsking: (() => void) | undefined
-  #turn = new AbortController()
+  #turnAbort = new AbortController()
   #closing: Closing | undefined
-  #handling: Promise<void> = Promise.resolve()
+  #inboxQueue: Promise<void> = Promise.resolve()
 
   constructor(options: {
     engine: Engine
@@ -76,13 +76,14 @@ export class Run {
     memo: HistoryMemo
     reads: ReadFiles
     coordinator: Coordinator
-    /** Called when a turn is over, with all items of it and those before. */
+    /** Called when a turn is over, with the items of the turn and earlier ones. */
     onAnswered?: (items: readonly HistoryItem[]) => void
+    /** Called when a prompt or a requested compaction is refused for good. */
     onRefused?: (promptID: string, error: unknown) => void
-    /** Called when a person has allowed something for good. */
+    /** Called when a person answered a permission question with `always`. */
     onGranted?: () => void
     isUntouched?: boolean
-    /** Called when the run has nothing to do but to wait for its model. */
+    /** Called when the run starts to wait: for its model, a person, a command or a child. */
     onAsking?: (() => void) | undefined
   }) {
     const { engine, project } = options
@@ -115,7 +116,7 @@ export class Run {
     return this.#closing !== undefined
   }
 
-  /** Aborted when the turn must stop: by a person, because the process closes, or because the lease is lost. */
+  /** Aborted when the turn must stop: a caller aborted it, the process closes, or the lease is lost. */
   get signal(): AbortSignal {
     return this.#signal
   }
@@ -126,78 +127,81 @@ export class Run {
     return this.project.setup()
   }
 
-  /** A prompt is being answered: an abort is about that. */
+  /** A prompt is being answered. An abort in the inbox is meant for this turn. */
   isInTurn = false
-  /** What the writer before this one left is known: answers in the inbox find their questions. */
+  /** Permission questions of the previous writer are loaded, so answers in the inbox can be matched with them. */
   isReady = false
 
   beginTurn(): void {
     this.isInTurn = true
-    this.#turn = new AbortController()
-    this.#signal = AbortSignal.any([this.#turn.signal, this.writer.signal])
-    if (this.#closing) this.#turn.abort(this.#closing)
+    this.#turnAbort = new AbortController()
+    this.#signal = AbortSignal.any([this.#turnAbort.signal, this.writer.signal])
+    if (this.#closing) this.#turnAbort.abort(this.#closing)
     this.steps = 0
     this.overflows = 0
     this.overflowCompactions = 0
     this.hasFailedToCompact = false
-    this.compacted = { step: -1, inRow: 0 }
+    this.compactionsInRow = { step: -1, inRow: 0 }
     this.calls.length = 0
   }
 
   abort(reason: string): void {
-    this.#turn.abort(new Aborted(reason))
+    this.#turnAbort.abort(new Aborted(reason))
   }
 
-  /** Cuts the run off: nothing new is begun, what runs is sealed as interrupted. */
+  /** Stops the run because the process closes: no new step starts, and the current one is sealed as interrupted. */
   close(): void {
-    this.#closing ??= new Closing("The process that ran it was closed.")
-    this.#turn.abort(this.#closing)
+    this.#closing ??= new Closing("The process that ran this step was closed.")
+    this.#turnAbort.abort(this.#closing)
   }
 
-  /** Tells those who wait for an answer that there may be one. */
-  tellAnswered(): void {
-    if (this.memo.told === this.memo.count) return
-    this.memo.told = this.memo.count
+  /**
+   * Lets callers that wait for an answer check for it. Does nothing if the history has not grown since the last time.
+   */
+  notifyAnswered(): void {
+    if (this.memo.notifiedCount === this.memo.count) return
+    this.memo.notifiedCount = this.memo.count
     this.#onAnswered?.(this.memo.items)
   }
 
-  /** The model is about to be asked, or something else that takes its time. */
-  tellAsking(): void {
+  /** The run is about to wait for its model, a person, a command or a child: other runs may start meanwhile. */
+  notifyWaiting(): void {
     this.#onAsking?.()
   }
 
-  /** Tells whoever sent a prompt that it can never be taken. */
-  tellRefused(promptID: string, error: unknown): void {
+  /** Rejects the promise of the caller that sent a prompt or a compaction request: it can never be taken. */
+  notifyRefused(promptID: string, error: unknown): void {
     this.#onRefused?.(promptID, error)
   }
 
-  /** Acts at once on what does not wait for the next step: answers and aborts. */
+  /** Handles the inbox items that do not wait for the next step: answers to permission questions, and aborts. */
   async handleInbox(): Promise<void> {
-    return this.#oneByOne(async () => {
+    return this.#serialize(async () => {
       if (!this.isReady) return
-      for (const item of await this.engine.store.inbox(this.sessionID)) await this.#handle(item)
+      for (const item of await this.engine.store.inbox(this.sessionID)) await this.#handleItem(item)
     })
   }
 
-  /** The same for what is no answer to a prompt: only aborts, but for those that were there before it began. */
+  /** For work outside a turn, such as a shell command: handles aborts that were admitted after the work began. */
   async handleAborts(before: ReadonlySet<string>): Promise<void> {
-    return this.#oneByOne(async () => {
+    return this.#serialize(async () => {
       const items = await this.engine.store.inbox(this.sessionID)
-      for (const item of items) if (item.type === "abort" && !before.has(item.id)) await this.#handle(item)
+      for (const item of items)
+        if (item.type === "abort" && !before.has(item.id)) await this.#handleItem(item)
     })
   }
 
-  /** Settles the questions that a person's answer to another session has allowed. */
+  /** Settles open questions that an `always` answer in another session now allows. */
   async recheckQuestions(): Promise<void> {
-    if (this.approvals.isWaiting) await this.#oneByOne(() => this.approvals.recheck())
+    if (this.approvals.isWaiting) await this.#serialize(() => this.approvals.recheck())
   }
 
-  /** Takes the aborts that came before the first prompt: they were meant for what was there before this run. */
+  /** Takes the aborts that were admitted before the first prompt: they were meant for an earlier turn. */
   async takeOldAborts(): Promise<{ wasAborted: boolean }> {
     let wasAborted = false
-    await this.#oneByOne(async () => {
+    await this.#serialize(async () => {
       const { sessionID } = this
-      // Of a compaction that was asked for before it, an abort wants no more than of anything else.
+      // An abort also cancels the compactions that were requested before it.
       const takes: Op[] = []
       for (const item of await this.engine.store.inbox(sessionID)) {
         if (item.type === "prompt") return
@@ -211,18 +215,19 @@ export class Run {
     return { wasAborted }
   }
 
-  /** Two at a time would take the same item twice. */
-  async #oneByOne(work: () => Promise<void>): Promise<void> {
-    const next = this.#handling.then(async () => {
+  /** Runs inbox work one after the other: two at the same time would take the same item twice. */
+  async #serialize(work: () => Promise<void>): Promise<void> {
+    const next = this.#inboxQueue.then(async () => {
       if (!this.writer.signal.aborted) await work()
     })
-    this.#handling = next.catch(() => {})
+    this.#inboxQueue = next.catch(() => {})
     return next
   }
 
-  async #handle(item: InboxItem): Promise<void> {
+  async #handleItem(item: InboxItem): Promise<void> {
     if (item.type === "answer") await this.approvals.answer(item)
-    // Before a turn, an abort that follows a prompt waits for that prompt to be taken.
+    // Between turns, an abort behind a prompt stays in the inbox until that prompt is taken: it is meant for that
+    // prompt.
     if (item.type === "abort" && this.isInTurn) {
       await this.writer.commit([{ op: "inbox.take", sessionID: this.sessionID, itemID: item.id }])
       this.abort(item.reason ?? "The run was aborted.")

@@ -3,10 +3,10 @@ import type { Op } from "../../stores/commit.ts"
 import { countLines } from "../../workspace/line-diff.ts"
 import type { Run } from "./run.ts"
 
-/** What the turn changed in the files: a note on its prompt, and the session's own summary. */
+/** Operations that store the turn's file changes: a note on its prompt, and the session's summary. */
 export async function summaryOps(run: Run): Promise<Op[]> {
   const { sessionID, promptID } = run
-  const span = promptID === undefined ? undefined : changedSpan(turnItems(run.memo.items, promptID))
+  const span = promptID === undefined ? undefined : snapshotSpan(turnItems(run.memo.items, promptID))
   if (promptID === undefined || span === undefined) return []
   const diffs = await run.project.snapshots.diff(span.before, span.after, span.files)
   if (diffs.length === 0) return []
@@ -23,7 +23,9 @@ export function summaryOf(diffs: FileDiff[]): NonNullable<Session["summary"]> {
   return { additions: sum("additions"), deletions: sum("deletions"), files: diffs.length, diffs }
 }
 
-/** Later changes over earlier ones: each file from what it was at first to what it is now. */
+/**
+ * Joins two lists of changes: each file's diff runs from its content before the earlier list to that after the later.
+ */
 export function mergeDiffs(earlier: readonly FileDiff[], later: readonly FileDiff[]): FileDiff[] {
   const merged = new Map(earlier.map((diff) => [diff.file, diff]))
   for (const diff of later) {
@@ -46,8 +48,8 @@ function turnItems(items: readonly HistoryItem[], promptID: string): readonly Hi
   return start < 0 ? [] : items.slice(start)
 }
 
-/** From the snapshot before the first change to the one after the last. */
-function changedSpan(
+/** The snapshots before the first and after the last change, with the files changed in between. */
+function snapshotSpan(
   items: readonly HistoryItem[],
 ): { before: string; after: string; files: string[] } | undefined {
   let before: string | undefined

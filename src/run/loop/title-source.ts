@@ -2,7 +2,9 @@ import type { HistoryItem, Session } from "../../protocol/index.ts"
 import { isTitleFrom, namesakesMax } from "../../session/index.ts"
 import type { Store } from "../../stores/store.ts"
 
-/** True if the title of a session is the first words of a prompt that is not among what comes before an item, or its part. */
+/**
+ * True if a session's title came from a message at or after the given item (or, in that item, at or after the part).
+ */
 export async function isTitleFromRest(
   store: Store,
   { id, title }: Session,

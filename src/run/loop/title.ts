@@ -10,8 +10,8 @@ const titleUnitsMax = 100
 const titleTimeoutMs = 30_000
 
 /**
- * Asks the title agent for a better title than the first words of the first prompt. Nothing waits for it, and a title
- * that somebody has given meanwhile stays.
+ * Asks the title agent for a better title than the first words of the first prompt. No run waits for the result. A
+ * title that a caller set meanwhile stays.
  */
 export async function writeTitle(
   run: Run,
@@ -21,8 +21,8 @@ export async function writeTitle(
   const setup = await run.setup()
   const agent = setup.loaded.agents.get("title")
   if (!agent) return
-  const standard = `${user.model.providerID}/${user.model.modelID}`
-  const model = await setup.models.get(agent.model ?? setup.loaded.config.small_model ?? standard)
+  const promptModel = `${user.model.providerID}/${user.model.modelID}`
+  const model = await setup.models.get(agent.model ?? setup.loaded.config.small_model ?? promptModel)
   const request: ModelRequest = {
     purpose: "title",
     system: agent.prompt === undefined ? [] : [agent.prompt],
@@ -40,26 +40,26 @@ export async function writeTitle(
     mask: setup.mask,
     outside: { parent: options.parent },
   })
-  let said = ""
+  let answer = ""
   try {
-    said = await call.within(() => hear(run, { model, request, call }))
+    answer = await call.within(() => readTitle(run, { model, request, call }))
   } catch (error) {
     call.fail(error)
     throw error
   } finally {
     call.end()
   }
-  const title = firstLine(setup.mask(said))
+  const title = titleFromAnswer(setup.mask(answer))
   if (title !== "") await replaceTitle(run, titleFromText(text), title)
 }
 
-async function hear(
+async function readTitle(
   run: Run,
   { model, request, call }: { model: Model; request: ModelRequest; call: ModelCallTelemetry },
 ): Promise<string> {
-  let said = ""
+  let answer = ""
   for await (const event of model.stream(request)) {
-    if (event.type === "text-delta") said += event.text
+    if (event.type === "text-delta") answer += event.text
     if (event.type === "finish" && event.usage) {
       const tokens = event.usage
       const cost = model.price ? costOf(tokens, model.price) : 0
@@ -69,10 +69,10 @@ async function hear(
       })
     }
   }
-  return said
+  return answer
 }
 
-/** Only the title that we gave ourselves is replaced. */
+/** Replaces the title only if it is still `known`, the title taken from the prompt. */
 async function replaceTitle(run: Run, known: string, title: string): Promise<void> {
   const { store } = run.engine
   for (let attempt = 0; attempt < 5; attempt++) {
@@ -90,13 +90,13 @@ async function replaceTitle(run: Run, known: string, title: string): Promise<voi
   }
 }
 
-function firstLine(text: string): string {
+function titleFromAnswer(text: string): string {
   const lines = visibleText(text).split("\n").map(visibleLine)
-  const bare = (lines.find((line) => line !== "") ?? "").replace(/^["'`#\s]+|["'`\s]+$/g, "")
-  return [...bare].length > titleUnitsMax ? `${[...bare].slice(0, titleUnitsMax - 1).join("")}…` : bare
+  const title = (lines.find((line) => line !== "") ?? "").replace(/^["'`#\s]+|["'`\s]+$/g, "")
+  return [...title].length > titleUnitsMax ? `${[...title].slice(0, titleUnitsMax - 1).join("")}…` : title
 }
 
-/** A title that could not be had is no failure. */
-export function isHarmless(error: unknown): boolean {
+/** True for errors of the model or the store: a session without a better title is not a failure. */
+export function isExpectedTitleError(error: unknown): boolean {
   return error instanceof ModelError || StemmaError.is(error)
 }

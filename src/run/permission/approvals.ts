@@ -15,9 +15,9 @@ import type { RunWriter } from "../schedule/writer.ts"
 import { plainData } from "../step/plain-data.ts"
 import type { PermissionCheck } from "./permission-check.ts"
 
-/** Why something was not permitted. The message is for the model. */
+/** A tool call was refused. The model reads the message. */
 export class PermissionRefused extends Error {
-  /** A person said no and nothing else: the run ends. */
+  /** A person rejected the call without feedback: the run ends. */
   readonly endsRun: boolean
 
   constructor(message: string, options?: { endsRun?: boolean }) {
@@ -27,7 +27,7 @@ export class PermissionRefused extends Error {
   }
 }
 
-interface Pending {
+interface OpenQuestion {
   request: PermissionRequest
   wanted: Wanted
   judge: () => Promise<PermissionCheck>
@@ -36,35 +36,38 @@ interface Pending {
 
 export interface AskOptions {
   wanted: Wanted
-  /** Loads the rules as they are now. */
+  /** Loads the permission rules as they are now. */
   judge: () => Promise<PermissionCheck>
-  /** The rules, if they were loaded a moment ago. */
+  /** The permission rules, if the caller has just loaded them. */
   known?: PermissionCheck
   tool?: { name: string; messageID: string; callID: string }
   signal: AbortSignal
-  /** An answer for good makes no sense: it counts as once. */
+  /** `always` is not possible for this question: it counts as `once`. */
   onceOnly?: boolean
-  /** Whoever sent the prompt cannot be asked, though others may be there. */
+  /** The sender of the prompt cannot be asked. The question is refused even if another person is present. */
   isUnattended?: boolean | undefined
 }
 
-/** The questions of one run. Each is a durable row with an event before anybody waits for its answer. */
+/**
+ * The permission questions of one run. Each question is a stored row, with an event, before the run waits for its
+ * answer.
+ */
 export class Approvals {
   readonly #engine: Engine
   readonly #writer: RunWriter
   readonly #project: Project
   readonly #setup: () => Promise<Setup>
   readonly #onGranted: (() => void) | undefined
-  readonly #pending = new Map<string, Pending>()
-  /** Questions that the writer before this one left: asked again, they are the same question. */
-  readonly #left: PermissionRequest[] = []
+  readonly #pending = new Map<string, OpenQuestion>()
+  /** Open questions of the previous writer. A tool call that asks the same again gets the inherited question. */
+  readonly #inheritedRequests: PermissionRequest[] = []
 
   constructor(options: {
     engine: Engine
     writer: RunWriter
     project: Project
     setup: () => Promise<Setup>
-    /** Called when a person has allowed something for good: others may wait for the same. */
+    /** Called after an `always` answer: questions of other sessions may now be allowed too. */
     onGranted?: (() => void) | undefined
   }) {
     this.#engine = options.engine
@@ -74,55 +77,57 @@ export class Approvals {
     this.#onGranted = options.onGranted
   }
 
-  /** Takes over the questions of a run that was cut off. */
+  /** Takes over the open questions of an interrupted run. */
   inherit(requests: readonly PermissionRequest[]): void {
-    this.#left.push(...requests)
+    this.#inheritedRequests.push(...requests)
   }
 
-  /** Closes inherited questions that nobody asked again, but for those about prompts that are not taken yet. */
+  /** Rejects inherited questions that no call asked again, except those about prompts that are still in the inbox. */
   async dropInherited(): Promise<void> {
-    if (this.#left.length === 0) return
+    if (this.#inheritedRequests.length === 0) return
     const waiting = new Set((await this.#engine.store.inbox(this.#writer.sessionID)).map(({ id }) => id))
-    const left = this.#left.splice(0)
-    this.#left.push(...left.filter(({ tool }) => tool && waiting.has(tool.messageID)))
-    const open = left.filter((request) => request.reply === undefined && !this.#left.includes(request))
+    const all = this.#inheritedRequests.splice(0)
+    this.#inheritedRequests.push(...all.filter(({ tool }) => tool && waiting.has(tool.messageID)))
+    const open = all.filter(
+      (request) => request.reply === undefined && !this.#inheritedRequests.includes(request),
+    )
     if (open.length > 0)
       await this.#writer.commit(open.map((request) => this.#replyOp(request, { reply: "reject" })))
   }
 
-  /** Returns if it is permitted, else throws PermissionRefused. */
+  /** Returns if the call is permitted, else throws PermissionRefused. */
   async ask(options: AskOptions): Promise<void> {
     const { wanted, tool } = options
     const decision = (options.known ?? (await options.judge())).decide(wanted, tool?.name)
     if (decision.action === "allow") return
-    if (decision.action === "deny") throw forbidden(wanted, decision.rule)
-    const known = this.#inherited(options)
-    if (known?.reply !== undefined) return this.#conclude(known, options)
-    if (known === undefined && (options.isUnattended || !this.#engine.presence.isListening)) {
+    if (decision.action === "deny") throw forbiddenError(wanted, decision.rule)
+    const inherited = this.#takeInherited(options)
+    if (inherited?.reply !== undefined) return this.#throwIfRejected(inherited, options)
+    if (inherited === undefined && (options.isUnattended || !this.#engine.presence.isPresent)) {
       throw new PermissionRefused(
-        `Not allowed: ${describe(wanted)} needs a person's permission, and nobody is there to ask.`,
+        `Not allowed: ${describe(wanted)} needs a person's permission, and no person is there to ask.`,
       )
     }
-    await this.#conclude(await this.#wait(options, known), options)
-    // What was forbidden while the person thought about it is not lifted by the answer.
+    await this.#throwIfRejected(await this.#waitForAnswer(options, inherited), options)
+    // A rule that was added while the question was open still applies.
     const after = (await options.judge()).decide(wanted, tool?.name)
-    if (after.action === "deny") throw forbidden(wanted, after.rule)
+    if (after.action === "deny") throw forbiddenError(wanted, after.rule)
   }
 
-  /** An answer that came in. False if no such question is open here. */
+  /** Handles an answer from the inbox. False if this run has no such open question. */
   async answer(item: Extract<InboxItem, { type: "answer" }>): Promise<boolean> {
     const take: Op = { op: "inbox.take", sessionID: item.sessionID, itemID: item.id }
     const answer = { reply: item.reply, ...(item.feedback !== undefined && { feedback: item.feedback }) }
-    const left = this.#left.findIndex((request) => request.id === item.permissionID)
+    const index = this.#inheritedRequests.findIndex((request) => request.id === item.permissionID)
     const pending = this.#pending.get(item.permissionID)
-    const request = pending?.request ?? this.#left[left]
+    const request = pending?.request ?? this.#inheritedRequests[index]
     if (!request || request.reply !== undefined) {
       await this.#writer.commit([take])
       return false
     }
     if (item.reply === "always") await this.#grant(request)
     await this.#writer.commit([take, this.#replyOp(request, answer)])
-    if (left >= 0) this.#left[left] = { ...request, ...answer }
+    if (index >= 0) this.#inheritedRequests[index] = { ...request, ...answer }
     pending?.settle(answer)
     if (item.reply === "always") {
       await this.recheck()
@@ -132,7 +137,7 @@ export class Approvals {
     return true
   }
 
-  /** Settles what a person's answer elsewhere has allowed meanwhile. */
+  /** Settles the open questions that the rules and grants allow by now. */
   async recheck(): Promise<void> {
     for (const { request, wanted, judge, settle } of [...this.#pending.values()]) {
       const tool = typeof request.metadata.tool === "string" ? request.metadata.tool : undefined
@@ -147,27 +152,30 @@ export class Approvals {
     return this.#pending.size > 0
   }
 
-  async #wait(options: AskOptions, known: PermissionRequest | undefined): Promise<PermissionRequest> {
+  async #waitForAnswer(
+    options: AskOptions,
+    inherited: PermissionRequest | undefined,
+  ): Promise<PermissionRequest> {
     const { wanted, signal } = options
     signal.throwIfAborted()
-    const request = known ?? (await this.#request(options))
+    const request = inherited ?? (await this.#newRequest(options))
     const answered = Promise.withResolvers<{ reply: PermissionReply; feedback?: string }>()
-    // If the question cannot be put, nobody waits for its answer.
+    // If the commit of the question fails, nothing awaits this promise, so a rejection must not be unhandled.
     answered.promise.catch(() => {})
     const stop = () => answered.reject(signal.reason)
     signal.addEventListener("abort", stop, { once: true })
     this.#engine.metrics.questionOpened()
     this.#pending.set(request.id, { request, wanted, judge: options.judge, settle: answered.resolve })
     try {
-      if (!known) await this.#writer.commit([{ op: "permission.put", request }])
-      this.#tellAbove(request, { type: "permission.asked", properties: { request } })
+      if (!inherited) await this.#writer.commit([{ op: "permission.put", request }])
+      this.#sendToAncestors(request, { type: "permission.asked", properties: { request } })
       this.#callHandler(request)
       const answer = await answered.promise
-      this.#tellReplied(request, answer.reply)
+      this.#sendReplied(request, answer.reply)
       return { ...request, ...answer }
     } catch (error) {
-      this.#tellReplied(request, "reject")
-      // The question is over, whoever may still look at it.
+      this.#sendReplied(request, "reject")
+      // The question is over: close it in the store, so that clients no longer show it as open.
       if (!this.#writer.signal.aborted)
         await this.#writer.commit([this.#replyOp(request, { reply: "reject" })])
       throw error
@@ -178,28 +186,31 @@ export class Approvals {
     }
   }
 
-  async #conclude(request: PermissionRequest, options: AskOptions): Promise<void> {
+  async #throwIfRejected(request: PermissionRequest, options: AskOptions): Promise<void> {
     if (request.reply === "once" || request.reply === "always") return
     if (request.feedback !== undefined && request.feedback.trim() !== "") {
-      throw new PermissionRefused(`The person said no to ${describe(options.wanted)}: ${request.feedback}`)
+      throw new PermissionRefused(`A person rejected ${describe(options.wanted)}: ${request.feedback}`)
     }
     const setup = await this.#setup()
-    throw new PermissionRefused(`The person said no to ${describe(options.wanted)}.`, {
+    throw new PermissionRefused(`A person rejected ${describe(options.wanted)}.`, {
       endsRun: setup.loaded.config.experimental?.continue_loop_on_deny !== true,
     })
   }
 
-  #tellReplied(request: PermissionRequest, reply: PermissionReply): void {
+  #sendReplied(request: PermissionRequest, reply: PermissionReply): void {
     const { id: permissionID, sessionID } = request
-    this.#tellAbove(request, { type: "permission.replied", properties: { sessionID, permissionID, reply } })
+    this.#sendToAncestors(request, {
+      type: "permission.replied",
+      properties: { sessionID, permissionID, reply },
+    })
   }
 
-  /** Whoever watches a session above hears of it there. */
-  #tellAbove({ path = [] }: PermissionRequest, event: StemmaEvent): void {
+  /** Sends the event to the subscribers of the ancestor sessions too. */
+  #sendToAncestors({ path = [] }: PermissionRequest, event: StemmaEvent): void {
     if (path.length > 1) this.#engine.hub.question(path.slice(0, -1), event)
   }
 
-  async #request(options: AskOptions): Promise<PermissionRequest> {
+  async #newRequest(options: AskOptions): Promise<PermissionRequest> {
     const { wanted, tool } = options
     const now = this.#engine.clock.now()
     const { sessionID } = this.#writer
@@ -211,23 +222,26 @@ export class Approvals {
       permission: wanted.permission,
       patterns: wanted.patterns,
       always: options.onceOnly || wanted.floor !== undefined ? [] : (wanted.always ?? []),
-      metadata: plainData({ ...wanted.metadata, ...(tool && { tool: tool.name }) }, "What a question shows"),
+      metadata: plainData(
+        { ...wanted.metadata, ...(tool && { tool: tool.name }) },
+        "The metadata of a permission question",
+      ),
       ...(tool && { tool: { messageID: tool.messageID, callID: tool.callID } }),
       time: { created: now },
     }
-    return parseOrInvalid(PermissionRequest, request, "A question")
+    return parseOrInvalid(PermissionRequest, request, "A permission question")
   }
 
-  /** The same question, asked by the run before this one. */
-  #inherited({ wanted, tool }: AskOptions): PermissionRequest | undefined {
-    const index = this.#left.findIndex(
+  /** Removes and returns the inherited question that asks the same. */
+  #takeInherited({ wanted, tool }: AskOptions): PermissionRequest | undefined {
+    const index = this.#inheritedRequests.findIndex(
       (request) =>
         request.permission === wanted.permission &&
         request.tool?.callID === tool?.callID &&
         request.tool?.messageID === tool?.messageID &&
         JSON.stringify(request.patterns) === JSON.stringify(wanted.patterns),
     )
-    return index < 0 ? undefined : this.#left.splice(index, 1)[0]
+    return index < 0 ? undefined : this.#inheritedRequests.splice(index, 1)[0]
   }
 
   async #grant(request: PermissionRequest): Promise<void> {
@@ -274,15 +288,15 @@ export class Approvals {
   }
 }
 
-function forbidden(wanted: Wanted, rule: Rule): PermissionRefused {
+function forbiddenError(wanted: Wanted, rule: Rule): PermissionRefused {
   return new PermissionRefused(`Not allowed: ${describe(wanted)}. ${reasonOf(wanted, rule)}`)
 }
 
-/** A tool that forbids something by itself says why; else it was a rule. */
+/** The reason that the tool gives for its own refusal, else the rule that denies the call. */
 function reasonOf(wanted: Wanted, rule: Rule): string {
   const { reason } = wanted.metadata ?? {}
   if (wanted.floor === "deny" && typeof reason === "string") return reason
-  return `The rule ${rule.permission}: ${rule.pattern} forbids it. Do not try to get around it.`
+  return `The rule ${rule.permission}: ${rule.pattern} forbids it. Do not try to work around it.`
 }
 
 function describe(wanted: Wanted): string {

@@ -1,9 +1,6 @@
 import type { AskHandler } from "../engine.ts"
 
-/**
- * Whether there is a person to ask. Without one, a question is refused at once; nobody waits for somebody who is not
- * there.
- */
+/** Counts the persons who can answer a permission question. Without any, a question is refused at once. */
 export class HumanPresence {
   #count = 0
   readonly #handler: AskHandler | undefined
@@ -13,7 +10,7 @@ export class HumanPresence {
     if (options.interactive) this.#count = 1
   }
 
-  get isListening(): boolean {
+  get isPresent(): boolean {
     return this.#count > 0 || this.#handler !== undefined
   }
 
@@ -21,7 +18,7 @@ export class HumanPresence {
     return this.#handler
   }
 
-  /** Says that a person is there until the result is disposed of. */
+  /** Counts a person as present until the result is disposed. */
   add(): Disposable {
     this.#count++
     let isOver = false

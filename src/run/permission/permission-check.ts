@@ -11,17 +11,20 @@ import type { Projects, Setup } from "../project.ts"
 const strictness: Record<Action, number> = { allow: 0, ask: 1, deny: 2 }
 const ancestorsMax = 32
 const denyAll: Ruleset = [{ permission: "*", pattern: "*", action: "deny" }]
-/** Nobody knows what it may not do, so nothing is permitted. */
+/** The rules of this ancestor are unknown, so nothing is permitted. */
 const unknownAncestor: PermitLevel = { rulesets: [denyAll] }
 
-/** Says what a session may do: by its own rules, by those of every ancestor, and by what a person has allowed for good. */
+/** Decides what a session may do: by its own rules, those of every ancestor, and the `always` answers of a person. */
 export class PermissionCheck {
-  readonly #chain: readonly PermitLevel[]
+  readonly #levels: readonly PermitLevel[]
   readonly #grants: readonly Grant[]
-  /** The levels of other projects, for which a person has allowed nothing here. */
+  /** The levels of other projects. The grants of this project do not apply to them. */
   readonly #foreign: readonly PermitLevel[]
-  readonly #asksNobody: boolean
-  /** The agents of the chain, if only the config and they decide: no rules of a session, no switches of a prompt. */
+  readonly #allowsAsk: boolean
+  /**
+   * The agents of all levels, as a cache key. Set only if config and agents alone decide: no session has rules of its
+   * own and no prompt has tool switches.
+   */
   readonly agents: string | undefined
 
   constructor(options: {
@@ -29,47 +32,47 @@ export class PermissionCheck {
     grants: readonly Grant[]
     foreign?: readonly PermitLevel[]
     agents?: string | undefined
-    asksNobody?: boolean
+    allowsAsk?: boolean
   }) {
-    this.#asksNobody = options.asksNobody ?? false
+    this.#allowsAsk = options.allowsAsk ?? false
     this.#foreign = options.foreign ?? []
-    this.#chain = options.chain
+    this.#levels = options.chain
     this.#grants = options.grants
     this.agents = options.agents
   }
 
-  /** What each session says by itself: this one first, then those above it. */
+  /** The rules of each session: this one first, then its ancestors. */
   get levels(): readonly PermitLevel[] {
-    return this.#chain
+    return this.#levels
   }
 
-  /** How many sessions are above this one. */
+  /** How many ancestors this session has. */
   get depth(): number {
-    return this.#chain.length - 1
+    return this.#levels.length - 1
   }
 
-  /** The same for what a person does by hand: whom to ask is there already, and what is forbidden stays so. */
+  /** The same for an action of a person: `ask` becomes `allow`, since that person would be asked. `deny` stays. */
   get withoutQuestions(): PermissionCheck {
     const { agents } = this
     return new PermissionCheck({
-      chain: this.#chain,
+      chain: this.#levels,
       grants: this.#grants,
       foreign: this.#foreign,
       agents,
-      asksNobody: true,
+      allowsAsk: true,
     })
   }
 
   decide(wanted: Wanted, tool?: string): Decision {
     const decision = this.#decide(wanted, tool)
-    return this.#asksNobody && decision.action === "ask" ? { ...decision, action: "allow" } : decision
+    return this.#allowsAsk && decision.action === "ask" ? { ...decision, action: "allow" } : decision
   }
 
   #decide(wanted: Wanted, tool: string | undefined): Decision {
     const { permission, patterns, floor = "allow" } = wanted
     const decision = evaluateWithAncestors(
       { permission, patterns, ...(tool !== undefined && { tool }) },
-      this.#chain,
+      this.#levels,
     )
     const isGranted =
       decision.action === "ask" && patterns.every((pattern) => this.#isGranted(permission, pattern))
@@ -78,9 +81,9 @@ export class PermissionCheck {
   }
 
   #isGranted(permission: string, pattern: string): boolean {
-    // Whatever is not asked about any more by rule needs no grant: each pattern is judged alone.
+    // Each pattern is decided alone: one that the rules allow needs no grant.
     const wanted = { permission, patterns: [pattern] }
-    if (evaluateWithAncestors(wanted, this.#chain).action === "allow") return true
+    if (evaluateWithAncestors(wanted, this.#levels).action === "allow") return true
     if (this.#foreign.length > 0 && evaluateWithAncestors(wanted, this.#foreign).action !== "allow")
       return false
     return this.#grants.some(
@@ -89,7 +92,7 @@ export class PermissionCheck {
   }
 }
 
-/** Ancestors are read anew each time, so that a rule set on a parent holds for its children at once. */
+/** Reads the ancestors each time, so that a new rule of a parent applies to its children at once. */
 export async function loadPermissionCheck(options: {
   store: Store
   projects: Projects
@@ -107,18 +110,18 @@ export async function loadPermissionCheck(options: {
   const parents = session.parentID === undefined ? [] : await store.parents(session.id)
   let child = session
   for (const parent of parents.slice(0, ancestorsMax)) {
-    const theirs = await setupOf(parent, options)
-    // As whom the parent gave the task, which may be another agent than the session's own.
-    const name = child.caller?.agent ?? parent.agent ?? (theirs && defaultAgent(theirs))
-    const parentAgent = name === undefined ? undefined : theirs?.loaded.agents.get(name)
+    const parentSetup = await setupOf(parent, options)
+    // The agent that gave the task, which may differ from the parent session's own agent.
+    const name = child.caller?.agent ?? parent.agent ?? (parentSetup && defaultAgent(parentSetup))
+    const parentAgent = name === undefined ? undefined : parentSetup?.loaded.agents.get(name)
     const tools = child.caller?.tools
-    const level = levelOf({ setup: theirs ?? setup, session: parent, agent: parentAgent, tools })
-    // Nobody knows any more what that agent, or in that directory, was forbidden.
+    const level = levelOf({ setup: parentSetup ?? setup, session: parent, agent: parentAgent, tools })
+    // The agent or its directory no longer exists, so its rules are unknown and nothing is permitted.
     chain.push(parentAgent ? level : { ...level, rulesets: [...level.rulesets, denyAll] })
-    if (theirs !== setup) foreign.push(level)
+    if (parentSetup !== setup) foreign.push(level)
     agents.push(parentAgent?.name ?? "")
     isPlain &&=
-      theirs === setup && parentAgent !== undefined && tools === undefined && !parent.permission?.length
+      parentSetup === setup && parentAgent !== undefined && tools === undefined && !parent.permission?.length
     child = parent
   }
   const isWhole = child.parentID === undefined
@@ -127,7 +130,9 @@ export async function loadPermissionCheck(options: {
   return new PermissionCheck({ chain, grants: options.grants, foreign, agents: plain })
 }
 
-/** An ancestor may be in another directory, with rules and agents of its own; undefined if that is gone. */
+/**
+ * An ancestor may be in another directory, with its own rules and agents. Undefined if that directory cannot be loaded.
+ */
 async function setupOf(
   parent: Session,
   { session, setup, projects }: { session: Session; setup: Setup; projects: Projects },
@@ -162,7 +167,7 @@ function levelOf(options: {
   }
 }
 
-/** The tools that a session below another one has only if its agent says so. */
+/** The tools that are off in a child session unless its agent turns them on. */
 export function childSwitches({ experimental }: Config): Record<string, boolean> {
   const off = ["todowrite", "todoread", "task", ...experimental.primary_tools]
   return Object.fromEntries(off.map((name) => [name, false]))

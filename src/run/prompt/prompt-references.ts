@@ -43,7 +43,7 @@ async function resolved(run: Run, prompt: Prompt): Promise<Prompt> {
   // An abort that was admitted right after the prompt is meant for the prompt.
   run.handleInbox().catch(() => {})
   // Permission questions and commands may take long, so other sessions may start meanwhile.
-  run.tellAsking()
+  run.notifyWaiting()
   try {
     const setup = await run.setup()
     const agent = findAgent(setup, prompt.message.agent)

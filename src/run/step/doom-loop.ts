@@ -1,4 +1,4 @@
-/** So many calls in a row with the same tool, input and result are a loop that leads nowhere. */
+/** This many calls in a row with the same tool, input and result are a doom loop. */
 export const doomLoopLength = 3
 
 export interface SettledCall {
@@ -7,8 +7,8 @@ export interface SettledCall {
   result: string
 }
 
-/** The tool that has been called in the same way with the same result three times in a row; undefined if none. */
-export function doomLoop(calls: readonly SettledCall[]): string | undefined {
+/** The tool whose last calls form a doom loop; undefined if there is none. */
+export function findDoomLoop(calls: readonly SettledCall[]): string | undefined {
   const last = calls.at(-1)
   if (last === undefined || calls.length < doomLoopLength) return undefined
   const isLoop = calls

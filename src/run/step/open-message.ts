@@ -7,21 +7,22 @@ import type { RunWriter } from "../schedule/writer.ts"
 const flushEveryMs = 50
 const flushUnits = 16 * 1024
 
-/** A text that grows while its part is open. */
-interface Growing {
+/** A text field that grows while its part is open. */
+interface GrowingText {
   partID: string
   field: GrowingField
-  /** What was handed to the store. */
+  /** Text that was handed to the store. */
   stored: string
-  /** What comes after it and waits for the next flush: apart, since a slice of a text that was just added to copies it. */
-  waiting: string
-  /** A high surrogate that waits for its other half. */
-  carry: string
+  /** Text for the next flush. A field of its own, since slicing a string that was just appended to copies all of it. */
+  unflushed: string
+  /** A high surrogate at the end of a delta, until the low surrogate arrives with the next one. */
+  heldSurrogate: string
 }
 
 /**
- * The open message of a run: its parts as they are in the store or on their way there. Growing text is shown at once and
- * committed as pieces every 50 ms or 16 KiB; everything else is handed in at once.
+ * The open message of a run, with its parts as the store has them or will have them. Growing text is sent to
+ * subscribers at once and committed as pieces every 50 ms or 16 Ki characters; everything else goes to the writer at
+ * once.
  */
 export class OpenMessage {
   readonly #writer: RunWriter
@@ -30,10 +31,10 @@ export class OpenMessage {
   readonly position: number
   message: AssistantBody
   readonly parts: PartBody[]
-  readonly #growing = new Map<string, Growing>()
-  /** The one that grew last: mostly it grows next. */
-  #last: Growing | undefined
-  #waitingUnits = 0
+  readonly #growing = new Map<string, GrowingText>()
+  /** The text that grew last. The next delta is mostly for the same text, so this saves a lookup. */
+  #lastGrown: GrowingText | undefined
+  #unflushedUnits = 0
   #timer: NodeJS.Timeout | undefined
 
   constructor(options: {
@@ -51,21 +52,21 @@ export class OpenMessage {
     this.parts = [...options.parts]
   }
 
-  /** Puts a part and hands it in. What had grown in it is replaced. */
+  /** Writes a part. It replaces the text that has grown in the part so far. */
   put(part: PartBody): void {
     this.#writer.push([...this.flushOps(), this.putOp(part)])
   }
 
-  /** The operation that puts a part, for a commit of the caller's; ends its growing. */
+  /** The operation that writes a part, for the caller's commit. The part's text no longer grows. */
   putOp(part: PartBody): Op {
-    this.#forget(part.id)
-    this.#keep(part)
+    this.#stopGrowing(part.id)
+    this.#setPart(part)
     return { op: "part.put", sessionID: this.sessionID, messageID: this.message.id, part }
   }
 
-  /** Puts a part whose text goes on growing: its growing fields are empty or absent. */
+  /** Writes a part whose text continues to grow. The growing fields of `part` must be empty or absent. */
   putGrowing(part: PartBody): void {
-    this.#keep(part)
+    this.#setPart(part)
     const { sessionID } = this
     const messageID = this.message.id
     this.#writer.push([
@@ -80,66 +81,65 @@ export class OpenMessage {
     ])
   }
 
-  /** Drops the parts from index `keep` on: a try that failed. */
+  /** Removes the parts from index `keep` on, which a failed attempt has left. */
   truncateOp(keep: number): Op {
-    for (const part of this.parts.splice(keep)) this.#forget(part.id)
+    for (const part of this.parts.splice(keep)) this.#stopGrowing(part.id)
     return { op: "part.truncate", sessionID: this.sessionID, messageID: this.message.id, keep }
   }
 
   grow(partID: string, field: GrowingField, delta: string): void {
-    const growing = this.#last?.partID === partID ? this.#last : this.#growingOf(partID, field)
-    const text = takeWhole(growing, delta)
+    const growing = this.#lastGrown?.partID === partID ? this.#lastGrown : this.#growingOf(partID, field)
+    const text = takeWholeCharacters(growing, delta)
     if (text === "") return
     this.#hub.delta({
       sessionID: this.sessionID,
       messageID: this.message.id,
       partID,
       field,
-      offset: growing.stored.length + growing.waiting.length,
+      offset: growing.stored.length + growing.unflushed.length,
       delta: text,
     })
-    growing.waiting += text
-    this.#waitingUnits += text.length
-    if (this.#waitingUnits >= flushUnits) this.flush()
+    growing.unflushed += text
+    this.#unflushedUnits += text.length
+    if (this.#unflushedUnits >= flushUnits) this.flush()
     else this.#timer ??= setTimeout(() => this.flush(), flushEveryMs)
   }
 
-  #growingOf(partID: string, field: GrowingField): Growing {
+  #growingOf(partID: string, field: GrowingField): GrowingText {
     let growing = this.#growing.get(partID)
     if (!growing) {
-      growing = { partID, field, stored: "", waiting: "", carry: "" }
+      growing = { partID, field, stored: "", unflushed: "", heldSurrogate: "" }
       this.#growing.set(partID, growing)
     }
-    this.#last = growing
+    this.#lastGrown = growing
     return growing
   }
 
-  /** No more of its text comes by `grow`. */
-  #forget(partID: string): void {
+  #stopGrowing(partID: string): void {
     this.#growing.delete(partID)
-    if (this.#last?.partID === partID) this.#last = undefined
+    if (this.#lastGrown?.partID === partID) this.#lastGrown = undefined
   }
 
   /** The text that has grown in a part so far. */
-  grown(partID: string): string {
+  grownText(partID: string): string {
     const growing = this.#growing.get(partID)
-    return growing ? growing.stored + growing.waiting + cleanText(growing.carry) : ""
+    return growing ? growing.stored + growing.unflushed + cleanText(growing.heldSurrogate) : ""
   }
 
   flush(): void {
     this.#writer.push(this.flushOps())
   }
 
-  /** The pieces that wait, for a commit of the caller's. */
+  /** The operations that store the unflushed text, for the caller's commit. */
   flushOps(): Op[] {
     clearTimeout(this.#timer)
     this.#timer = undefined
-    if (this.#waitingUnits === 0) return []
-    this.#waitingUnits = 0
+    if (this.#unflushedUnits === 0) return []
+    this.#unflushedUnits = 0
     const ops: Op[] = []
     for (const growing of this.#growing.values()) {
-      const { partID, field, stored, waiting } = growing
-      if (waiting === "") continue
+      const { partID, field, stored, unflushed } = growing
+      if (unflushed === "") continue
       ops.push({
         op: "piece.add",
         sessionID: this.sessionID,
@@ -147,40 +147,40 @@ export class OpenMessage {
         partID,
         field,
         offset: stored.length,
-        text: waiting,
+        text: unflushed,
       })
-      growing.stored += waiting
-      growing.waiting = ""
+      growing.stored += unflushed
+      growing.unflushed = ""
     }
     return ops
   }
 
   /**
-   * Ends a growing text or reasoning part: a short one is written whole, a long one keeps its pieces, since rewriting
-   * what is stored costs as much again.
+   * Ends a growing text or reasoning part. A part of which nothing is stored yet is written whole. Otherwise the stored
+   * pieces stay, since writing the text again would double the cost.
    */
   endTextOps(part: Extract<PartBody, { type: "text" | "reasoning" }>): Op[] {
     const growing = this.#growing.get(part.id)
-    // A part that another process began has its text already.
-    const text = growing ? this.grown(part.id) : part.text
+    // A part that another process began already holds its text.
+    const text = growing ? this.grownText(part.id) : part.text
     const { sessionID } = this
     const messageID = this.message.id
     if (!growing || growing.stored === "") return [this.putOp({ ...part, text })]
-    if (growing.carry !== "") {
-      growing.waiting += cleanText(growing.carry)
-      growing.carry = ""
-      this.#waitingUnits++
+    if (growing.heldSurrogate !== "") {
+      growing.unflushed += cleanText(growing.heldSurrogate)
+      growing.heldSurrogate = ""
+      this.#unflushedUnits++
     }
     const pieces = this.flushOps()
-    this.#forget(part.id)
-    this.#keep({ ...part, text })
+    this.#stopGrowing(part.id)
+    this.#setPart({ ...part, text })
     return [
       ...pieces,
       { op: "part.put", sessionID, messageID, part: { ...part, text: "" }, grown: "keep" as const },
     ]
   }
 
-  /** Changes the state of a call: a settled one is final. */
+  /** The operation that changes the state of a tool call. A settled state is final. */
   toolOp(partID: string, state: ToolState): Op {
     const part = this.tool(partID)
     return this.putOp({ ...part, state })
@@ -188,7 +188,8 @@ export class OpenMessage {
 
   tool(partID: string): Extract<PartBody, { type: "tool" }> {
     const part = this.parts.find((candidate) => candidate.id === partID)
-    if (part?.type !== "tool") throw new Error(`Part ${partID} is not a call of this message.`)
+    if (part?.type !== "tool")
+      throw new Error(`Part ${partID} is not a tool call of message ${this.message.id}.`)
     return part
   }
 
@@ -198,7 +199,7 @@ export class OpenMessage {
   }
 
   sealOp(fields: Partial<AssistantBody>): Op {
-    this.stop()
+    this.stopTimer()
     this.message = { ...this.message, ...fields }
     return {
       op: "message.seal",
@@ -208,13 +209,12 @@ export class OpenMessage {
     }
   }
 
-  /** No more timers. */
-  stop(): void {
+  stopTimer(): void {
     clearTimeout(this.#timer)
     this.#timer = undefined
   }
 
-  /** The message as the history has it once it is sealed. */
+  /** The message as a sealed history item. */
   item(version: number): HistoryItem {
     const { sessionID, position } = this
     const messageID = this.message.id
@@ -227,19 +227,19 @@ export class OpenMessage {
     }
   }
 
-  #keep(part: PartBody): void {
+  #setPart(part: PartBody): void {
     const index = this.parts.findIndex((candidate) => candidate.id === part.id)
     if (index >= 0) this.parts[index] = part
     else this.parts.push(part)
   }
 }
 
-/** A delta as it can be kept; half a surrogate pair at its end waits for the other half. */
-function takeWhole(growing: Growing, delta: string): string {
-  const whole = growing.carry === "" ? delta : growing.carry + delta
+/** The delta without half a surrogate pair at its end, which is held back until the other half arrives. */
+function takeWholeCharacters(growing: GrowingText, delta: string): string {
+  const whole = growing.heldSurrogate === "" ? delta : growing.heldSurrogate + delta
   const isCut = isHighSurrogate(whole.charCodeAt(whole.length - 1))
-  if (!isCut && growing.carry === "") return cleanText(whole)
-  growing.carry = isCut ? whole.slice(-1) : ""
+  if (!isCut && growing.heldSurrogate === "") return cleanText(whole)
+  growing.heldSurrogate = isCut ? whole.slice(-1) : ""
   return cleanText(isCut ? whole.slice(0, -1) : whole)
 }
 

@@ -9,13 +9,13 @@ import type { Setup } from "../project.ts"
 import type { OpenMessage } from "./open-message.ts"
 import { offeredTools } from "./tools/toolbox.ts"
 
-/** How many steps a run may have if nobody says. */
-export const standardStepsMax = 250
+/** The step limit of a turn if neither the agent nor the config sets one. */
+export const defaultStepsMax = 250
 
-/** Everything that one step needs, fixed at its start. */
+/** Everything that one step needs, fixed when the step starts. */
 export interface Step {
   run: Run
-  open: OpenMessage
+  openMessage: OpenMessage
   setup: Setup
   agent: Agent
   model: Model
@@ -23,29 +23,35 @@ export interface Step {
   tools: ReadonlyMap<string, Tool>
   offered: readonly ModelTool[]
   isLastStep: boolean
-  /** The rules as they are now. */
+  /** Loads the permission rules as they are now. */
   judge: () => Promise<PermissionCheck>
-  /** The rules as they were when the step began. */
+  /** Decides by the permission rules as they were when the step began. */
   decide: (wanted: Wanted, tool?: string) => Action
-  /** Takes a snapshot before the first call that may write; later calls wait for the same one. */
+  /**
+   * Takes a snapshot of the files before the first tool call that may write. Later calls wait for the same snapshot.
+   */
   snapshotBefore: () => Promise<void>
-  /** The snapshot that was taken, once it is. */
+  /** The snapshot, once it is taken. */
   snapshot: () => string | undefined
 }
 
 export async function planStep(
   run: Run,
-  { open, user, grants }: { open: OpenMessage; user: UserBody; grants: Promise<readonly Grant[]> },
+  {
+    openMessage,
+    user,
+    grants,
+  }: { openMessage: OpenMessage; user: UserBody; grants: Promise<readonly Grant[]> },
 ): Promise<Step> {
   const setup = await run.setup()
   const agent = findAgent(setup, user.agent)
   const model = await setup.models.get(`${user.model.providerID}/${user.model.modelID}`)
   const session = async () => {
-    if (!run.isRowFresh) return run.engine.store.session(run.sessionID)
-    run.isRowFresh = false
+    if (!run.isSessionFresh) return run.engine.store.session(run.sessionID)
+    run.isSessionFresh = false
     return run.session
   }
-  const judgeBy = async (known: Promise<readonly Grant[]>, now: Setup) =>
+  const loadCheck = async (known: Promise<readonly Grant[]>, now: Setup) =>
     loadPermissionCheck({
       store: run.engine.store,
       projects: run.engine.projects,
@@ -55,13 +61,13 @@ export async function planStep(
       tools: user.tools,
       grants: await known,
     })
-  const atStart = await judgeBy(grants, setup)
+  const atStart = await loadCheck(grants, setup)
   const { tools, offered } = await offeredTools({ setup, agent, permissionCheck: atStart })
   run.offered = offered
-  const stepsMax = agent.stepsMax ?? setup.loaded.config.stepsMax ?? standardStepsMax
+  const stepsMax = agent.stepsMax ?? setup.loaded.config.stepsMax ?? defaultStepsMax
   return {
     run,
-    open,
+    openMessage,
     setup,
     agent,
     model,
@@ -69,24 +75,29 @@ export async function planStep(
     tools,
     offered,
     isLastStep: run.steps >= stepsMax,
-    judge: async () => judgeBy(listGrants(run), await run.setup()),
+    judge: async () => loadCheck(listGrants(run), await run.setup()),
     decide: (wanted, tool) => atStart.decide(wanted, tool).action,
-    ...snapshotOnce(run, open),
+    ...snapshotOnce(run, openMessage),
   }
 }
 
-/** What a person has allowed for good in the run's project. Whoever does not wait for it hears of no error. */
+/**
+ * The `always` answers in the run's project. The caller may ignore the promise, so a rejection must not be unhandled.
+ */
 export function listGrants(run: Run): Promise<readonly Grant[]> {
   const listing = run.setup().then(({ loaded }) => run.project.grants.list(grantScope(loaded.project)))
   listing.catch(() => {})
   return listing
 }
 
-/** An agent that people may choose: those that work for Stemma itself are none. */
+/** Finds an agent that a caller may choose. Hidden agents (title, compaction) are for internal use. */
 export function offeredAgent(setup: Setup, name: string | undefined): Agent {
   const agent = findAgent(setup, name)
   if (!agent.hidden) return agent
-  throw new StemmaError("invalid", `The agent ${agent.name} works for Stemma itself. Choose another one.`)
+  throw new StemmaError(
+    "invalid",
+    `The agent ${agent.name} is for Stemma's internal use. Choose another agent.`,
+  )
 }
 
 export function findAgent(setup: Setup, name: string | undefined): Agent {
@@ -97,7 +108,7 @@ export function findAgent(setup: Setup, name: string | undefined): Agent {
   throw new StemmaError("invalid", `There is no agent ${wanted}. There are: ${names.join(", ")}.`)
 }
 
-export function snapshotOnce(run: Run, open: OpenMessage): Pick<Step, "snapshotBefore" | "snapshot"> {
+export function snapshotOnce(run: Run, openMessage: OpenMessage): Pick<Step, "snapshotBefore" | "snapshot"> {
   let taken: Promise<void> | undefined
   let snapshot: string | undefined
   const take = async () => {
@@ -107,7 +118,7 @@ export function snapshotOnce(run: Run, open: OpenMessage): Pick<Step, "snapshotB
     })
     if (snapshot === undefined) return
     const part: PartBody = { id: run.engine.newID("part"), type: "snapshot", snapshot }
-    open.put(part)
+    openMessage.put(part)
   }
   return {
     snapshotBefore: () => {

@@ -14,44 +14,44 @@ import { afterOverflow } from "../context/make-room.ts"
 import { openStep } from "../loop/open-step.ts"
 import { Aborted, Closing, type Run } from "../loop/run.ts"
 import { PermissionRefused } from "../permission/approvals.ts"
-import { doomLoop } from "./doom-loop.ts"
+import { findDoomLoop } from "./doom-loop.ts"
 import { errorText } from "./error-text.ts"
-import { type Asked, askModel } from "./model/ask-model.ts"
+import { type AskedModel, askModel } from "./model/ask-model.ts"
 import type { OpenMessage } from "./open-message.ts"
 import { listGrants, planStep, type Step } from "./step-plan.ts"
 import { type Call, runToolCalls } from "./tools/tool-calls.ts"
 
 export type Prompt = Extract<InboxItem, { type: "prompt" }>
 
-/** What comes after a step: another one, or nothing until the next prompt. */
-export type Next = "continue" | "idle"
+/** What follows a step: another step of the same turn (`continue`), or the end of the turn (`idle`). */
+export type AfterStep = "continue" | "idle"
 
 /**
- * One call of the model and the tool calls it asked for: one assistant message. Whatever fails is written into that
- * message; only a lost lease or a store that refuses to write is thrown.
+ * Makes one step: one model call and the tool calls that the model asked for, in one assistant message. Failures are
+ * written into that message. Throws only if the lease is lost or the store fails to write.
  */
-export async function step(run: Run, prompts: readonly Prompt[]): Promise<Next> {
-  // Looked up while the commit is on its way.
+export async function step(run: Run, prompts: readonly Prompt[]): Promise<AfterStep> {
+  // Loaded while the commit below is in progress.
   const grants = listGrants(run)
   run.telemetry.stepBegan()
   const opened = await openStep(run, prompts)
   if (!opened) return "idle"
-  const { open, user, calls: given } = opened
+  const { openMessage, user, calls: directCalls } = opened
   run.steps++
   if (prompts.some(({ references }) => references)) await run.approvals.dropInherited()
-  // An abort that came right behind the prompt is meant for it.
+  // An abort that was admitted right after the prompt is meant for this turn.
   if (prompts.length > 0) run.handleInbox().catch(() => {})
   let plan: Step | undefined
   try {
     run.signal.throwIfAborted()
-    plan = await planStep(run, { open, user, grants })
-    if (given.length > 0) {
-      // Whoever it is given to must be able to begin.
-      run.tellAsking()
-      return await finishStep(plan, given)
+    plan = await planStep(run, { openMessage, user, grants })
+    if (directCalls.length > 0) {
+      // The run of the child session must be able to start now.
+      run.notifyWaiting()
+      return await finishStep(plan, directCalls)
     }
     await checkBudget(plan)
-    const asked = await askWithin(plan)
+    const asked = await askUntilItFits(plan)
     if (!asked) {
       run.telemetry.stepEnded({ finish: "compacted" })
       return "continue"
@@ -59,12 +59,15 @@ export async function step(run: Run, prompts: readonly Prompt[]): Promise<Next> 
     const { calls, ops } = asked
     return calls.length > 0 ? await finishStep(plan, calls) : await seal(plan, {}, ops)
   } catch (error) {
-    return sealFailed(run, { open, error, snapshot: plan?.snapshot() })
+    return sealFailed(run, { openMessage, error, snapshot: plan?.snapshot() })
   }
 }
 
-/** Undefined if the message became a compaction: the next step asks again. */
-async function askWithin(plan: Step): Promise<Asked | undefined> {
+/**
+ * Asks the model, and makes room if the provider refuses the context. Undefined if the open message became a
+ * compaction.
+ */
+async function askUntilItFits(plan: Step): Promise<AskedModel | undefined> {
   for (;;) {
     try {
       const asked = await askModel(plan)
@@ -79,51 +82,55 @@ async function askWithin(plan: Step): Promise<Asked | undefined> {
   }
 }
 
-/** Runs the calls and seals the message: also for a step that another process began. */
-export async function finishStep(plan: Step, calls: readonly Call[]): Promise<Next> {
-  const { run, open } = plan
+/** Runs the tool calls and seals the message. Recovery uses it too, for a step that a dead process began. */
+export async function finishStep(plan: Step, calls: readonly Call[]): Promise<AfterStep> {
+  const { run, openMessage } = plan
   if (calls.length === 0) return seal(plan, {})
   const { endsRun } = plan.isLastStep ? await refuseCalls(plan, calls) : await runToolCalls(plan, calls)
   run.signal.throwIfAborted()
   if (plan.isLastStep) return seal(plan, { finish: "limit" })
   if (endsRun) return seal(plan, { finish: "rejected" })
-  const looping = doomLoop(run.calls)
+  const looping = findDoomLoop(run.calls)
   if (looping !== undefined) {
     const refused = await askAboutLoop(plan, looping)
     if (refused) return seal(plan, { finish: "error", error: refused })
     run.calls.length = 0
   }
-  // The message may have been opened by a writer that did not come to this.
-  return seal(plan, { finish: open.message.finish ?? "tool-calls" })
+  // A step that a dead process began may have no `finish` yet.
+  return seal(plan, { finish: openMessage.message.finish ?? "tool-calls" })
 }
 
-async function seal(plan: Step, fields: Partial<AssistantBody>, before: readonly Op[] = []): Promise<Next> {
-  const { run, open } = plan
-  const flushed = open.flushOps()
-  const { ops: changed, snapshot } = await filesAfter(run, open, plan.snapshot())
+async function seal(
+  plan: Step,
+  fields: Partial<AssistantBody>,
+  before: readonly Op[] = [],
+): Promise<AfterStep> {
+  const { run, openMessage } = plan
+  const flushed = openMessage.flushOps()
+  const { ops: changed, snapshot } = await fileChangeOps(run, openMessage, plan.snapshot())
   const ops: Op[] = [...before, ...flushed, ...changed]
-  const finish = fields.finish ?? open.message.finish ?? "stop"
+  const finish = fields.finish ?? openMessage.message.finish ?? "stop"
   ops.push(
-    open.putOp({
+    openMessage.putOp({
       id: run.engine.newID("part"),
       type: "step-finish",
       reason: finish,
       ...(snapshot !== undefined && { snapshot }),
-      cost: open.message.cost,
-      tokens: open.message.tokens,
+      cost: openMessage.message.cost,
+      tokens: openMessage.message.tokens,
     }),
-    open.sealOp({ ...fields, finish, time: completed(run, open) }),
+    openMessage.sealOp({ ...fields, finish, time: completedTime(run, openMessage) }),
   )
   const { version } = await run.writer.commit(ops)
-  run.memo.replaceLast(open.item(version))
-  run.telemetry.stepEnded({ finish, error: open.message.error })
+  run.memo.replaceLast(openMessage.item(version))
+  run.telemetry.stepEnded({ finish, error: openMessage.message.error })
   return finish === "tool-calls" ? "continue" : "idle"
 }
 
-/** Which files the step changed, if it might have changed any, and how they are now. */
-async function filesAfter(
+/** Operations that record the files that the step changed, and the snapshot after it. */
+async function fileChangeOps(
   run: Run,
-  open: OpenMessage,
+  openMessage: OpenMessage,
   before: string | undefined,
 ): Promise<{ ops: Op[]; snapshot?: string }> {
   if (before === undefined) return { ops: [] }
@@ -131,13 +138,13 @@ async function filesAfter(
   if (!changed) return { ops: [], snapshot: before }
   const { files, snapshot } = changed
   const ops = [
-    open.putOp({ id: run.engine.newID("part"), type: "patch", hash: before, files }),
-    open.putOp({ id: run.engine.newID("part"), type: "snapshot", snapshot }),
+    openMessage.putOp({ id: run.engine.newID("part"), type: "patch", hash: before, files }),
+    openMessage.putOp({ id: run.engine.newID("part"), type: "snapshot", snapshot }),
   ]
   return { ops, snapshot }
 }
 
-/** Undefined if nothing changed, or if nobody can tell: an answer is worth more than its snapshot. */
+/** Undefined if no file changed or a snapshot fails. A failed snapshot must not fail the answer. */
 async function changedFiles(
   run: Run,
   before: string,
@@ -154,65 +161,66 @@ async function changedFiles(
   }
 }
 
-/** The message as it was left is sealed with its reason; every unsettled call becomes an error. */
+/** Seals the message with the reason of the failure. Every unsettled tool call becomes an error. */
 export async function sealFailed(
   run: Run,
-  failed: { open: OpenMessage; error: unknown; snapshot: string | undefined },
-): Promise<Next> {
-  const { open, error } = failed
-  open.stop()
+  failed: { openMessage: OpenMessage; error: unknown; snapshot: string | undefined },
+): Promise<AfterStep> {
+  const { openMessage, error } = failed
+  openMessage.stopTimer()
   if (run.writer.signal.aborted) throw run.writer.signal.reason
-  if (run.isClosing && (await hasTasks(run, open))) {
-    // Left as a crash would leave it: the tasks go on below, and whoever opens the session next waits for them.
-    const ops = open.flushOps()
+  if (run.isClosing && (await hasRunningTasks(run, openMessage))) {
+    // The message stays open, as after a crash: the child sessions keep their work, and the process that opens this
+    // session next continues to wait for them.
+    const ops = openMessage.flushOps()
     if (ops.length > 0) await run.writer.commit(ops)
-    run.memo.replaceLast({ ...open.item(run.memo.last!.version), sealed: false })
+    run.memo.replaceLast({ ...openMessage.item(run.memo.last!.version), sealed: false })
     run.telemetry.stepEnded({ finish: "interrupted" })
     return "idle"
   }
   const reason = run.signal.aborted ? run.signal.reason : error
-  const { finish, text } = endOf(reason)
+  const { finish, text } = finishAndText(reason)
   const mask = await run.setup().then(
     (setup) => setup.mask,
     () => (value: string) => value,
   )
-  const message = messageErrorOf(reason, open, mask)
-  const ops: Op[] = open.flushOps()
+  const message = messageErrorOf(reason, openMessage, mask)
+  const ops: Op[] = openMessage.flushOps()
   const now = run.engine.clock.now()
-  for (const part of [...open.parts]) ops.push(...closePartOps(open, part, { text, nowMs: now }))
+  for (const part of [...openMessage.parts]) ops.push(...endPartOps(openMessage, part, { text, nowMs: now }))
   ops.push(
-    ...(await filesAfter(run, open, failed.snapshot)).ops,
-    open.putOp({
+    ...(await fileChangeOps(run, openMessage, failed.snapshot)).ops,
+    openMessage.putOp({
       id: run.engine.newID("part"),
       type: "step-finish",
       reason: finish,
-      cost: open.message.cost,
-      tokens: open.message.tokens,
+      cost: openMessage.message.cost,
+      tokens: openMessage.message.tokens,
     }),
-    open.sealOp({ error: message, finish, time: completed(run, open) }),
+    openMessage.sealOp({ error: message, finish, time: completedTime(run, openMessage) }),
   )
   const { version } = await run.writer.commit(ops)
-  run.memo.replaceLast(open.item(version))
+  run.memo.replaceLast(openMessage.item(version))
   run.telemetry.stepEnded({ finish, error: message })
   return "idle"
 }
 
-/** Whether calls of the message are at work in other sessions. */
-async function hasTasks(run: Run, open: OpenMessage): Promise<boolean> {
+/** True if the message has running calls that work in child sessions. */
+async function hasRunningTasks(run: Run, openMessage: OpenMessage): Promise<boolean> {
   const { tools } = await run.setup()
-  return open.parts.some(
+  return openMessage.parts.some(
     (part) => part.type === "tool" && part.state.status === "running" && tools.get(part.tool)?.delegates,
   )
 }
 
-function closePartOps(open: OpenMessage, part: PartBody, end: { text: string; nowMs: number }): Op[] {
+function endPartOps(openMessage: OpenMessage, part: PartBody, end: { text: string; nowMs: number }): Op[] {
   if (part.type === "tool" && !isSettled(part.state)) {
-    return [open.toolOp(part.id, failedState(part.state, end))]
+    return [openMessage.toolOp(part.id, failedState(part.state, end))]
   }
   const isGrowing = (part.type === "text" || part.type === "reasoning") && part.time?.end === undefined
   if (!isGrowing) return []
   const time = { start: part.time?.start ?? end.nowMs, end: Math.max(part.time?.start ?? 0, end.nowMs) }
-  return open.endTextOps({ ...part, time })
+  return openMessage.endTextOps({ ...part, time })
 }
 
 function failedState(state: ToolState, end: { text: string; nowMs: number }): ToolState {
@@ -227,54 +235,57 @@ function failedState(state: ToolState, end: { text: string; nowMs: number }): To
   }
 }
 
-function endOf(reason: unknown): { finish: string; text: string } {
+function finishAndText(reason: unknown): { finish: string; text: string } {
   if (reason instanceof Aborted) return { finish: "aborted", text: `aborted: ${reason.message}` }
   if (reason instanceof Closing) return { finish: "interrupted", text: `interrupted: ${reason.message}` }
-  if (reason instanceof BudgetRefused) return { finish: "budget", text: reason.message }
-  return { finish: "error", text: "interrupted: the model's call failed before this call could run" }
+  if (reason instanceof BudgetExceeded) return { finish: "budget", text: reason.message }
+  return { finish: "error", text: "interrupted: the model call failed before this tool call could run" }
 }
 
-function messageErrorOf(reason: unknown, open: OpenMessage, mask: (text: string) => string): MessageError {
-  const { providerID, modelID } = open.message
+function messageErrorOf(
+  reason: unknown,
+  openMessage: OpenMessage,
+  mask: (text: string) => string,
+): MessageError {
+  const { providerID, modelID } = openMessage.message
   if (reason instanceof ModelError) return reason.toMessageError({ providerID, modelID })
   const message = mask(errorText(reason))
   if (reason instanceof Aborted) return { name: "MessageAbortedError", data: { message } }
   if (reason instanceof Closing) return { name: "InterruptedError", data: { message } }
-  if (reason instanceof BudgetRefused) return { name: "BudgetError", data: { message } }
+  if (reason instanceof BudgetExceeded) return { name: "BudgetError", data: { message } }
   if (StemmaError.is(reason, "denied")) return { name: "ProviderAuthError", data: { providerID, message } }
   return { name: "UnknownError", data: { message } }
 }
 
-function completed(run: Run, open: OpenMessage): AssistantBody["time"] {
-  const { created } = open.message.time
+function completedTime(run: Run, openMessage: OpenMessage): AssistantBody["time"] {
+  const { created } = openMessage.message.time
   return { created, completed: Math.max(created, run.engine.clock.now()) }
 }
 
-/** The last step has no tools; what the model calls all the same is answered with an error. */
+/** The last step offers no tools. If the model calls a tool anyway, the call gets an error. */
 async function refuseCalls(plan: Step, calls: readonly Call[]): Promise<{ endsRun: boolean }> {
-  const { run, open } = plan
+  const { run, openMessage } = plan
   const now = run.engine.clock.now()
-  const text = "The run has reached its last step: no more tools are run."
+  const text = "The tool was not run: the run has reached its step limit."
   const ops = calls.map((call) =>
-    open.toolOp(call.partID, failedState(open.tool(call.partID).state, { text, nowMs: now })),
+    openMessage.toolOp(call.partID, failedState(openMessage.tool(call.partID).state, { text, nowMs: now })),
   )
-  await run.writer.commit([...open.flushOps(), ...ops])
+  await run.writer.commit([...openMessage.flushOps(), ...ops])
   return { endsRun: true }
 }
 
-/** A run that has used up its session's money. */
-class BudgetRefused extends Error {
+/** The session's cost has reached its budget, and no person allowed more. */
+class BudgetExceeded extends Error {
   override name = "BudgetRefused"
 }
 
 async function checkBudget(plan: Step): Promise<void> {
   const { run, setup } = plan
-  const spent = run.isOverBudget ? undefined : await overspent(run, setup.loaded.config.budget)
-  if (!spent) return
-  const { cost, budget } = spent
-  run.tellAsking()
-  const whose = spent.sessionID === run.sessionID ? "The session" : `The session ${spent.sessionID} above it`
-  const said = `${whose} has cost $${cost} and its budget is $${budget}`
+  const overspent = run.isOverBudget ? undefined : await findOverspentSession(run, setup.loaded.config.budget)
+  if (!overspent) return
+  const { sessionID, cost, budget } = overspent
+  run.notifyWaiting()
+  const name = sessionID === run.sessionID ? "The session" : `The parent session ${sessionID}`
   try {
     await run.approvals.ask({
       wanted: { permission: "budget", patterns: [String(budget)], floor: "ask", metadata: { cost, budget } },
@@ -285,13 +296,15 @@ async function checkBudget(plan: Step): Promise<void> {
     })
     run.isOverBudget = true
   } catch (error) {
-    if (error instanceof PermissionRefused) throw new BudgetRefused(`${said}: raise the budget to go on.`)
-    throw error
+    if (!(error instanceof PermissionRefused)) throw error
+    throw new BudgetExceeded(
+      `${name} has cost $${cost} and its budget is $${budget}: raise the budget to continue.`,
+    )
   }
 }
 
-/** The first session, from this one upwards, that has cost its budget with all below it. */
-async function overspent(
+/** The first session, from this one up to the root, whose cost with all its descendants has reached its budget. */
+async function findOverspentSession(
   run: Run,
   budgetOfConfig: number | undefined,
 ): Promise<{ sessionID: string; cost: number; budget: number } | undefined> {
@@ -305,7 +318,7 @@ async function overspent(
   return undefined
 }
 
-/** Undefined if a person lets it go on. */
+/** Asks a person whether the turn may continue. Undefined if it may, else the error that ends it. */
 async function askAboutLoop(plan: Step, tool: string): Promise<MessageError | undefined> {
   const { run } = plan
   const last = run.calls.at(-1)!

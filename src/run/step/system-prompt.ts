@@ -4,9 +4,9 @@ import type { Workspace } from "../../workspace/workspace.ts"
 import type { Setup } from "../project.ts"
 
 export const lastStepReminder =
-  "This is the last step of this run: tools are switched off. Say what was done, what is left, and what comes next."
+  "This is the last step of this run: tools are switched off. State what was done, what remains, and what to do next."
 
-/** The texts of the system prompt; what changes least comes first, so that providers can keep it. */
+/** The texts of the system prompt. The texts that change least come first, so that providers can cache them. */
 export function systemPrompt(options: {
   agent: Agent
   setup: Setup
@@ -25,7 +25,7 @@ export function systemPrompt(options: {
   ].filter((text) => text !== undefined && text.trim() !== "") as string[]
 }
 
-/** A file of the project must not hide anything from the people who read it. */
+/** Removes control characters, with which a project file could hide instructions from its readers. */
 function plainText(text: string): string {
   return text.replace(/[\p{Cc}--[\n\t\r]]/gv, "")
 }

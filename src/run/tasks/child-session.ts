@@ -13,11 +13,11 @@ import type { Task } from "../../tools/tool.ts"
 import { findSession } from "../api/find-session.ts"
 import type { Step } from "../step/step-plan.ts"
 
-/** The session that a task is done in, and what must be committed before it begins. */
+/** The session that a task runs in, and the operations to commit before it starts. */
 export interface ChildPlan {
   sessionID: string
   ops: Op[]
-  /** It was there before this task, so somebody may be using it. */
+  /** The session existed before this task, so another run may be using it. */
   isContinued: boolean
 }
 
@@ -26,16 +26,16 @@ interface ChildOptions {
   agent: Agent
   model: ModelRef
   partID: string
-  /** What the call's part says already: after a crash, which session it was. */
+  /** The metadata of the call's part. After a crash it names the child session. */
   metadata: JsonObject | undefined
 }
 
-/** One call makes one child, however often it is run: its id follows from that of the call's part. */
+/** The child's id is derived from the id of the call's part, so that a repeated call finds the same child. */
 export function childID(partID: string): string {
   return `ses_${partID.slice(4)}`
 }
 
-/** The same for the prompt that a call sends. */
+/** The same for the prompt that the call sends. */
 export function taskPromptID(partID: string): string {
   return `msg_${partID.slice(4)}`
 }
@@ -43,26 +43,26 @@ export function taskPromptID(partID: string): string {
 export async function planChild(step: Step, options: ChildOptions): Promise<ChildPlan> {
   const { run } = step
   const { store } = run.engine
-  const named = await namedBefore(step, options.metadata)
-  if (named) return { sessionID: named.id, ops: [], isContinued: false }
-  const own = childID(options.partID)
-  if (await findSession(store, own)) return { sessionID: own, ops: [], isContinued: false }
-  const wanted = options.task.sessionID
-  const found = wanted === undefined ? undefined : await findSession(store, wanted)
-  if (found?.parentID === run.sessionID) {
+  const earlier = await childFromMetadata(step, options.metadata)
+  if (earlier) return { sessionID: earlier.id, ops: [], isContinued: false }
+  const id = childID(options.partID)
+  if (await findSession(store, id)) return { sessionID: id, ops: [], isContinued: false }
+  const requestedID = options.task.sessionID
+  const requested = requestedID === undefined ? undefined : await findSession(store, requestedID)
+  if (requested?.parentID === run.sessionID) {
     const caller = callerOf(step)
-    const set = { caller, agent: options.agent.name, time: { updated: laterOf(step, found) } }
+    const set = { caller, agent: options.agent.name, time: { updated: updatedTime(step, requested) } }
     return {
-      sessionID: found.id,
-      ops: [{ op: "session.patch", sessionID: found.id, set }],
+      sessionID: requested.id,
+      ops: [{ op: "session.patch", sessionID: requested.id, set }],
       isContinued: true,
     }
   }
-  const session = newChild(step, { ...options, id: own })
+  const session = newChild(step, { ...options, id })
   const segment = run.engine.newID("segment")
-  const inherited = found && (await inheritedChild(step, found))
+  const inherited = requested && (await inheritedChild(step, requested))
   if (!inherited)
-    return { sessionID: own, ops: [{ op: "session.create", session, segment }], isContinued: false }
+    return { sessionID: id, ops: [{ op: "session.create", session, segment }], isContinued: false }
   const fork: Op = {
     op: "session.fork",
     sourceID: inherited.session.id,
@@ -70,24 +70,24 @@ export async function planChild(step: Step, options: ChildOptions): Promise<Chil
     session,
     segment,
   }
-  return { sessionID: own, ops: [fork], isContinued: false }
+  return { sessionID: id, ops: [fork], isContinued: false }
 }
 
-/** The session that the call's part names, from before a crash. */
-async function namedBefore(step: Step, metadata: JsonObject | undefined): Promise<Session | undefined> {
+/** The child session that the call's part names, if the call began before a crash. */
+async function childFromMetadata(step: Step, metadata: JsonObject | undefined): Promise<Session | undefined> {
   const { run } = step
   const id = metadata?.sessionId
-  const found = typeof id === "string" ? await findSession(run.engine.store, id) : undefined
-  return found?.parentID === run.sessionID ? found : undefined
+  const session = typeof id === "string" ? await findSession(run.engine.store, id) : undefined
+  return session?.parentID === run.sessionID ? session : undefined
 }
 
-function laterOf(step: Step, { time }: Session): number {
+function updatedTime(step: Step, { time }: Session): number {
   return Math.max(time.updated, step.run.engine.clock.now())
 }
 
-/** As whom the parent speaks when it gives the task: its rights bound those of the child. */
-function callerOf({ open, user, agent }: Step): NonNullable<Session["caller"]> {
-  return { messageID: open.message.id, agent: agent.name, ...(user.tools && { tools: user.tools }) }
+/** The agent and tool switches with which the parent gives the task. They limit what the child may do. */
+function callerOf({ openMessage, user, agent }: Step): NonNullable<Session["caller"]> {
+  return { messageID: openMessage.message.id, agent: agent.name, ...(user.tools && { tools: user.tools }) }
 }
 
 function newChild(step: Step, options: ChildOptions & { id: string }): NewSession {
@@ -111,8 +111,8 @@ function newChild(step: Step, options: ChildOptions & { id: string }): NewSessio
 const forksMax = 32
 
 /**
- * A child of a session that this one was forked from, as it was when the fork was made: what was said in it later is none of
- * this session's business.
+ * A child of a session from which this one was forked. `before` is set if the child has later messages: the fork must
+ * end before that message, since this session must not see what happened after its own fork.
  */
 async function inheritedChild(
   { run }: Step,
@@ -120,15 +120,15 @@ async function inheritedChild(
 ): Promise<{ session: Session; before?: string } | undefined> {
   const { store } = run.engine
   const parents = run.session.parentID === undefined ? [] : await store.parents(run.sessionID)
-  // A fork of a child may be made long after the fork of what is above it.
+  // A child may have been forked long after its ancestors were: the earliest fork counts.
   const above = parents.filter(({ forkedFrom }) => forkedFrom !== undefined)
   let fork: Session | undefined = run.session
   for (let count = 0; fork?.forkedFrom && count < forksMax; count++) {
     const sourceID: string = fork.forkedFrom.sessionID
     if (child.parentID === sourceID) {
-      const madeMs = Math.min(...[fork, ...above].map(({ time }) => time.created))
-      if (child.time.created > madeMs) return undefined
-      const later = await firstAfter(store, { sessionID: child.id, timeMs: madeMs })
+      const forkedMs = Math.min(...[fork, ...above].map(({ time }) => time.created))
+      if (child.time.created > forkedMs) return undefined
+      const later = await firstPromptAfter(store, { sessionID: child.id, timeMs: forkedMs })
       return { session: child, ...(later && { before: later.message.id }) }
     }
     fork = await findSession(store, sourceID)
@@ -136,8 +136,8 @@ async function inheritedChild(
   return undefined
 }
 
-/** The prompt of the first turn that was not over at a moment. */
-async function firstAfter(
+/** The prompt of the first turn that was not over at that time. */
+async function firstPromptAfter(
   store: Store,
   { sessionID, timeMs }: { sessionID: string; timeMs: number },
 ): Promise<HistoryItem | undefined> {

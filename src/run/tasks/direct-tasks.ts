@@ -6,15 +6,15 @@ import type { Call } from "../step/tools/tool-calls.ts"
 
 type Subtask = Extract<PartBody, { type: "subtask" }>
 
-/** A call that stands in its message from the beginning. */
+/** A tool call that the message has from the start. */
 export interface DirectCall {
   call: Call
   part: Extract<PartBody, { type: "tool" }>
 }
 
 /**
- * The tasks that prompts give directly, without asking a model first, as calls of the message that answers them. They are
- * written together with it: a prompt that is taken has its calls, and from there on they are like a model's.
+ * Turns the subtask parts of prompts into task calls of the message that answers the prompts. The calls are committed
+ * together with that message, so a taken prompt always has its calls. After that they are like a model's calls.
  */
 export function directCalls(run: Run, prompts: readonly Prompt[]): DirectCall[] {
   const subtasks = prompts.flatMap(({ parts }) => parts.filter((part) => part.type === "subtask"))
@@ -35,29 +35,29 @@ function callIDOf({ id }: Subtask): string {
   return `call_${id}`
 }
 
-/** Nobody else can have it: neither a caller nor a model chooses the ids of the parts of an answer. */
+/** Neither a caller nor a model can choose the part ids of an answer, so no other part has this id. */
 function callPartID({ id }: Subtask): string | undefined {
-  const own = `${id}_task`
-  return idPattern("part").test(own) ? own : undefined
+  const partID = `${id}_task`
+  return idPattern("part").test(partID) ? partID : undefined
 }
 
 /**
- * What a prompt said of the task that became a call, beside the call's input. A model may give its call any id: what is not
- * the very same task gets nothing.
+ * The options of the subtask part that became this call and that are not in the call's input. A model may choose any
+ * call id, so a call whose task differs from the subtask gets no options.
  */
-export function subtaskOf(
+export function subtaskOptions(
   run: Run,
   { callID, partID, task }: { callID: string; partID: string; task: Task },
 ): Pick<Subtask, "model" | "fixed" | "references"> {
   if (!callID.startsWith("call_prt")) return {}
   for (const { message, parts } of run.memo.items.toReversed()) {
     if (message.role !== "user") continue
-    const found = parts.find((part) => part.type === "subtask" && callIDOf(part) === callID)
-    if (found?.type !== "subtask") continue
-    const { model, fixed, references } = found
-    if (found.agent.trim() !== task.agent || found.prompt.trim() !== task.prompt) return {}
-    // Places in a text hold for that text only, and what was asked for once is not done again unasked.
-    const isSame = found.prompt === task.prompt && partID === callPartID(found)
+    const subtask = parts.find((part) => part.type === "subtask" && callIDOf(part) === callID)
+    if (subtask?.type !== "subtask") continue
+    const { model, fixed, references } = subtask
+    if (subtask.agent.trim() !== task.agent || subtask.prompt.trim() !== task.prompt) return {}
+    // Text spans are valid for this exact text only. Another call with the same task must ask for permission again.
+    const isSame = subtask.prompt === task.prompt && partID === callPartID(subtask)
     return {
       ...(model && { model }),
       ...(fixed && isSame && { fixed }),

@@ -6,8 +6,8 @@ import type { TaskAgent } from "../../tools/tool.ts"
 import { childSwitches } from "../permission/permission-check.ts"
 import { isUsable } from "../step/tools/toolbox.ts"
 
-/** Tools that change no files. */
-const reading = new Set([
+/** Tools that do not change files. */
+const readOnlyTools = new Set([
   "read",
   "glob",
   "grep",
@@ -19,12 +19,12 @@ const reading = new Set([
   "skill",
 ])
 
-/** Whether tasks may be given to an agent. */
+/** True if the agent can run tasks. */
 export function isSubagent({ mode, hidden }: Agent): boolean {
   return mode !== "primary" && !hidden
 }
 
-/** The agents that tasks can be given to, with the tools that each has in a session below another one. */
+/** The agents that can run tasks, each with the tools that it has in a child session. */
 export function taskAgents(loaded: LoadedConfig, toolNames: readonly string[]): TaskAgent[] {
   const { config, rules } = loaded
   return [...loaded.agents.values()].filter(isSubagent).map(({ name, description, tools, permission }) => {
@@ -33,8 +33,9 @@ export function taskAgents(loaded: LoadedConfig, toolNames: readonly string[]): 
       tools: toolSwitches(config.tools, childSwitches(config), tools),
     }
     const usable = toolNames.filter((tool) => isUsable(tool, level))
-    // With editing denied, commands only read too.
-    const writes = !isWhollyDenied("edit", ...level.rulesets) && usable.some((tool) => !reading.has(tool))
+    // Where `edit` is denied, the shell runs read-only commands only.
+    const writes =
+      !isWhollyDenied("edit", ...level.rulesets) && usable.some((tool) => !readOnlyTools.has(tool))
     return { name, ...(description !== undefined && { description }), tools: usable, writes }
   })
 }

@@ -4,15 +4,17 @@ import type { Engine } from "../engine.ts"
 export interface Deadline {
   /** Resolves once the time is up. */
   readonly passed: Promise<"late">
-  /** How long it was, for people. */
+  /** The time limit as text for people. */
   readonly limitText: string
   stop(): void
 }
 
-const looksMinMs = 20
+const checkEveryMinMs = 20
 const timerMaxMs = 2 ** 31 - 1
 
-/** The time that a session and those below it have, which stands still while a person is asked anything by one of them. */
+/**
+ * A time limit for a session and its descendants. The time pauses while one of them has an open permission question.
+ */
 export function startDeadline(
   engine: Engine,
   { rootID, limitMs }: { rootID: string; limitMs: number },
@@ -23,18 +25,18 @@ export function startDeadline(
   const start = performance.now()
   let timer: NodeJS.Timeout | undefined
   const wait = (ms: number) => {
-    timer = setTimeout(look, Math.min(timerMaxMs, Math.max(looksMinMs, ms)))
+    timer = setTimeout(checkNow, Math.min(timerMaxMs, Math.max(checkEveryMinMs, ms)))
   }
   const check = async () => {
     const elapsedMs = performance.now() - start
-    const asked = await askedMs(engine, { rootID, startMs })
+    const asked = await questionOpenMs(engine, { rootID, startMs })
     if (timer === undefined) return
     const leftMs = limitMs - (elapsedMs - asked)
     if (leftMs > 0) wait(leftMs)
     else passed.resolve("late")
   }
-  // A store that fails now fails the run too.
-  const look = () => void check().catch(() => passed.resolve("late"))
+  // If the store fails, the run fails too, so the task need not wait any longer.
+  const checkNow = () => void check().catch(() => passed.resolve("late"))
   wait(limitMs)
   return {
     passed: passed.promise,
@@ -46,8 +48,8 @@ export function startDeadline(
   }
 }
 
-/** How long at least one question of the sessions was open since the start. */
-async function askedMs(
+/** For how long at least one permission question of the sessions was open since the start. */
+async function questionOpenMs(
   { store, clock }: Engine,
   { rootID, startMs }: { rootID: string; startMs: number },
 ): Promise<number> {

@@ -4,11 +4,11 @@ import type { Hub } from "../../stream/hub.ts"
 import type { TaskCall } from "../../tools/tool.ts"
 import { findMessage } from "../schedule/waiters.ts"
 
-/** So many calls are shown while an agent works, the newest; at the end there are all. */
+/** While an agent works, only the newest calls are shown, up to this many. The result lists all of them. */
 const shownWhileRunning = 50
 
-/** Calls back with the calls of a session as they come and change. */
-export function watchCalls(
+/** Reports the tool calls of a session whenever they change. */
+export function followCalls(
   hub: Hub,
   { sessionID, onChange }: { sessionID: string; onChange: (calls: TaskCall[]) => void },
 ): { stop(): void } {
@@ -28,12 +28,12 @@ export function watchCalls(
       if (isChanged) onChange([...calls.values()])
     }
   }
-  // What is shown on the way is no promise; the result is.
+  // Live progress is best effort. The result has the complete list.
   follow().catch(() => {})
   return { stop: () => subscription.close() }
 }
 
-/** The calls that a session made since a prompt, in order. */
+/** The tool calls that a session made since a prompt, in order. */
 export async function callsOf(
   store: Store,
   { sessionID, promptID }: { sessionID: string; promptID: string },

@@ -10,11 +10,11 @@ import {
 import type { Metrics } from "./metrics.ts"
 import type { TracedSpan } from "./tracing.ts"
 
-interface Watched {
+interface CallTelemetry {
   metrics: Metrics
-  /** Absent while nobody traces. */
+  /** Undefined if no tracer provider is registered. */
   span: TracedSpan | undefined
-  /** Whether what is said may stand in the span. */
+  /** True if the span may contain messages, tool input and tool output. */
   showsContent: boolean
   mask: (text: string) => string
 }
@@ -23,45 +23,45 @@ export interface ModelAnswer {
   tokens: Tokens
   cost: number
   finish: string
-  /** What was said, where it is at hand. */
+  /** The parts of the answer, if the caller has them. */
   parts?: () => readonly PartBody[]
 }
 
-/** What a span says of a call that failed. What a tool says may be anything, so it is none of that. */
+/** Fixed status texts for failed calls. A tool's own error text may contain anything, so spans do not have it. */
 const failures: Record<string, string> = {
   aborted: "The call was aborted.",
-  interrupted: "The call was cut off: its process closed.",
-  invalid_input: "The call does not fit the tool.",
+  interrupted: "The call was interrupted: its process closed.",
+  invalid_input: "The input is not valid for the tool.",
   permission_refused: "The call was not permitted.",
 }
 
-/** One call of a model. */
+/** The span and metrics of one model call. */
 export class ModelCallTelemetry {
-  readonly #watched: Watched
+  readonly #call: CallTelemetry
   readonly #ref: ModelRef
   readonly #startedMs = performance.now()
   readonly #onSpent: (tokens: Tokens) => void
 
-  constructor(options: Watched & { ref: ModelRef; onSpent: (tokens: Tokens) => void }) {
-    this.#watched = options
+  constructor(options: CallTelemetry & { ref: ModelRef; onSpent: (tokens: Tokens) => void }) {
+    this.#call = options
     this.#ref = options.ref
     this.#onSpent = options.onSpent
   }
 
   within<T>(work: () => T): T {
-    const { span } = this.#watched
+    const { span } = this.#call
     return span ? span.within(work) : work()
   }
 
-  /** The model has begun to answer. */
+  /** The first event of the model arrived. */
   began(): void {
     const ms = performance.now() - this.#startedMs
-    this.#watched.metrics.firstToken(this.#ref, ms)
-    this.#watched.span?.set({ "gen_ai.response.time_to_first_chunk": ms / 1000 })
+    this.#call.metrics.firstToken(this.#ref, ms)
+    this.#call.span?.set({ "gen_ai.response.time_to_first_chunk": ms / 1000 })
   }
 
   done({ tokens, cost, finish, parts }: ModelAnswer): void {
-    const { metrics, span, showsContent, mask } = this.#watched
+    const { metrics, span, showsContent, mask } = this.#call
     metrics.spent(this.#ref, { tokens, cost })
     this.#onSpent(tokens)
     if (!span) return
@@ -70,45 +70,45 @@ export class ModelCallTelemetry {
   }
 
   fail(error: unknown): void {
-    const { span, mask } = this.#watched
+    const { span, mask } = this.#call
     if (!span) return
     const type = errorTypeOf(error)
     span.fail({ type, message: failures[type] ?? statusText(error, mask) })
   }
 
   end(): void {
-    this.#watched.span?.end()
+    this.#call.span?.end()
   }
 }
 
-/** One call of a tool. */
+/** The span and metrics of one tool call. */
 export class ToolCallTelemetry {
-  readonly #watched: Watched
+  readonly #call: CallTelemetry
   readonly #tool: string
   readonly #onEnd: () => void
   #failure = "tool_error"
 
-  /** `tool`: the name to count it under. */
-  constructor(options: Watched & { tool: string; onEnd: () => void }) {
-    this.#watched = options
+  /** `tool`: the name under which the call is counted. */
+  constructor(options: CallTelemetry & { tool: string; onEnd: () => void }) {
+    this.#call = options
     this.#tool = options.tool
     this.#onEnd = options.onEnd
   }
 
   within<T>(work: () => T): T {
-    const { span } = this.#watched
+    const { span } = this.#call
     return span ? span.within(work) : work()
   }
 
-  /** Why it will have no result but an error. */
+  /** Sets the reason for which the call will end with an error. */
   fail(why: { error: unknown } | { type: "invalid_input" }): void {
     const type = "type" in why ? why.type : errorTypeOf(why.error)
     this.#failure = type === "_OTHER" ? "tool_error" : type
   }
 
-  /** A call that is not settled goes on elsewhere, or was lost with its run: it does not count. */
+  /** An unsettled call is not counted: another process continues it, or it was lost with its run. */
   end(state: ToolState): void {
-    const { metrics, span, showsContent, mask } = this.#watched
+    const { metrics, span, showsContent, mask } = this.#call
     this.#onEnd()
     const isCompleted = state.status === "completed"
     if (isSettled(state)) metrics.callEnded(this.#tool, isCompleted ? "completed" : "error")

@@ -14,7 +14,7 @@ test.each([
   ["anthropic", "anthropic"],
   ["my-own", "my-own"],
   ["constructor", "constructor"],
-])("the provider %s is called %s", (providerID, name) => {
+])("the provider %s has the name %s in spans", (providerID, name) => {
   expect(modelAttributes({ providerID, modelID: "m" })["gen_ai.provider.name"]).toBe(name)
 })
 
@@ -24,11 +24,11 @@ test.each([
   [new Error("anything with words in it"), "_OTHER"],
   ["a text", "_OTHER"],
   [undefined, "_OTHER"],
-])("the type of %s is %s", (error, type) => {
+])("the error type of %s is %s", (error, type) => {
   expect(errorTypeOf(error)).toBe(type)
 })
 
-test("of a long history the newest messages are shown, and long texts are cut", () => {
+test("the span of a long history has the newest messages only, with long texts cut", () => {
   const messages = Array.from(
     { length: 50 },
     (_, index): ContextMessage => ({
@@ -42,16 +42,16 @@ test("of a long history the newest messages are shown, and long texts are cut", 
   expect(shown.map(({ parts }) => Number(parts[0]!.content.split(" ")[0]))).toEqual([47, 48, 49])
 })
 
-test("a secret goes before a text is cut, so that no half of it is left", () => {
+test("a secret is masked before its text is cut, so that no half of the secret remains", () => {
   const secret = "0123456789abcdef"
   const mask = (text: string) => text.replaceAll(secret, "[secret]")
   const text = `${"x".repeat(16 * 1024 - 5)}${secret}`
   const parts = [{ id: "prt_1", type: "text" as const, text }]
-  const said = String(outputContent({ parts, finish: "stop" }, mask)["gen_ai.output.messages"])
-  expect(said).not.toContain("01234")
+  const attribute = String(outputContent({ parts, finish: "stop" }, mask)["gen_ai.output.messages"])
+  expect(attribute).not.toContain("01234")
 })
 
-test("no kind of text is shown as it is", () => {
+test("every kind of text is masked", () => {
   const text = "0123456789abcdef"
   const messages: ContextMessage[] = [
     {
@@ -79,7 +79,7 @@ test("no kind of text is shown as it is", () => {
   expect(shown.split("[secret]")).toHaveLength(7)
 })
 
-test("calls and results are shown with their ids, and files without their bytes", () => {
+test("tool calls and results have their ids, and files have no bytes", () => {
   const messages: ContextMessage[] = [
     {
       role: "user",
@@ -102,13 +102,13 @@ test("calls and results are shown with their ids, and files without their bytes"
   ])
 })
 
-test("a message with more than there is room for is cut too", () => {
+test("a single message that exceeds the attribute limit is cut", () => {
   const parts = Array.from({ length: 300 }, (_, index) => ({
     id: `prt_${index}`,
     type: "text" as const,
     text: "x".repeat(10_000),
   }))
-  const said = String(outputContent({ parts, finish: "stop" }, same)["gen_ai.output.messages"])
-  expect(said.length).toBeLessThan(80_000)
-  expect(JSON.parse(said)[0].parts.at(-1)).toEqual({ type: "text", content: "(The rest was left out.)" })
+  const attribute = String(outputContent({ parts, finish: "stop" }, same)["gen_ai.output.messages"])
+  expect(attribute.length).toBeLessThan(80_000)
+  expect(JSON.parse(attribute)[0].parts.at(-1)).toEqual({ type: "text", content: "(The rest was left out.)" })
 })

@@ -16,7 +16,7 @@ import { errorText } from "../step/error-text.ts"
 
 /** Names and values of the semantic conventions for generative AI, as of version 1.41. */
 
-/** Where the conventions have another name than Stemma. */
+/** Providers that the conventions name differently. */
 const providerNames: Record<string, string> = {
   google: "gcp.gemini",
   mistral: "mistral_ai",
@@ -40,7 +40,7 @@ export function requestAttributes({ maxOutputTokens, temperature, topP }: ModelR
   }
 }
 
-/** The conventions count what was read from a cache, or written to it, as input too, and reasoning as output. */
+/** In the conventions, input tokens include cache reads and writes, and output tokens include reasoning. */
 export function usageAttributes({ input, output, reasoning, cache }: Tokens): Attributes {
   return {
     "gen_ai.usage.input_tokens": input + cache.read + cache.write,
@@ -57,10 +57,10 @@ export function finishAttributes(finish: string): Attributes {
   }
 }
 
-/** By name: whoever throws them knows of runs, and runs know of this. */
+/** Matched by name: importing these classes from loop/run.ts would make an import cycle. */
 const errorTypes: Record<string, string> = { Aborted: "aborted", Closing: "interrupted" }
 
-/** One of a few words for what failed. */
+/** A value of low cardinality for `error.type`. */
 export function errorTypeOf(error: unknown): string {
   if (error instanceof ModelError) return error.kind
   if (error instanceof PermissionRefused) return "permission_refused"
@@ -71,13 +71,13 @@ export function errorTypeOf(error: unknown): string {
 
 const statusUnitsMax = 500
 
-/** What a model's failure says: its sentence is made for people. Other errors may have anything in their text. */
+/** The status text of a failed model call. Only ModelError and StemmaError have texts that are safe to show. */
 export function statusText(error: unknown, mask: (text: string) => string): string {
   if (!(error instanceof ModelError) && !StemmaError.is(error)) return "The call failed."
   return cutText(mask(errorText(error)), statusUnitsMax)
 }
 
-/** What is longer is cut, and older messages are left out: whoever keeps spans keeps small ones. */
+/** Span backends limit the size of attributes: long texts are cut, and older messages are left out. */
 const textUnitsMax = 16 * 1024
 const attributeUnitsMax = 64 * 1024
 
@@ -87,7 +87,7 @@ interface SpanMessage {
   finish_reason?: string
 }
 
-/** What a model is asked, without secrets. */
+/** The request of a model call, with secrets masked. */
 export function inputContent(
   { system, messages }: Pick<ModelRequest, "system" | "messages">,
   mask: (text: string) => string,
@@ -95,16 +95,16 @@ export function inputContent(
   const instructions = system.map((text) => ({ type: "text", content: shortened(mask(text)) }))
   return {
     ...(instructions.length > 0 && { "gen_ai.system_instructions": JSON.stringify(instructions) }),
-    "gen_ai.input.messages": newest(messages, mask),
+    "gen_ai.input.messages": newestMessages(messages, mask),
   }
 }
 
-/** What a model has said, without secrets. */
+/** The answer of a model call, with secrets masked. */
 export function outputContent(
-  said: { parts: readonly PartBody[]; finish: string },
+  answer: { parts: readonly PartBody[]; finish: string },
   mask: (text: string) => string,
 ): Attributes {
-  const parts = said.parts.flatMap((part): object[] => {
+  const parts = answer.parts.flatMap((part): object[] => {
     if (part.type === "text" || part.type === "reasoning")
       return [{ type: part.type, content: shortened(mask(part.text)) }]
     if (part.type !== "tool") return []
@@ -113,13 +113,13 @@ export function outputContent(
   })
   const message: SpanMessage = {
     role: "assistant",
-    parts: fewer(parts),
-    finish_reason: finishNames[said.finish] ?? said.finish,
+    parts: withinLimit(parts),
+    finish_reason: finishNames[answer.finish] ?? answer.finish,
   }
   return { "gen_ai.output.messages": JSON.stringify([message]) }
 }
 
-/** What a tool was given and gave, without secrets. */
+/** The input and the result of a tool call, with secrets masked. */
 export function callContent(state: ToolState, mask: (text: string) => string): Attributes {
   const result =
     state.status === "completed" ? state.output : state.status === "error" ? state.error : undefined
@@ -129,13 +129,13 @@ export function callContent(state: ToolState, mask: (text: string) => string): A
   }
 }
 
-function newest(messages: readonly ContextMessage[], mask: (text: string) => string): string {
+function newestMessages(messages: readonly ContextMessage[], mask: (text: string) => string): string {
   const shown: string[] = []
   let units = 0
   for (const message of messages.toReversed()) {
     const text = JSON.stringify({
       role: message.role,
-      parts: fewer(message.content.map((part) => partOf(part, mask))),
+      parts: withinLimit(message.content.map((part) => spanPart(part, mask))),
     })
     units += text.length
     if (units > attributeUnitsMax && shown.length > 0) break
@@ -144,8 +144,8 @@ function newest(messages: readonly ContextMessage[], mask: (text: string) => str
   return `[${shown.join(",")}]`
 }
 
-/** As many as there is room for. */
-function fewer(parts: readonly object[]): object[] {
+/** The first parts that fit into an attribute, and a notice if some are left out. */
+function withinLimit(parts: readonly object[]): object[] {
   let units = 0
   const end = parts.findIndex((part) => {
     units += JSON.stringify(part).length
@@ -156,7 +156,7 @@ function fewer(parts: readonly object[]): object[] {
     : [...parts.slice(0, end), { type: "text", content: "(The rest was left out.)" }]
 }
 
-function partOf(part: ContextMessage["content"][number], mask: (text: string) => string): object {
+function spanPart(part: ContextMessage["content"][number], mask: (text: string) => string): object {
   switch (part.type) {
     case "text":
     case "reasoning":
@@ -164,15 +164,15 @@ function partOf(part: ContextMessage["content"][number], mask: (text: string) =>
     case "file":
       return { type: "uri", mime_type: part.mime, ...(part.filename && { name: mask(part.filename) }) }
     case "tool-call": {
-      const given = shortened(JSON.stringify(maskDeep(part.input, mask)))
-      return { type: "tool_call", id: part.callID, name: part.tool, arguments: given }
+      const input = shortened(JSON.stringify(maskDeep(part.input, mask)))
+      return { type: "tool_call", id: part.callID, name: part.tool, arguments: input }
     }
     case "tool-result":
       return { type: "tool_call_response", id: part.callID, result: shortened(mask(part.output)) }
   }
 }
 
-/** Only what has been through the mask: half a secret is not known for one. */
+/** Cuts a text. The text must be masked already, since half a secret is not recognised. */
 function shortened(text: string): string {
   return cutText(text, textUnitsMax)
 }

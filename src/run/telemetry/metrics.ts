@@ -1,42 +1,42 @@
 import type { ModelErrorKind } from "../../models/model-error.ts"
 import { type ModelRef, noTokens, type Tokens } from "../../protocol/index.ts"
 
-/** How a run ended: `interrupted` if its process closed, or lost the session to another one. */
+/** How a run ended. `interrupted`: its process closed, or another process took the session over. */
 export type RunOutcome = "stop" | "error" | "aborted" | "interrupted"
 
 export type SessionOrigin = "new" | "fork" | "child"
 
-/** How many took at most so long; each bucket counts those of the smaller ones too. The last, without a bound, is `count`. */
+/** A cumulative histogram: each bucket includes the smaller ones. `count` is the bucket without a bound. */
 export interface HistogramSnapshot {
   buckets: { atMostSeconds: number; count: number }[]
   count: number
   sumSeconds: number
 }
 
-/** What happened in this process since Stemma was opened: plain data, a copy. */
+/** Counters of this process since Stemma was opened: plain data, a copy. */
 export interface MetricsSnapshot {
   runs: {
     started: number
     ended: Record<RunOutcome, number>
     active: number
-    /** Those that have not begun: for a place among those that begin, and for the lease that another process holds. */
+    /** Runs that have not started: `place` wait for a free slot, `lease` for a lease that another process holds. */
     waiting: { place: number; lease: number }
   }
-  /** Steps by how they ended. */
+  /** Steps by `finish`. */
   steps: Record<string, number>
   stepDuration: HistogramSnapshot
-  /** Model calls that were tried again, by what had failed. */
+  /** Retried model calls, by the kind of the error. */
   retries: Partial<Record<ModelErrorKind, number>>
   models: (ModelRef & { tokens: Tokens; cost: number; firstToken: HistogramSnapshot })[]
   tools: { tool: string; completed: number; error: number; duration: HistogramSnapshot }[]
-  /** Of runs. */
+  /** Commits of runs; other writes are not counted. */
   commits: { failed: number; duration: HistogramSnapshot }
   sessionsCreated: Record<SessionOrigin, number>
-  /** Questions of runs of this process that wait for a person. */
+  /** Permission questions of this process that wait for an answer. */
   questionsOpen: number
 }
 
-/** More names than this are counted as one: whoever reads the figures keeps a series for each. */
+/** Above these limits, further names are counted as `other`: a metrics backend keeps a time series for each name. */
 const modelsMax = 200
 const toolsMax = 100
 const nameUnitsMax = 200
@@ -45,7 +45,7 @@ export const otherName = "other"
 const commitBounds = [0.0005, 0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 1, 5]
 const waitBounds = [0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 30, 60, 300]
 
-/** The finishes that Stemma and its models know; a model may say anything. */
+/** The known values of `finish`. A model may send any other value, which counts as `other`. */
 const stepOutcomes = new Set([
   "stop",
   "tool-calls",
@@ -105,7 +105,7 @@ interface ToolUse {
   duration: Histogram
 }
 
-/** Counts what happens in this process. Nothing here waits or throws, and nothing is called for a single delta. */
+/** The counters of this process. No method waits or throws. No method is called per delta. */
 export class Metrics {
   #started = 0
   readonly #ended: Record<RunOutcome, number> = { stop: 0, error: 0, aborted: 0, interrupted: 0 }
@@ -154,12 +154,12 @@ export class Metrics {
     use.cost += cost
   }
 
-  /** A call that has its result. Names that a model made up are not to be given. */
+  /** Counts a settled tool call. The caller must replace names that a model made up. */
   callEnded(tool: string, outcome: "completed" | "error"): void {
     this.#tool(tool)[outcome]++
   }
 
-  /** How long a tool took to do its work, without what it waited for before. */
+  /** Adds the time that a tool's `execute` took, without waits for permission before it. */
   toolRan(tool: string, durationMs: number): void {
     this.#tool(tool).duration.addMs(durationMs)
   }

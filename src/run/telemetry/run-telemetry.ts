@@ -16,13 +16,13 @@ import {
 import { otherName, type RunOutcome } from "./metrics.ts"
 import type { TraceContext, TracedSpan } from "./tracing.ts"
 
-/** Whoever answers makes them up. */
+/** Call ids come from the model and can be of any length. */
 const callIDUnitsMax = 128
 
 interface Turn {
   span: TracedSpan | undefined
   tokens: Tokens
-  /** How the last step ended. */
+  /** The end of the last step. */
   last?: { finish: string; error?: MessageError }
 }
 
@@ -31,7 +31,7 @@ export interface ModelCallOptions {
   model: Model
   request: ModelRequest
   mask: (text: string) => string
-  /** For a call outside the turn: what it belongs to. */
+  /** For a call outside the turn: its parent span. */
   outside?: { parent: TraceContext | undefined }
 }
 
@@ -44,15 +44,15 @@ export interface ToolCallOptions {
   mask: (text: string) => string
 }
 
-/** What is counted and traced of one session's run. Nothing here fails, or waits but for the tracing API to be loaded. */
+/** Metrics and spans of one session's run. No method throws, and none waits except for the tracing API to load. */
 export class RunTelemetry {
   readonly #engine: Engine
   readonly #sessionID: string
   #turn: Turn | undefined
-  /** What is done outside a turn belongs to this. */
+  /** The parent span of work outside a turn. */
   #caller: TraceContext | undefined
   #stepStartedMs: number | undefined
-  /** Of the calls that are going on, by part. */
+  /** The spans of the running tool calls, by part id. */
   readonly #calls = new Map<string, TracedSpan>()
 
   constructor(options: { engine: Engine; sessionID: string }) {
@@ -60,7 +60,7 @@ export class RunTelemetry {
     this.#sessionID = options.sessionID
   }
 
-  /** A prompt is about to be answered; without one, an answer that was cut off is gone on with. To be awaited if it is a promise. */
+  /** Begins a turn. Without `promptID`, an interrupted turn is continued. The caller must await a returned promise. */
   begin(turn: { promptID?: string; agent: string; model: ModelRef }): Promise<void> | undefined {
     const { metrics, tracing } = this.#engine
     metrics.runStarted()
@@ -84,7 +84,7 @@ export class RunTelemetry {
     return undefined
   }
 
-  /** Prompts that are taken within the turn: what they were sent in has to do with it. */
+  /** Links the turn's span to the spans in which the given prompts, taken within the turn, were sent. */
   join(prompts: readonly { id: string }[]): void {
     for (const { id } of prompts) {
       const context = this.#engine.tracing.take(id)
@@ -92,7 +92,7 @@ export class RunTelemetry {
     }
   }
 
-  /** What is done outside a turn belongs to what its caller is doing. */
+  /** Makes the caller's active span the parent of work outside a turn. */
   joinCaller(): Promise<void> | undefined {
     const { tracing } = this.#engine
     const join = () => {
@@ -108,7 +108,7 @@ export class RunTelemetry {
     this.#stepStartedMs = performance.now()
   }
 
-  /** Does nothing for a step that was not begun here: it is only repaired. */
+  /** Does nothing for a step without `stepBegan`: a step of a dead process that recovery only repairs. */
   stepEnded({ finish, error }: { finish: string; error?: MessageError | undefined }): void {
     const startedMs = this.#stepStartedMs
     if (startedMs === undefined) return
@@ -117,7 +117,7 @@ export class RunTelemetry {
     if (this.#turn) this.#turn.last = { finish, ...(error && { error }) }
   }
 
-  /** The turn is over: as its last step ended, unless told otherwise. Does nothing if there is none. */
+  /** Ends the turn with the outcome of its last step, unless `otherwise` is given. Does nothing without a turn. */
   end(otherwise?: { outcome: RunOutcome; error?: unknown }): void {
     const turn = this.#turn
     if (!turn) return
@@ -130,12 +130,12 @@ export class RunTelemetry {
     span.set({ ...(last && finishAttributes(last.finish)), ...usageAttributes(tokens) })
     if (outcome !== "stop") {
       const type = otherwise ? errorTypeOf(otherwise.error) : (last?.error?.name ?? outcome)
-      span.fail({ type: outcome === "error" ? type : outcome, message: messages[outcome] })
+      span.fail({ type: outcome === "error" ? type : outcome, message: outcomeMessages[outcome] })
     }
     span.end()
   }
 
-  /** What is done now belongs to this. */
+  /** The parent for spans that start now. */
   get context(): TraceContext | undefined {
     return this.#turn ? this.#turn.span?.context : this.#caller
   }
@@ -180,8 +180,10 @@ export class RunTelemetry {
     return new ToolCallTelemetry({ metrics, span, showsContent, mask, tool: name, onEnd })
   }
 
-  /** A call that is going on sends a prompt to another session: what answers it belongs to the call. */
-  handOn({ partID, promptID }: { partID: string; promptID: string }): void {
+  /**
+   * A running tool call sends a prompt to another session: the span of its answer becomes a child of the call's span.
+   */
+  keepContextFor({ partID, promptID }: { partID: string; promptID: string }): void {
     const span = this.#calls.get(partID)
     if (span) this.#engine.tracing.keep(promptID, span.context)
   }
@@ -195,18 +197,18 @@ export class RunTelemetry {
   }
 }
 
-const messages: Record<RunOutcome, string> = {
+const outcomeMessages: Record<RunOutcome, string> = {
   stop: "",
   error: "The run failed.",
   aborted: "The run was aborted.",
-  interrupted: "The run was cut off: its process closed, or lost the session to another one.",
+  interrupted: "The run was interrupted: its process closed, or another process took the session over.",
 }
 
-/** A turn without any step was refused; one that ends with calls was cut off after them. */
+/** A turn without a step was refused. A turn whose last step has tool calls was interrupted after them. */
 function outcomeOf(last: Turn["last"]): RunOutcome {
   if (!last) return "error"
   if (last.finish === "aborted") return "aborted"
   if (last.finish === "interrupted" || last.finish === "tool-calls") return "interrupted"
-  // What was said until a limit was reached is an answer.
+  // An answer that reached the output limit is still an answer.
   return last.error && last.error.name !== "MessageOutputLengthError" ? "error" : "stop"
 }

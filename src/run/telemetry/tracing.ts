@@ -3,12 +3,12 @@ import { version } from "../../protocol/index.ts"
 
 type Api = typeof import("@opentelemetry/api")
 
-/** Where a span belongs: below another one, possibly of whoever sent the prompt. */
+/** The parent of a span, possibly the span in which a prompt was sent. */
 export type TraceContext = Context
 
 /**
- * Every copy of the API in a process finds what was registered here: it is how the API itself looks. Asking the API would
- * mean to load it, which costs 10 ms, and most processes trace nothing.
+ * The key under which the API registers a tracer provider globally, so that all copies of the API in a process share
+ * it. Reading the key directly avoids loading the API, which takes 10 ms: most processes have no tracer provider.
  */
 const registryKey = Symbol.for("opentelemetry.js.api.1")
 
@@ -17,15 +17,15 @@ function isRegistered(): boolean {
   return registry?.trace !== undefined
 }
 
-/** So many prompts may wait with the context that they were sent in; the oldest are forgotten, not refused. */
+/** The most kept contexts of waiting prompts. Above it, the oldest context is dropped; its prompt is still answered. */
 const contextsMax = 1000
 
 /**
- * Makes spans while a tracer provider is registered with `@opentelemetry/api`, and nothing otherwise: the API is loaded when
- * it is first needed. A provider that throws is no failure of a run.
+ * Makes spans while a tracer provider is registered with `@opentelemetry/api`. The API is loaded when it is first
+ * needed. Errors of a provider are ignored: they must not fail a run.
  */
 export class Tracing {
-  /** Whether what is said, and what tools are given and give, may stand in spans. */
+  /** True if spans may contain messages, tool input and tool output. */
   readonly showsContent: boolean
   readonly #contexts = new Map<string, Context>()
   #loaded: Api | undefined
@@ -35,25 +35,25 @@ export class Tracing {
     this.showsContent = env.OTEL_INSTRUMENTATION_GENAI_CAPTURE_MESSAGE_CONTENT?.toLowerCase() === "true"
   }
 
-  /** To be awaited before spans are made, if there is anything to await. */
+  /** Loads the API if a provider is registered. The caller must await a returned promise before it makes spans. */
   prepare(): Promise<void> | undefined {
     if (this.#loaded || !isRegistered()) return undefined
     this.#loading ??= import("@opentelemetry/api").then(
       (api) => {
         this.#loaded = api
       },
-      // Without it there are no spans.
+      // If the API is not installed, there are no spans.
       () => {},
     )
     return this.#loading
   }
 
-  /** The span that is active where this is called. */
+  /** The active context of the caller. */
   active(): TraceContext | undefined {
-    return quietly(() => this.#api?.context.active())
+    return ignoreErrors(() => this.#api?.context.active())
   }
 
-  /** Remembers, in this process only, in which context a prompt was sent; the one where this is called if none is given. */
+  /** Keeps, in this process only, the context in which a prompt was sent: the given one, or the caller's active one. */
   keep(promptID: string, context: TraceContext | undefined = this.active()): void {
     if (!context || this.#contexts.has(promptID)) return
     this.#contexts.set(promptID, context)
@@ -62,21 +62,21 @@ export class Tracing {
     this.#contexts.delete(oldest!)
   }
 
-  /** The context that a prompt was sent in; it is asked for once. */
+  /** Removes and returns the context in which a prompt was sent. */
   take(promptID: string): TraceContext | undefined {
     const context = this.#contexts.get(promptID)
     if (context) this.#contexts.delete(promptID)
     return context
   }
 
-  /** Undefined while nobody traces. */
+  /** Undefined if no tracer provider is registered. */
   start(
     name: string,
     options: { kind: "client" | "internal"; attributes: Attributes; parent: TraceContext | undefined },
   ): TracedSpan | undefined {
     const api = this.#api
     if (!api) return undefined
-    return quietly(() => {
+    return ignoreErrors(() => {
       const parent = options.parent ?? api.ROOT_CONTEXT
       const kind = options.kind === "client" ? api.SpanKind.CLIENT : api.SpanKind.INTERNAL
       const span = api.trace
@@ -103,36 +103,36 @@ export class TracedSpan {
     this.context = options.context
   }
 
-  /** Does the work with this span active, so that what others trace in it lies below. */
+  /** Runs the work with this span active, so that spans of other libraries become its children. */
   within<T>(work: () => T): T {
     return this.#api.context.with(this.context, work)
   }
 
   set(attributes: Attributes): void {
-    quietly(() => this.#span.setAttributes(attributes))
+    ignoreErrors(() => this.#span.setAttributes(attributes))
   }
 
-  /** Says that another span has to do with it. */
+  /** Links this span to another one. */
   link(other: TraceContext): void {
-    quietly(() => {
+    ignoreErrors(() => {
       const context = this.#api.trace.getSpanContext(other)
       if (context) this.#span.addLink({ context })
     })
   }
 
   fail({ type, message }: { type: string; message: string }): void {
-    quietly(() => {
+    ignoreErrors(() => {
       this.#span.setAttribute("error.type", type)
       this.#span.setStatus({ code: this.#api.SpanStatusCode.ERROR, message })
     })
   }
 
   end(): void {
-    quietly(() => this.#span.end())
+    ignoreErrors(() => this.#span.end())
   }
 }
 
-function quietly<T>(work: () => T): T | undefined {
+function ignoreErrors<T>(work: () => T): T | undefined {
   try {
     return work()
   } catch {

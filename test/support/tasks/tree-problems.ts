@@ -138,7 +138,7 @@ class Examination {
     }
     this.results.failed++
     const error = state.status === "error" ? state.error : ""
-    const isHonest = child.wasCutOff && error.startsWith("The agent was cut off too often: ")
+    const isHonest = child.wasCutOff && error.startsWith("The agent was interrupted too often: ")
     if (!isHonest) child.say(`${callID} of a child that ended with ${child.text} failed: ${error}`)
     return error.split("\n")[0]!
   }

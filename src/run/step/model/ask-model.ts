@@ -8,7 +8,7 @@ import { outputTokensMax, windowOf } from "../../context/context-window.ts"
 import { shownOptions } from "../../context/make-room.ts"
 import {
   correctionOf,
-  counted,
+  countedCall,
   estimateSystemTokens,
   estimateToolTokens,
 } from "../../context/next-call-tokens.ts"
@@ -18,32 +18,32 @@ import type { Step } from "../step-plan.ts"
 import { systemPrompt } from "../system-prompt.ts"
 import { withGrace } from "../tools/abort-grace.ts"
 import type { Call } from "../tools/tool-calls.ts"
-import { Answer } from "./answer.ts"
+import { StreamedAnswer } from "./answer.ts"
 import { idleTimeout } from "./idle-timeout.ts"
-import { givenUp, retryDelayMs, waitMs } from "./retry.ts"
+import { finalError, retryDelayMs, waitMs } from "./retry.ts"
 
-export interface Asked {
+export interface AskedModel {
   calls: Call[]
-  /** What is left to commit, with the seal: the end of an answer without calls. */
+  /** Operations that the caller commits with the seal. Empty if there are calls: then they are already committed. */
   ops: Op[]
 }
 
 /**
- * Asks the model and writes what it says into the open message, again where the failure can pass. A try that failed
- * leaves nothing but its retry part. Throws the ModelError that was the last.
+ * Asks the model and writes its answer into the open message. A failure that may pass is retried: the parts of the
+ * failed attempt are removed, and a retry part is added. Throws the last ModelError if no attempt succeeds.
  */
-export async function askModel(plan: Step): Promise<Asked> {
-  const { run, open } = plan
+export async function askModel(plan: Step): Promise<AskedModel> {
+  const { run, openMessage } = plan
   const request = requestOf(plan)
   for (let attempt = 1; ; attempt++) {
-    const keep = open.parts.length
+    const keep = openMessage.parts.length
     try {
-      return await oneTry(plan, request)
+      return await tryOnce(plan, request)
     } catch (error) {
       if (!(error instanceof ModelError) || run.signal.aborted) throw error
       const { timing, metrics } = run.engine
       const delayMs = retryDelayMs(error, attempt, { timing, random: Math.random })
-      if (delayMs === undefined) throw givenUp(error, attempt, { timing })
+      if (delayMs === undefined) throw finalError(error, attempt, { timing })
       metrics.retried(error.kind)
       const now = run.engine.clock.now()
       const part: PartBody = {
@@ -53,8 +53,12 @@ export async function askModel(plan: Step): Promise<Asked> {
         error: error.toMessageError(plan.model.ref),
         time: { created: now },
       }
-      open.stop()
-      await run.writer.commit([...open.flushOps(), open.truncateOp(keep), open.putOp(part)])
+      openMessage.stopTimer()
+      await run.writer.commit([
+        ...openMessage.flushOps(),
+        openMessage.truncateOp(keep),
+        openMessage.putOp(part),
+      ])
       const next = Math.ceil(now + delayMs)
       run.engine.hub.setStatus(run.sessionID, { type: "retry", attempt, message: error.message, next })
       await waitMs(delayMs, run.signal)
@@ -77,7 +81,7 @@ function requestOf(plan: Step): ModelRequest {
       nowMs: run.engine.clock.now(),
       isLastStep: plan.isLastStep,
     }),
-    messages: goingOn(run.memo.context(shownOptions(run, setup))),
+    messages: withContinueText(run.memo.context(shownOptions(run, setup))),
     tools: plan.offered,
     ...(plan.isLastStep && { toolChoice: "none" as const }),
     ...(model.limit.output > 0 && { maxOutputTokens: Math.min(model.limit.output, outputTokensMax) }),
@@ -91,42 +95,43 @@ function requestOf(plan: Step): ModelRequest {
   }
 }
 
-/** What a fast model says is there all at once: after this long others get their turn, and those who listen theirs. */
+/** A fast model may have all its events ready at once. After this long, other runs and subscribers get a tick. */
 const sliceMs = 10
-const eventsPerLook = 16
+const eventsPerClockCheck = 16
 
-/** What the provider counted, or else an estimate; how far that is off is remembered for the next one. */
-function countTokens(plan: Step, answer: Answer, request: ModelRequest): Tokens {
+/** The provider's count, or else an estimate. The memo keeps a count, to correct later estimates. */
+function countTokens(plan: Step, answer: StreamedAnswer, request: ModelRequest): Tokens {
   const { memo } = plan.run
   const shown = memo.shownTokens(shownOptions(plan.run, plan.setup))
-  const estimated = estimateOf({ shown, system: request.system, tools: request.tools })
+  const estimated = inputEstimate({ shown, system: request.system, tools: request.tools })
   const { usage } = answer
   if (!usage) {
     return {
       ...noTokens(),
-      input: Math.ceil(estimated() * correctionOf(memo.counted)),
-      output: answer.estimate(),
+      input: Math.ceil(estimated() * correctionOf(memo.lastCounted)),
+      output: answer.estimateOutputTokens(),
     }
   }
-  // Where nobody knows the window, nobody asks how full it is.
+  // With an unknown context window, the size of a call is never estimated, so the correction is not needed.
   const { limit } = windowOf({ model: plan.model, agent: plan.agent, config: plan.setup.loaded.config })
   if (Number.isFinite(limit)) {
-    memo.counted = counted(usage.input + usage.cache.read + usage.cache.write, estimated)
+    memo.lastCounted = countedCall(usage.input + usage.cache.read + usage.cache.write, estimated)
   }
   return usage
 }
 
-/** Apart, since it is remembered after the run, which it must not hold. */
-function estimateOf(sent: { shown: number } & Pick<ModelRequest, "system" | "tools">): () => number {
+/** A function of its own: the memo keeps the closure after the run, and it must not hold the run in memory. */
+function inputEstimate(sent: { shown: number } & Pick<ModelRequest, "system" | "tools">): () => number {
   return () => sent.shown + estimateSystemTokens(sent.system) + estimateToolTokens(sent.tools)
 }
 
-const goOnText = "[Your answer was cut off here. Go on from where it ends; do not repeat it.]"
+const continueText =
+  "[Your answer was interrupted here. Continue from where it ends; do not repeat what you wrote.]"
 
-/** An answer that was cut off is gone on with: most providers refuse to be asked by their own model. */
-function goingOn(messages: readonly ContextMessage[]): readonly ContextMessage[] {
+/** After an interrupted answer the context ends with an assistant message, which most providers refuse. */
+function withContinueText(messages: readonly ContextMessage[]): readonly ContextMessage[] {
   if (messages.at(-1)?.role !== "assistant") return messages
-  return [...messages, { role: "user", content: [{ type: "text", text: goOnText }] }]
+  return [...messages, { role: "user", content: [{ type: "text", text: continueText }] }]
 }
 
 async function fileBytes(plan: Step, url: string): Promise<Uint8Array> {
@@ -134,11 +139,11 @@ async function fileBytes(plan: Step, url: string): Promise<Uint8Array> {
   return readAllowed(url, { workspace: plan.run.project.workspace, decide: plan.decide })
 }
 
-async function oneTry(plan: Step, request: ModelRequest): Promise<Asked> {
+async function tryOnce(plan: Step, request: ModelRequest): Promise<AskedModel> {
   const { run, agent, model, setup } = plan
   const call = run.telemetry.modelCall({ agent: agent.name, model, request, mask: setup.mask })
   try {
-    return await call.within(() => hear(plan, { request, call }))
+    return await call.within(() => readAnswer(plan, { request, call }))
   } catch (error) {
     call.fail(run.signal.aborted ? run.signal.reason : error)
     throw error
@@ -147,54 +152,54 @@ async function oneTry(plan: Step, request: ModelRequest): Promise<Asked> {
   }
 }
 
-interface Hearing {
+interface ModelCall {
   request: ModelRequest
   call: ModelCallTelemetry
 }
 
-async function hear(plan: Step, { request, call }: Hearing): Promise<Asked> {
-  const { run, open } = plan
-  const answer = new Answer(plan)
-  const before = open.parts.length
-  // A model that is deaf to the signal is given up too.
+async function readAnswer(plan: Step, { request, call }: ModelCall): Promise<AskedModel> {
+  const { run, openMessage } = plan
+  const answer = new StreamedAnswer(plan)
+  const before = openMessage.parts.length
+  // A model that ignores the abort signal is abandoned after a grace period.
   const idle = idleTimeout(plan.model, plan.setup.loaded.config.idleTimeoutMs)
   try {
-    const listening = listen(plan, { request, call, answer, heard: idle.heard })
-    await Promise.race([withGrace(listening, run.signal, run.engine.timing.toolGraceMs), idle.stalled])
+    const reading = readEvents(plan, { request, call, answer, onEvent: idle.restart })
+    await Promise.race([withGrace(reading, run.signal, run.engine.timing.toolGraceMs), idle.stalled])
   } finally {
     idle.stop()
   }
   run.signal.throwIfAborted()
   const ended = await answer.endOps()
-  const spent = spentOn(plan, answer, request)
-  const ops = [...ended, ...accountOps(plan, answer, spent)]
+  const usage = usageOf(plan, answer, request)
+  const ops = [...ended, ...usageOps(plan, answer, usage)]
   const { calls } = answer
-  call.done({ ...spent, finish: finishOf(answer), parts: () => open.parts.slice(before) })
-  // One commit says that the model has ended, what it wants done and what it cost: each exactly once.
+  call.done({ ...usage, finish: finishOf(answer), parts: () => openMessage.parts.slice(before) })
+  // One commit holds the end of the answer, the tool calls and the cost, so that each is stored exactly once.
   if (calls.length === 0) return { calls, ops }
   await run.writer.commit(ops)
   return { calls, ops: [] }
 }
 
-async function listen(
+async function readEvents(
   plan: Step,
-  { request, call, answer, heard }: Hearing & { answer: Answer; heard: () => void },
+  { request, call, answer, onEvent }: ModelCall & { answer: StreamedAnswer; onEvent: () => void },
 ): Promise<void> {
   const { signal } = plan.run
-  // Looking at the signal for each event costs as much as the event.
+  // Reading `signal.aborted` for each event would cost as much as handling the event.
   let isOver = signal.aborted
   const end = () => {
     isOver = true
   }
   signal.addEventListener("abort", end, { once: true })
-  plan.run.tellAsking()
+  plan.run.notifyWaiting()
   let sliceEnd = performance.now() + sliceMs
   let taken = 0
   const take = (event: ModelEvent): Promise<void> | undefined => {
-    heard()
+    onEvent()
     if (taken === 0) call.began()
     answer.take(event)
-    if (++taken % eventsPerLook !== 0 || performance.now() < sliceEnd) return undefined
+    if (++taken % eventsPerClockCheck !== 0 || performance.now() < sliceEnd) return undefined
     return setImmediate().then(() => {
       sliceEnd = performance.now() + sliceMs
     })
@@ -208,46 +213,46 @@ async function listen(
       if (waiting) await waiting
     }
   } catch (error) {
-    // Whatever a model says to being aborted: it was.
+    // After an abort, the model's own error does not matter.
     if (!isOver) throw error
   } finally {
-    // A signal that follows others is kept, with the whole run, as long as somebody listens to it.
+    // A listener on a combined signal would keep the signal, and with it the whole run, in memory.
     signal.removeEventListener("abort", end)
   }
 }
 
-interface Spent {
+interface Usage {
   tokens: Tokens
   cost: number
 }
 
-function spentOn(plan: Step, answer: Answer, request: ModelRequest): Spent {
+function usageOf(plan: Step, answer: StreamedAnswer, request: ModelRequest): Usage {
   const { price } = plan.model
   const tokens = countTokens(plan, answer, request)
   return { tokens, cost: price ? costOf(tokens, price) : 0 }
 }
 
-function finishOf({ reason, calls }: Answer): string {
+function finishOf({ reason, calls }: StreamedAnswer): string {
   if (calls.length > 0) return "tool-calls"
-  // A model that ends for calls and has made none has ended.
+  // Some models end with "tool-calls" without a call. That ends the turn.
   return reason === "tool-calls" ? "other" : reason
 }
 
-function accountOps(plan: Step, answer: Answer, { tokens, cost }: Spent): Op[] {
-  const { run, open } = plan
+function usageOps(plan: Step, answer: StreamedAnswer, { tokens, cost }: Usage): Op[] {
+  const { run, openMessage } = plan
   const isCut = answer.reason === "length" && answer.calls.length === 0
-  const message = open.messageOp({
+  const message = openMessage.messageOp({
     finish: finishOf(answer),
     tokens,
     cost,
     ...(isCut && {
       error: {
         name: "MessageOutputLengthError" as const,
-        data: { message: "The answer reached the model's longest output." },
+        data: { message: "The answer reached the model's output limit." },
       },
     }),
   })
-  const spent: Op = { op: "session.patch", sessionID: run.sessionID, add: { cost, tokens } }
-  // The seal has the message too.
-  return answer.calls.length > 0 ? [message, spent] : [spent]
+  const total: Op = { op: "session.patch", sessionID: run.sessionID, add: { cost, tokens } }
+  // Without calls the message is sealed next, and the seal writes the message.
+  return answer.calls.length > 0 ? [message, total] : [total]
 }

@@ -3,51 +3,54 @@ import { ModelError } from "../../../models/model-error.ts"
 import { Tokens } from "../../../protocol/index.ts"
 import { withGrace } from "../tools/abort-grace.ts"
 
-/** Models watch over their own silence; this is for one that does not, so it is twice as patient. Rejects once the model has said nothing for twice as long as it should mind itself. */
+/**
+ * Models enforce the idle timeout themselves. This is the fallback for a model that does not: `stalled` rejects after
+ * two to four times the timeout without a call of `restart`.
+ */
 export function idleTimeout(
   model: Model,
   idleTimeoutMs: number,
-): { heard: () => void; stalled: Promise<never>; stop: () => void } {
+): { restart: () => void; stalled: Promise<never>; stop: () => void } {
   const { providerID, modelID } = model.ref
-  const silent = Promise.withResolvers<never>()
-  silent.promise.catch(() => {})
-  let hasHeard = true
+  const stalled = Promise.withResolvers<never>()
+  stalled.promise.catch(() => {})
+  let hasEvents = true
   const timer = setInterval(() => {
-    if (hasHeard) hasHeard = false
+    if (hasEvents) hasEvents = false
     else
-      silent.reject(
-        new ModelError("stalled", `${providerID}/${modelID} said nothing for ${idleTimeoutMs} ms.`),
+      stalled.reject(
+        new ModelError("stalled", `${providerID}/${modelID} sent nothing for ${idleTimeoutMs} ms.`),
       )
   }, idleTimeoutMs * 2)
   return {
-    heard: () => {
-      hasHeard = true
+    restart: () => {
+      hasEvents = true
     },
-    stalled: silent.promise,
+    stalled: stalled.promise,
     stop: () => clearInterval(timer),
   }
 }
 
-/** The text of an answer that is not written into a message. A model that does not end is left. */
+/** Reads the text of an answer that is not written into a message, such as a summary. */
 export async function answerText(options: {
   model: Model
   request: ModelRequest
   graceMs: number
-  /** What it says beyond so many characters is not listened to. */
+  /** Stops reading once the text has more characters than this. */
   unitsMax: number
-  /** Called when it begins to answer. */
+  /** Called with the first event. */
   onBegun?: () => void
 }): Promise<{ text: string; usage?: Tokens }> {
   const { model, request } = options
-  const leaving = new AbortController()
-  const signal = AbortSignal.any([request.signal, leaving.signal])
+  const ended = new AbortController()
+  const signal = AbortSignal.any([request.signal, ended.signal])
   const idle = idleTimeout(model, request.idleTimeoutMs)
   let text = ""
   let hasBegun = false
   let usage: Tokens | undefined
-  const listen = async () => {
+  const read = async () => {
     for await (const event of model.stream({ ...request, signal })) {
-      idle.heard()
+      idle.restart()
       if (!hasBegun) options.onBegun?.()
       hasBegun = true
       if (event.type === "text-delta") text += event.text
@@ -56,10 +59,10 @@ export async function answerText(options: {
     }
   }
   try {
-    await Promise.race([withGrace(listen(), request.signal, options.graceMs), idle.stalled])
+    await Promise.race([withGrace(read(), request.signal, options.graceMs), idle.stalled])
   } finally {
     idle.stop()
-    leaving.abort()
+    ended.abort()
   }
   return { text, ...(usage && { usage }) }
 }

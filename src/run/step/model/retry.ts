@@ -2,8 +2,9 @@ import { ModelError } from "../../../models/model-error.ts"
 import type { Timing } from "../../engine.ts"
 
 /**
- * How long to wait before a failed call is tried again; undefined if it is not. `attempt` counts the tries that failed.
- * What the provider asks for is honoured; else 2 s, doubling, with up to a quarter less or more, at most 30 s.
+ * How long to wait before a failed call is tried again; undefined if it is not retried. `attempt` counts the failed
+ * attempts. A delay that the provider asks for is honoured. Otherwise the delay starts at 2 s and doubles, with a
+ * jitter of a quarter, up to 30 s.
  */
 export function retryDelayMs(
   error: ModelError,
@@ -19,18 +20,21 @@ export function retryDelayMs(
   return Math.min(delay * (0.75 + options.random() / 2), timing.retryMaxMs)
 }
 
-/** The error that ends the answer when a call is not tried again: beside what failed it says why that was the last try. */
-export function givenUp(error: ModelError, attempt: number, options: { timing: Timing }): ModelError {
+/** The error for a call that is not tried again. It also says why this attempt was the last. */
+export function finalError(error: ModelError, attempt: number, options: { timing: Timing }): ModelError {
   const { retriesMax, retryAfterMaxMs } = options.timing
   if (!error.isRetryable) return error
   const wait = error.retryAfterMs ?? 0
   if (attempt <= retriesMax && wait > retryAfterMaxMs) {
-    return saying(error, `The provider asks to wait ${durationText(wait)}: send the prompt again after that.`)
+    return withSentence(
+      error,
+      `The provider asks to wait ${durationText(wait)}: send the prompt again after that.`,
+    )
   }
-  return attempt > 1 ? saying(error, `It was tried ${attempt} times.`) : error
+  return attempt > 1 ? withSentence(error, `The call was tried ${attempt} times.`) : error
 }
 
-function saying(error: ModelError, sentence: string): ModelError {
+function withSentence(error: ModelError, sentence: string): ModelError {
   const { kind, message, statusCode, retryAfterMs, responseHeaders, responseBody, isRetryable } = error
   return new ModelError(kind, `${message} ${sentence}`, {
     isRetryable,
@@ -48,7 +52,7 @@ function durationText(ms: number): string {
   return minutes < 180 ? `${minutes} minutes` : `${Math.ceil(minutes / 60)} hours`
 }
 
-/** Waits, or throws the signal's reason. */
+/** Throws the signal's reason if it is aborted meanwhile. */
 export async function waitMs(ms: number, signal: AbortSignal): Promise<void> {
   signal.throwIfAborted()
   const waiting = Promise.withResolvers<void>()

@@ -4,62 +4,62 @@ import { cleanDeep } from "../../../session/index.ts"
 import type { ToolContext, Wanted, WantsContext } from "../../../tools/tool.ts"
 import { shownOptions } from "../../context/make-room.ts"
 import { delegate } from "../../tasks/delegate.ts"
-import { subtaskOf } from "../../tasks/direct-tasks.ts"
+import { subtaskOptions } from "../../tasks/direct-tasks.ts"
 import { plainData } from "../plain-data.ts"
 import type { Step } from "../step-plan.ts"
-import { sessionHistory, shownPlaces } from "./session-history.ts"
+import { sessionHistory, shownPositions } from "./session-history.ts"
 import type { Execution } from "./tool-calls.ts"
 
 const progressEveryMs = 100
-/** So much of what a call prints is shown while it runs; the result has the rest. */
+/** The most printed output, in characters, that is streamed while a call runs. The result holds the rest. */
 const printedUnitsMax = 256 * 1024
 
 /**
- * What a tool is given to run one call. After `end` it can do nothing any more: a call that was given up, or has its
- * result, writes no more into the history.
+ * The context that a tool gets to run one call. After `end` its functions write nothing: a call that is settled or
+ * abandoned must not change the history.
  */
 export function callContext(
   step: Step,
   execution: Execution & { shared: WantsContext; ask: (wanted: Wanted) => Promise<void> },
 ): { context: ToolContext; end: () => void; running: () => PartBody } {
-  const { run, open } = step
+  const { run, openMessage } = step
   const { call, input, progress, startedAt, shared } = execution
   const { store } = run.engine
   const running = (): PartBody => ({
-    ...open.tool(call.partID),
+    ...openMessage.tool(call.partID),
     state: { status: "running", input, ...progress, time: { start: startedAt } },
   })
-  const show = throttle(() => open.putGrowing(running()), progressEveryMs)
+  const show = throttle(() => openMessage.putGrowing(running()), progressEveryMs)
   const mask = step.setup.maskStream()
   let printed = 0
   let isOver = false
-  const check = () => {
-    if (isOver) throw new Error("The call is over.")
+  const assertOpen = () => {
+    if (isOver) throw new Error("The tool call has ended. Its context cannot be used any more.")
   }
   const context: ToolContext = {
     ...shared,
-    messageID: open.message.id,
+    messageID: openMessage.message.id,
     callID: call.callID,
     async ask(wanted) {
-      check()
+      assertOpen()
       await execution.ask(wanted)
     },
     progress(update) {
       if (isOver) return
-      if (update.title !== undefined) progress.title = shown(step, String(update.title))
-      if (update.metadata) progress.metadata = { ...progress.metadata, ...shown(step, update.metadata) }
+      if (update.title !== undefined) progress.title = displayable(step, String(update.title))
+      if (update.metadata) progress.metadata = { ...progress.metadata, ...displayable(step, update.metadata) }
       show.call()
     },
     print(text) {
       if (isOver || printed >= printedUnitsMax) return
       printed += text.length
-      open.grow(call.partID, "output", mask(text))
+      openMessage.grow(call.partID, "output", mask(text))
     },
     environment: step.setup.environment,
     todos: {
       read: () => store.todos(run.sessionID),
       async write(todos) {
-        check()
+        assertOpen()
         const checked = todos.map((todo) => parseOrInvalid(Todo, todo, "A todo"))
         await run.writer.commit([{ op: "todos.put", sessionID: run.sessionID, todos: checked }])
       },
@@ -70,20 +70,20 @@ export function callContext(
       sessionID: run.sessionID,
       signal: run.signal,
       mask: step.setup.mask,
-      shown: () => shownPlaces(run.memo, shownOptions(run, step.setup)),
+      shown: () => shownPositions(run.memo, shownOptions(run, step.setup)),
     }),
     async delegate(task) {
-      check()
-      const direct = subtaskOf(run, { callID: call.callID, partID: call.partID, task })
+      assertOpen()
+      const direct = subtaskOptions(run, { callID: call.callID, partID: call.partID, task })
       return delegate(step, {
         task,
         partID: call.partID,
         metadata: progress.metadata,
         ...direct,
         async announce(metadata, ops) {
-          progress.title = shown(step, task.description)
+          progress.title = displayable(step, task.description)
           progress.metadata = { ...progress.metadata, ...metadata }
-          await run.writer.commit([...ops, ...open.flushOps(), open.putOp(running())])
+          await run.writer.commit([...ops, ...openMessage.flushOps(), openMessage.putOp(running())])
         },
         report: (metadata) => context.progress({ title: task.description, metadata }),
       })
@@ -96,16 +96,16 @@ export function callContext(
   return { context, end, running }
 }
 
-/** What a tool says of itself, as it may be shown: clean and without secrets. */
-export function shown<T>(step: Step, value: T): T {
-  return cleanDeep(maskDeep(plainData(value, "What the tool gave"), step.setup.mask))
+/** A title or metadata of a tool as it may be stored and shown: JSON, without control characters and secrets. */
+export function displayable<T>(step: Step, value: T): T {
+  return cleanDeep(maskDeep(plainData(value, "The title or metadata of the tool"), step.setup.mask))
 }
 
 function throttle(work: () => void, everyMs: number): { call(): void; stop(): void } {
   let timer: NodeJS.Timeout | undefined
   let last = Number.NEGATIVE_INFINITY
   const run = () => {
-    // One that is due but has not fired yet, on a busy machine, would work once more, after `stop` too.
+    // A timer that is due but has not fired yet would do the work a second time, even after `stop`.
     clearTimeout(timer)
     timer = undefined
     last = performance.now()

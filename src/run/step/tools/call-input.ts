@@ -7,29 +7,29 @@ export type CallInput =
   | { ok: true; tool: Tool; value: unknown; input: JsonObject }
   | { ok: false; error: string; input: JsonObject }
 
-/** Finds the tool and reads its input. Whatever is wrong becomes a sentence from which the model can mend its call. */
+/** Finds the tool and parses its input. An error is a sentence that tells the model how to correct the call. */
 export function callInput(tools: ReadonlyMap<string, Tool>, call: { tool: string; text: string }): CallInput {
   const input = parseObject(call.text)
-  const shown = input ?? (call.text === "" ? {} : { raw: call.text })
+  const storedInput = input ?? (call.text === "" ? {} : { raw: call.text })
   const tool = tools.get(call.tool) ?? tools.get(call.tool.trim().toLowerCase())
   if (!tool) {
     const names = [...tools.keys()].join(", ")
     return {
       ok: false,
       error: `There is no tool ${call.tool}. ${names === "" ? "No tools are switched on." : `There are: ${names}.`}`,
-      input: shown,
+      input: storedInput,
     }
   }
   if (!input) {
     return {
       ok: false,
-      error: `The input of ${tool.name} is not a JSON object of a sensible depth. Call it again with a JSON object as its description says.`,
-      input: shown,
+      error: `The input of ${tool.name} is not a JSON object of at most ${depthMax} levels. Call it again with a JSON object as its description says.`,
+      input: storedInput,
     }
   }
-  const result = checked(tool, input)
+  const result = validateInput(tool, input)
   if (result instanceof BrokenSchema) {
-    const error = `The input of ${tool.name} could not be checked, since the tool is broken: ${result.message}`
+    const error = `The input of ${tool.name} could not be checked, because the input schema of the tool fails: ${result.message}`
     return { ok: false, error, input }
   }
   if (result.success) return { ok: true, tool, value: result.data, input }
@@ -38,7 +38,7 @@ export function callInput(tools: ReadonlyMap<string, Tool>, call: { tool: string
     .map(({ path, message }) => (path.length > 0 ? `${path.map(String).join(".")}: ${message}` : message))
   return {
     ok: false,
-    error: `The input of ${tool.name} is not valid. ${issues.join("; ")}. Call it again with these mended.`,
+    error: `The input of ${tool.name} is not valid. ${issues.join("; ")}. Correct this and call the tool again.`,
     input,
   }
 }
@@ -47,7 +47,7 @@ class BrokenSchema extends Error {
   override name = "BrokenSchema"
 }
 
-function checked(tool: Tool, input: JsonObject) {
+function validateInput(tool: Tool, input: JsonObject) {
   try {
     return tool.input.safeParse(input)
   } catch (error) {
@@ -55,7 +55,7 @@ function checked(tool: Tool, input: JsonObject) {
   }
 }
 
-/** Deeper input is no tool's, and no store keeps it. */
+/** Stores refuse deeper input, and no tool needs it. */
 const depthMax = 100
 
 function isShallow(value: unknown, depth: number): boolean {

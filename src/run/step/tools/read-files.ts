@@ -2,7 +2,7 @@ import type { FileState, ReadLedger } from "../../../tools/tool.ts"
 
 const filesMax = 2000
 
-/** Which files a session has read, in this process; the oldest are forgotten first. */
+/** The files that a session has read in this process. Above the limit, the files read longest ago are dropped. */
 export class ReadFiles implements ReadLedger {
   readonly #files = new Map<string, FileState>()
 

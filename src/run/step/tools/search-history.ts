@@ -14,88 +14,97 @@ interface HistorySearch {
   limit: number
 }
 
-/** With more hits than this in the range the words are too common. */
+/** After this many hits in the range, the search stops and reports the words as too common. */
 const hitsMax = 1000
 const pageLimit = 200
-/** So many pages are looked through until the range begins. */
+/** The most pages of hits that are read to reach the range. */
 const pagesMax = 50
-/** If nothing has all the words, so many of them are looked for one by one. */
-const apartMax = 6
-/** Of sessions below, a few are enough to see whether it is worth looking there. */
+/** If no message has all the words, at most this many of them are searched one by one. */
+const singleWordsMax = 6
+/** A few hits of a descendant show whether it is worth searching that session. */
 const belowLimit = 3
 
 const kinds: SearchKind[] = ["text", "reasoning", "tool", "file", "other"]
 
-/** Sessions of which nothing was found are left out. */
+/** Searches for all the words, then for single words. Sessions without a hit are left out of the result. */
 export async function searchHistories(search: HistorySearch): Promise<Omit<Recalled, "unsearched">> {
   const terms = parseQuery(search.text)
-  const found = await searchEach(search, (history) => placesOf(search, history, search.text))
+  const found = await searchEach(search, (history) => findAllWords(search, history, search.text))
   if (found.length > 0 || terms.length === 1) return { hasAll: true, found }
-  const words = terms.slice(0, apartMax).map(asQuery)
-  return { hasAll: false, found: await searchEach(search, (history) => placesOfSome(search, history, words)) }
+  const words = terms.slice(0, singleWordsMax).map(queryText)
+  return {
+    hasAll: false,
+    found: await searchEach(search, (history) => findSomeWords(search, history, words)),
+  }
 }
 
 async function searchEach(
   search: HistorySearch,
-  places: (history: VisibleHistory) => Promise<Places>,
+  find: (history: VisibleHistory) => Promise<FoundMessages>,
 ): Promise<RecalledFrom[]> {
   const found: RecalledFrom[] = []
   for (const history of search.histories) {
     search.signal.throwIfAborted()
-    const all = await places(history)
+    const { messages, isCommon } = await find(history)
     const limit = history.below ? belowLimit : search.limit
-    const shown = await readPlaces(search, history, { places: all.places, limit })
+    const shown = await readFound(search, history, { messages, limit })
     if (shown.hits.length === 0) continue
-    found.push({ ...shown, isCommon: all.isCommon, ...(history.below && { below: history.below }) })
+    found.push({ ...shown, isCommon, ...(history.below && { below: history.below }) })
   }
   return found
 }
 
-/** The places in one message. */
-interface Place {
+/** A message with its hits. */
+interface FoundMessage {
   position: number
   score: number
   hits: SearchHit[]
 }
 
-interface Places {
+interface FoundMessages {
   /** In the order in which they are shown. */
-  places: Place[]
+  messages: FoundMessage[]
   isCommon: boolean
 }
 
-/** All that the session's present history has, the newest first. */
-async function placesOf(search: HistorySearch, history: VisibleHistory, text: string): Promise<Places> {
+/** Messages with all the words, newest first. */
+async function findAllWords(
+  search: HistorySearch,
+  history: VisibleHistory,
+  text: string,
+): Promise<FoundMessages> {
   const { hits, isCommon } = await scan(search, history, { text, max: hitsMax })
-  return { places: byMessage([hits]), isCommon }
+  return { messages: byMessage([hits]), isCommon }
 }
 
-/** What has some of the words: a rare word counts for more than a common one. */
-async function placesOfSome(
+/** Messages with some of the words, best score first. A rare word scores higher than a common one. */
+async function findSomeWords(
   search: HistorySearch,
   history: VisibleHistory,
   words: readonly string[],
-): Promise<Places> {
+): Promise<FoundMessages> {
   const lists: SearchHit[][] = []
   for (const text of words) lists.push((await scan(search, history, { text, max: pageLimit })).hits)
-  return { places: byMessage(lists).sort((a, b) => b.score - a.score), isCommon: false }
+  return { messages: byMessage(lists).sort((a, b) => b.score - a.score), isCommon: false }
 }
 
-/** A list of hits for each word; position orders, since what a store wrote last is not always what was said last. */
-function byMessage(lists: readonly SearchHit[][]): Place[] {
-  const places = new Map<number, Place>()
+/**
+ * Groups one list of hits per word by message, newest message first. Order is position, not the store's order of hits.
+ */
+function byMessage(lists: readonly SearchHit[][]): FoundMessage[] {
+  const messages = new Map<number, FoundMessage>()
   for (const hits of lists) {
     const seen = new Set<number>()
     for (const hit of hits) {
       const position = hit.position!
-      const location = places.get(position) ?? { position, score: 0, hits: [] }
-      if (!seen.has(position)) location.score += 1 / hits.length
+      const message = messages.get(position) ?? { position, score: 0, hits: [] }
+      if (!seen.has(position)) message.score += 1 / hits.length
       seen.add(position)
-      location.hits.push(hit)
-      places.set(position, location)
+      message.hits.push(hit)
+      messages.set(position, message)
     }
   }
-  return [...places.values()].sort((a, b) => b.position - a.position)
+  return [...messages.values()].sort((a, b) => b.position - a.position)
 }
 
 async function scan(
@@ -120,41 +129,41 @@ async function scan(
   return { hits, isCommon: cursor !== undefined }
 }
 
-/** Reads as many messages as are shown; how many more there are is known only roughly. */
-async function readPlaces(
+/** Reads messages up to `limit`. `more` is an upper bound: hidden messages among the rest are not left out. */
+async function readFound(
   { store, signal }: HistorySearch,
-  { sessionID, see, turnFrom }: VisibleHistory,
-  { places, limit }: { places: readonly Place[]; limit: number },
+  { sessionID, visibleItem, turnFrom }: VisibleHistory,
+  { messages, limit }: { messages: readonly FoundMessage[]; limit: number },
 ): Promise<Pick<RecalledFrom, "hits" | "more">> {
   const shown: RecalledFrom["hits"] = []
   let at = 0
-  for (; at < places.length && shown.length < limit; at++) {
+  for (; at < messages.length && shown.length < limit; at++) {
     signal.throwIfAborted()
-    const { position, hits } = places[at]!
+    const { position, hits } = messages[at]!
     const { items } = await store.history(sessionID, { from: position, to: position + 1, limit: 1 })
-    const item = items[0] && see(items[0])
+    const item = items[0] && visibleItem(items[0])
     if (!item) continue
-    const isPresent = turnFrom !== undefined && position >= turnFrom
-    const own = hits.filter(
-      ({ messageID, partID }) => messageID === item.message.id && isNews(item, { partID, isPresent }),
+    const isCurrentTurn = turnFrom !== undefined && position >= turnFrom
+    const useful = hits.filter(
+      ({ messageID, partID }) => messageID === item.message.id && isUseful(item, { partID, isCurrentTurn }),
     )
-    const partIDs = [...new Set(own.map((hit) => hit.partID!))]
+    const partIDs = [...new Set(useful.map((hit) => hit.partID!))]
     if (partIDs.length > 0) shown.push({ item, partIDs })
   }
-  return { hits: shown, more: places.length - at }
+  return { hits: shown, more: messages.length - at }
 }
 
 /**
- * A summary and what `recall` gave say again what is found where it was said first. The words of the present turn, such as
- * the very question, are before the model's eyes.
+ * False for hits that tell the model nothing new. Summaries and output of `recall` repeat other messages, which are
+ * found themselves. The text of the current turn, such as the question, is in the model's context.
  */
-function isNews(item: HistoryItem, found: { partID: string | undefined; isPresent: boolean }): boolean {
+function isUseful(item: HistoryItem, found: { partID: string | undefined; isCurrentTurn: boolean }): boolean {
   const part = item.parts.find(({ id }) => id === found.partID)
   if (part === undefined || part.type === "compaction") return false
   if (part.type === "tool") return part.tool !== "recall"
-  return !found.isPresent
+  return !found.isCurrentTurn
 }
 
-function asQuery({ kind, text, prefix }: SearchTerm): string {
+function queryText({ kind, text, prefix }: SearchTerm): string {
   return `${kind === "word" ? text : `"${text}"`}${prefix ? "*" : ""}`
 }

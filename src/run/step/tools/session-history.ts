@@ -8,21 +8,21 @@ import type { HistoryMemo, MemoContextOptions } from "../../context/history-memo
 import { findMessage } from "../../schedule/waiters.ts"
 import { searchHistories } from "./search-history.ts"
 
-/** A child of a child of a child, and so on. */
+/** How many levels of descendants count. */
 const levelsMax = 4
-/** To search them takes a search each. */
-const searchedMax = 20
-const listedMax = 200
+/** Each session takes a search of its own. */
+const sessionsSearchedMax = 20
+const childrenListedMax = 200
 
-/** What a tool may know of the past: see the contract in tools/tool.ts. */
+/** The history that a tool may read. The contract is in tools/tool.ts. */
 export function sessionHistory(options: {
   store: Store
   sessionID: string
   signal: AbortSignal
-  /** Takes secrets out: from whole texts, since half a secret is not known for one. */
+  /** Masks secrets. Must get whole texts, since half a secret is not recognised. */
   mask: (text: string) => string
-  /** Where what the model is shown of the session begins. */
-  shown: () => ShownPlaces
+  /** Where the part of the history begins that the model is shown now. */
+  shown: () => ShownPositions
 }): SessionHistory {
   const { store, sessionID, signal, mask } = options
   const find = async (id: string = sessionID): Promise<VisibleHistory> => {
@@ -52,29 +52,29 @@ export function sessionHistory(options: {
   }
 }
 
-/** Positions from which on the model is shown messages as they are. */
-interface ShownPlaces {
+interface ShownPositions {
+  /** The first position that the model is shown in full. */
   from?: number
-  /** The same for those of the present turn. */
+  /** The first such position of the current turn. */
   turnFrom?: number
 }
 
-export function shownPlaces(memo: HistoryMemo, { maxHistory }: MemoContextOptions): ShownPlaces {
+export function shownPositions(memo: HistoryMemo, { maxHistory }: MemoContextOptions): ShownPositions {
   const items = memo.sealed
   const from = items[trimStart(items, { maxHistory, from: memo.base.start })]?.position
   const prompt = items.findLast(({ message }) => message.role === "user")
   return { from, turnFrom: from === undefined ? undefined : Math.max(from, prompt?.position ?? from) }
 }
 
-/** A session's history as far as neither a revert hides it nor it is still open. */
+/** A session's history without messages that are open or hidden by a revert. */
 export interface VisibleHistory {
   sessionID: string
-  /** Positions below it are visible. */
+  /** Positions below this one are visible. */
   end: number
-  /** What is visible of an item. */
-  see(item: HistoryItem): HistoryItem | undefined
+  /** The visible parts of an item, with secrets masked; undefined if the item is hidden. */
+  visibleItem(item: HistoryItem): HistoryItem | undefined
   below?: BelowSession
-  /** From here on it is the present turn, which is shown. */
+  /** The first position of the current turn, which the model is shown anyway. */
   turnFrom?: number
 }
 
@@ -86,23 +86,23 @@ async function visibleHistory(
   const sealedEnd = last === undefined ? 0 : last.position + (last.sealed ? 1 : 0)
   const mark: RevertMark | undefined = session.revert
   const marked = mark && (await findMessage(store, session.id, mark.messageID))
-  const see = (item: HistoryItem) => {
+  const visibleItem = (item: HistoryItem) => {
     const [visible] = visibleItems([item], mark, { ...(marked && { position: marked.position }) })
-    return visible?.sealed ? maskDeep(withoutAsides(visible), mask) : undefined
+    return visible?.sealed ? maskDeep(withoutIgnoredText(visible), mask) : undefined
   }
-  const markEnd = marked ? marked.position + (see(marked) ? 1 : 0) : sealedEnd
-  return { sessionID: session.id, end: Math.min(sealedEnd, markEnd), see }
+  const markEnd = marked ? marked.position + (visibleItem(marked) ? 1 : 0) : sealedEnd
+  return { sessionID: session.id, end: Math.min(sealedEnd, markEnd), visibleItem }
 }
 
-/** Text that is shown to people is not for the model, now or later. */
-function withoutAsides(item: HistoryItem): HistoryItem {
-  const isAside = (part: HistoryItem["parts"][number]) => part.type === "text" && part.ignored === true
-  return item.parts.some(isAside) ? { ...item, parts: item.parts.filter((part) => !isAside(part)) } : item
+/** `ignored` text is shown to people only, never to a model. */
+function withoutIgnoredText(item: HistoryItem): HistoryItem {
+  const isIgnored = (part: HistoryItem["parts"][number]) => part.type === "text" && part.ignored === true
+  return item.parts.some(isIgnored) ? { ...item, parts: item.parts.filter((part) => !isIgnored(part)) } : item
 }
 
 async function readRange(
   store: Store,
-  { sessionID, end, see }: VisibleHistory,
+  { sessionID, end, visibleItem }: VisibleHistory,
   { from, to, limit }: HistoryRange,
 ): Promise<RecalledPage["items"]> {
   const below = Math.min(to ?? end, end)
@@ -113,14 +113,14 @@ async function readRange(
     take: from === undefined ? "end" : "start",
     ...(from !== undefined && { from }),
   })
-  return items.flatMap((item) => see(item) ?? [])
+  return items.flatMap((item) => visibleItem(item) ?? [])
 }
 
 function belowOf({ id, title }: Session, mask: (text: string) => string): BelowSession {
   return { id, title: mask(title) }
 }
 
-/** Whether it does not exist or is none of this session's business makes no difference to whoever asks. */
+/** Throws the same error for an unknown session and for one that is no descendant, so that a tool learns neither. */
 async function sessionBelow(store: Store, id: string, ancestorID: string): Promise<Session> {
   const found = await findSession(store, id)
   let at = found
@@ -131,7 +131,7 @@ async function sessionBelow(store: Store, id: string, ancestorID: string): Promi
   throw new Error("This session has no child with that id. Leave `session` out to look at this session.")
 }
 
-/** The sessions below one, the nearest first and of those the last used; `more` are too many. */
+/** The descendants of a session: nearest level first, last used first. `more` counts those above the limit. */
 async function sessionsBelow(
   store: Store,
   sessionID: string,
@@ -142,10 +142,10 @@ async function sessionsBelow(
   for (let level = 0; level < levelsMax && parents.length > 0 && more === 0; level++) {
     const found: Session[] = []
     for (const parentID of parents) {
-      const { items } = await store.sessions({ parentID, limit: listedMax })
+      const { items } = await store.sessions({ parentID, limit: childrenListedMax })
       found.push(...items)
     }
-    const room = searchedMax - sessions.length
+    const room = sessionsSearchedMax - sessions.length
     sessions.push(...found.slice(0, room))
     more = Math.max(0, found.length - room)
     parents = found.map(({ id }) => id)

@@ -10,23 +10,26 @@ import type { ToolCallTelemetry } from "../../telemetry/call-telemetry.ts"
 import { errorText } from "../error-text.ts"
 import type { Step } from "../step-plan.ts"
 import { withGrace } from "./abort-grace.ts"
-import { callContext, shown } from "./call-context.ts"
+import { callContext, displayable } from "./call-context.ts"
 import { callInput } from "./call-input.ts"
 import { mayUse } from "./toolbox.ts"
 
-/** A call as the model wrote it. */
+/** A tool call as the model wrote it. */
 export interface Call {
   partID: string
   callID: string
   tool: string
-  /** The input as text; anything but JSON is a mistake that the model is told. */
+  /** The input as text. If it is not JSON, the model gets an error. */
   text: string
 }
 
-/** Runs the calls of a step at the same time and settles each exactly once. True if the run must end after it. */
+/**
+ * Runs the calls of a step at the same time and settles each exactly once. `endsRun`: the turn must end after this
+ * step.
+ */
 export async function runToolCalls(step: Step, calls: readonly Call[]): Promise<{ endsRun: boolean }> {
-  const outcomes = await atMost(callsAtOnce, calls, (call, index) =>
-    watchCall(step, call, (telemetry) =>
+  const outcomes = await settleWithLimit(callsAtOnce, calls, (call, index) =>
+    withTelemetry(step, call, (telemetry) =>
       index < callsMax ? runCall(step, { call, telemetry }) : refuseCall(step, { call, telemetry }),
     ),
   )
@@ -36,16 +39,16 @@ export async function runToolCalls(step: Step, calls: readonly Call[]): Promise<
   return { endsRun: outcomes.some((outcome) => outcome.status === "fulfilled" && outcome.value.endsRun) }
 }
 
-/** No sensible model asks for more; a mad one must not start a process for each. */
+/** Limits the processes that a broken model can start. No useful answer has as many calls. */
 const callsMax = 256
 const callsAtOnce = 32
 
-async function watchCall(
+async function withTelemetry(
   step: Step,
   { partID, callID, tool }: Call,
   work: (telemetry: ToolCallTelemetry) => Promise<{ endsRun: boolean }>,
 ): Promise<{ endsRun: boolean }> {
-  const { run, open, setup } = step
+  const { run, openMessage, setup } = step
   const isKnown = step.tools.has(tool)
   const telemetry = run.telemetry.toolCall({ partID, callID, tool, isKnown, mask: setup.mask })
   try {
@@ -54,26 +57,26 @@ async function watchCall(
     telemetry.fail({ error })
     throw error
   } finally {
-    telemetry.end(open.tool(partID).state)
+    telemetry.end(openMessage.tool(partID).state)
   }
 }
 
-interface Watched {
+interface TrackedCall {
   call: Call
   telemetry: ToolCallTelemetry
 }
 
-async function refuseCall(step: Step, { call, telemetry }: Watched): Promise<{ endsRun: boolean }> {
-  const { run, open } = step
+async function refuseCall(step: Step, { call, telemetry }: TrackedCall): Promise<{ endsRun: boolean }> {
+  const { run, openMessage } = step
   telemetry.fail({ type: "invalid_input" })
   const now = run.engine.clock.now()
-  const error = `Only the first ${callsMax} calls of a step are run. Make fewer at once.`
+  const error = `The tool was not run: only the first ${callsMax} calls of a step are. Make fewer calls at once.`
   const state: ToolState = { status: "error", input: {}, error, time: { start: now, end: now } }
-  await run.writer.commit([open.toolOp(call.partID, state)])
+  await run.writer.commit([openMessage.toolOp(call.partID, state)])
   return { endsRun: false }
 }
 
-async function atMost<T, R>(
+async function settleWithLimit<T, R>(
   max: number,
   items: readonly T[],
   work: (item: T, index: number) => Promise<R>,
@@ -92,13 +95,13 @@ async function atMost<T, R>(
 }
 
 function settledCall(step: Step, call: Call) {
-  const { state, tool } = step.open.tool(call.partID)
+  const { state, tool } = step.openMessage.tool(call.partID)
   const result = state.status === "completed" ? state.output : state.status === "error" ? state.error : ""
   return { tool, input: JSON.stringify(state.input), result }
 }
 
-async function runCall(step: Step, { call, telemetry }: Watched): Promise<{ endsRun: boolean }> {
-  const { run, open } = step
+async function runCall(step: Step, { call, telemetry }: TrackedCall): Promise<{ endsRun: boolean }> {
+  const { run, openMessage } = step
   const startedAt = run.engine.clock.now()
   const fail = async (message: string, input: JsonObject, metadata?: JsonObject) => {
     const end = Math.max(startedAt, run.engine.clock.now())
@@ -110,7 +113,7 @@ async function runCall(step: Step, { call, telemetry }: Watched): Promise<{ ends
       ...(metadata && { metadata }),
       time: { start: startedAt, end },
     }
-    await run.writer.commit([...open.flushOps(), open.toolOp(call.partID, state)])
+    await run.writer.commit([...openMessage.flushOps(), openMessage.toolOp(call.partID, state)])
   }
   const parsed = callInput(step.tools, call)
   if (!parsed.ok) {
@@ -118,7 +121,7 @@ async function runCall(step: Step, { call, telemetry }: Watched): Promise<{ ends
     await fail(parsed.error, parsed.input)
     return { endsRun: false }
   }
-  const progress = progressOf(open.tool(call.partID).state)
+  const progress = earlierProgress(openMessage.tool(call.partID).state)
   try {
     const result = await execute(step, {
       call,
@@ -132,7 +135,7 @@ async function runCall(step: Step, { call, telemetry }: Watched): Promise<{ ends
     return { endsRun: false }
   } catch (error) {
     if (run.writer.signal.aborted) throw run.writer.signal.reason
-    // Whoever goes on with this step goes on with the task.
+    // The call stays unsettled: the process that continues this step continues the task.
     if (run.isClosing && parsed.tool.delegates) throw error
     telemetry.fail({ error: run.signal.aborted ? run.signal.reason : error })
     await fail(failureText(error, run.signal), parsed.input, progress.metadata)
@@ -145,8 +148,8 @@ export interface Progress {
   metadata?: JsonObject
 }
 
-/** What a call had shown when it was cut off: it goes on from there. */
-function progressOf(state: ToolState): Progress {
+/** The progress of an interrupted call, from which it continues. */
+function earlierProgress(state: ToolState): Progress {
   if (state.status !== "running") return {}
   const { title, metadata } = state
   return { ...(title !== undefined && { title }), ...(metadata && { metadata }) }
@@ -162,21 +165,21 @@ export interface Execution {
 }
 
 async function execute(step: Step, execution: Execution): Promise<ToolResult> {
-  const { run, open } = step
+  const { run, openMessage } = step
   const { call, tool, value } = execution
   const signal = run.signal
   signal.throwIfAborted()
-  const where = { name: tool.name, messageID: open.message.id, callID: call.callID }
-  // The model may have thought for long: what was forbidden meanwhile is forbidden to this call.
+  const asker = { name: tool.name, messageID: openMessage.message.id, callID: call.callID }
+  // The rules may have changed while the model was answering: a call obeys the rules as they are now.
   const permissionCheck = await step.judge()
   if (!mayUse(tool.name, permissionCheck))
-    throw new PermissionRefused(`Not allowed: ${tool.name} is switched off now.`)
+    throw new PermissionRefused(`Not allowed: the tool ${tool.name} is switched off.`)
   const isUnattended = step.user.unattended
   const ask = (wanted: Wanted, known?: PermissionCheck) =>
     run.approvals.ask({
       wanted,
       judge: step.judge,
-      tool: where,
+      tool: asker,
       signal,
       isUnattended,
       ...(known && { known }),
@@ -190,12 +193,13 @@ async function execute(step: Step, execution: Execution): Promise<ToolResult> {
     reads: run.reads,
   }
   const { toolGraceMs } = run.engine.timing
-  const wishes = await withGrace((async () => tool.wants(value, shared))(), signal, toolGraceMs)
-  for (const [index, wanted] of wishes.entries()) await ask(wanted, index === 0 ? permissionCheck : undefined)
+  const wantedPermissions = await withGrace((async () => tool.wants(value, shared))(), signal, toolGraceMs)
+  for (const [index, wanted] of wantedPermissions.entries())
+    await ask(wanted, index === 0 ? permissionCheck : undefined)
   if (await withGrace(mayWrite(tool, value), signal, toolGraceMs)) await step.snapshotBefore()
   signal.throwIfAborted()
   const { context, end, running } = callContext(step, { ...execution, shared, ask: (wanted) => ask(wanted) })
-  await run.writer.commit([...open.flushOps(), open.putOp(running())])
+  await run.writer.commit([...openMessage.flushOps(), openMessage.putOp(running())])
   const startedMs = performance.now()
   try {
     return await withGrace((async () => tool.execute(value, context))(), signal, toolGraceMs)
@@ -213,19 +217,21 @@ async function settle(
   step: Step,
   done: { call: Call; input: JsonObject; result: ToolResult; progress: Progress; startedAt: number },
 ): Promise<void> {
-  const { run, open } = step
+  const { run, openMessage } = step
   const { result, progress } = done
   if (typeof result !== "object" || result === null || typeof result.output !== "string") {
-    throw new Error("The tool gave no result with an output.")
+    throw new Error("The tool is broken: its result has no `output` string.")
   }
   if (result.attachments !== undefined && !Array.isArray(result.attachments)) {
-    throw new Error("The tool gave attachments that are no list.")
+    throw new Error("The tool is broken: the `attachments` of its result are not an array.")
   }
   const whole = cleanText(step.setup.mask(result.output))
   const limited = limitOutput(whole)
   const hash = limited.cut ? await run.engine.store.blobs.put(Buffer.from(whole)) : undefined
-  const attachments = await Promise.all((result.attachments ?? []).map((one) => stored(step, one)))
-  const given = {
+  const attachments = await Promise.all(
+    (result.attachments ?? []).map((attachment) => storeAttachment(step, attachment)),
+  )
+  const completed = {
     status: "completed",
     input: done.input,
     output:
@@ -233,17 +239,17 @@ async function settle(
         ? limited.output
         : `${limited.output}\n\n${pointerNotice({ hash, lines: limited.lines, bytes: limited.bytes })}`,
     ...(hash !== undefined && { outputBlob: `blob:${hash}` }),
-    title: shown(step, result.title),
-    metadata: result.metadata ? shown(step, result.metadata) : (progress.metadata ?? {}),
+    title: displayable(step, result.title),
+    metadata: result.metadata ? displayable(step, result.metadata) : (progress.metadata ?? {}),
     time: { start: done.startedAt, end: Math.max(done.startedAt, run.engine.clock.now()) },
     ...(attachments.length > 0 && { attachments }),
   }
-  const state = parseOrInvalid(ToolState, given, "What the tool gave")
-  await run.writer.commit([...open.flushOps(), open.toolOp(done.call.partID, state)])
+  const state = parseOrInvalid(ToolState, completed, "The result of the tool")
+  await run.writer.commit([...openMessage.flushOps(), openMessage.toolOp(done.call.partID, state)])
 }
 
-/** Bytes in a data: url become a blob, so that no row carries them. */
-async function stored(step: Step, attachment: Attachment): Promise<Attachment> {
+/** Stores the bytes of a `data:` URL as a blob, so that no row holds them. */
+async function storeAttachment(step: Step, attachment: Attachment): Promise<Attachment> {
   const match = /^data:[^,]*;base64,(.*)$/s.exec(attachment.url)
   if (!match) return attachment
   const hash = await step.run.engine.store.blobs.put(Buffer.from(match[1]!, "base64"))

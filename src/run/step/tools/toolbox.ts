@@ -7,26 +7,26 @@ import type { DescribeContext, Tool } from "../../../tools/tool.ts"
 import type { PermissionCheck } from "../../permission/permission-check.ts"
 import type { Setup } from "../../project.ts"
 
-/** The permission without which a tool is of no use, where it is not the tool's own name. */
+/** The permission that a tool needs, where it is not the tool's own name. */
 const permissionOf: Record<string, string> = { write: "edit" }
 
-/** How long a tool may take to describe itself. */
+/** The timeout for a tool's `description` function. */
 const describeMs = 2000
 
 const schemas = new WeakMap<Tool, JsonObject>()
 
-/** The tools that the model is offered: not those that are switched off or wholly denied. */
+/** The tools that the model is offered: all except those that are switched off or fully denied. */
 export async function offeredTools(options: OfferOptions): Promise<Offer> {
   const { setup, permissionCheck } = options
   if (permissionCheck.agents === undefined || hasOwnDescriptions(setup)) return offer(options)
-  const known = offers.get(setup) ?? new Map<string, Promise<Offer>>()
-  offers.set(setup, known)
+  const cached = offers.get(setup) ?? new Map<string, Promise<Offer>>()
+  offers.set(setup, cached)
   const { agents } = permissionCheck
-  let offered = known.get(agents)
+  let offered = cached.get(agents)
   if (!offered) {
     offered = offer(options)
-    known.set(agents, offered)
-    offered.catch(() => known.delete(agents))
+    cached.set(agents, offered)
+    offered.catch(() => cached.delete(agents))
   }
   return offered
 }
@@ -42,14 +42,16 @@ interface Offer {
   offered: ModelTool[]
 }
 
-/** A tool of the program's may describe itself differently each time. */
+/**
+ * True if a tool of the embedding program has a `description` function: its text may differ each time, so no caching.
+ */
 function hasOwnDescriptions(setup: Setup): boolean {
   return setup.tools
     .values()
     .some(({ name, description }) => typeof description === "function" && name !== "skill" && name !== "task")
 }
 
-/** By the agents of a session and those above it, as long as the config stays the same. */
+/** A cache for each config, keyed by the agents of a session and its ancestors. */
 const offers = new WeakMap<Setup, Map<string, Promise<Offer>>>()
 
 async function offer({ setup, agent, permissionCheck }: OfferOptions): Promise<Offer> {
@@ -78,7 +80,7 @@ async function offer({ setup, agent, permissionCheck }: OfferOptions): Promise<O
   }
 }
 
-/** Undefined for a tool that cannot say what it is: the model does without it. */
+/** Undefined if the `description` function fails or times out: then the tool is not offered. */
 async function describe(tool: Tool, context: DescribeContext): Promise<string | undefined> {
   const { description } = tool
   if (typeof description === "string") return description
@@ -94,12 +96,12 @@ async function describe(tool: Tool, context: DescribeContext): Promise<string | 
   }
 }
 
-/** Whether a session has a tool: it has none that a session above it has not. */
+/** True if the session and all its ancestors have the tool. */
 export function mayUse(tool: string, { levels }: PermissionCheck): boolean {
   return levels.every((level) => isUsable(tool, level))
 }
 
-/** Whether an agent with these rules has a tool: it is not switched off, and some of what it does is permitted. */
+/** True if the tool is not switched off and the rules allow at least some use of it. */
 export function isUsable(tool: string, { rulesets, tools: switches = {} }: PermitLevel): boolean {
   return isOn(tool, switches) && !isWhollyDenied(permissionOf[tool] ?? tool, ...rulesets)
 }
@@ -110,8 +112,8 @@ function isOn(tool: string, switches: Record<string, boolean>): boolean {
 }
 
 function schemaOf(tool: Tool): JsonObject {
-  const known = schemas.get(tool)
-  if (known) return known
+  const cached = schemas.get(tool)
+  if (cached) return cached
   const { $schema: _, ...schema } = z.toJSONSchema(tool.input, { target: "draft-7", io: "input" })
   schemas.set(tool, schema as JsonObject)
   return schema as JsonObject
