@@ -14,7 +14,7 @@ const askedFor = new WeakMap<object, string>()
 const saidLater = new WeakMap<object, unknown>()
 
 /** Where a path leads. Throws if no model may ever see or touch what is there. */
-export async function findPlace(path: string, context: WantsContext): Promise<Place> {
+async function findPlace(path: string, context: WantsContext): Promise<Place> {
   return notForbidden(await context.workspace.resolve(meantPath(path)))
 }
 

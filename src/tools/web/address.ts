@@ -41,7 +41,7 @@ export function hostOf(url: URL): string {
 }
 
 /** The pattern that `private_host` rules are matched with. It always contains the port. */
-export function privateHostPattern(url: URL): string {
+function privateHostPattern(url: URL): string {
   return `${url.hostname}:${portOf(url)}`
 }
 

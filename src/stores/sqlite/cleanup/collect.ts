@@ -3,7 +3,7 @@ import { collectAge } from "../../limits.ts"
 import type { CollectOptions } from "../../store.ts"
 import type { Reader } from "../read/read-messages.ts"
 import { decodeID } from "../rows/id-codec.ts"
-import { enqueueGarbage, unreferencedBlobs } from "./garbage.ts"
+import { enqueueGarbage } from "./garbage.ts"
 
 /** Sessions that nobody will finish importing, and children whose parent is gone: a removal was cut short. */
 export function abandonedSessions(reader: Reader, options: CollectOptions & { nowMs: number }): string[] {
@@ -46,11 +46,6 @@ export function forgetOld(reader: Reader, nowMs: number): void {
   )) {
     enqueueGarbage(db, segment as number)
   }
-}
-
-/** Of the blobs of one folder, those that may go. */
-export function collectableBlobs(reader: Reader, hashes: string[]): string[] {
-  return unreferencedBlobs(reader.db, hashes)
 }
 
 /** Looks for damage: SQLite's own check, then whether the rows fit together. */

@@ -107,10 +107,6 @@ export function partKind(part: PartBody): number {
   return part.type === "step-start" && part.prune !== undefined ? pruneKind : kinds[part.type]
 }
 
-export function partTypeOf(kind: number): PartType {
-  return kindNames[kind % longKind] ?? "text"
-}
-
 export function encodePart(part: PartBody): string {
   if (part.type === "text" && isPlain(part)) return `[${JSON.stringify(part.text)}]`
   return pack(part as unknown as Record<string, unknown>, fields[part.type])
