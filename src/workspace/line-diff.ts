@@ -1,6 +1,6 @@
-/** Past so many differing lines a stretch is taken as replaced whole: what differs is then counted too high, never too low. */
+/** With more differing lines than this, all lines from the first to the last difference count as replaced. */
 const editsMax = 1000
-/** Bounds the time for files with very many lines. */
+/** Lowers that limit for files with very many lines, so that the time stays bounded. */
 const workMax = 40_000_000
 
 export interface LineCounts {
@@ -8,7 +8,7 @@ export interface LineCounts {
   deletions: number
 }
 
-/** How many lines a change adds and takes away. A last line without its line break differs from one with it, as in git. */
+/** Counts the added and deleted lines. A last line with a line break differs from one without, as in git. */
 export function countLines(before: string, after: string): LineCounts {
   const counts = { additions: 0, deletions: 0 }
   for (const change of changesBetween(linesOf(before), linesOf(after))) {
@@ -20,11 +20,11 @@ export function countLines(before: string, after: string): LineCounts {
 
 export interface UnifiedDiffOptions {
   file: string
-  /** Lines shown around a change; 3 if absent. */
+  /** Unchanged lines shown around a change; 3 if absent. */
   contextLines?: number
 }
 
-/** A change as people read it, in the unified format; empty if nothing differs. */
+/** The change in unified diff format; empty if nothing differs. */
 export function unifiedDiff(before: string, after: string, options: UnifiedDiffOptions): string {
   const context = options.contextLines ?? 3
   const beforeLines = linesOf(before)
@@ -37,7 +37,7 @@ export function unifiedDiff(before: string, after: string, options: UnifiedDiffO
   return text.join("")
 }
 
-/** Lines `beforeStart` up to `beforeEnd` became lines `afterStart` up to `afterEnd`; ends are exclusive, one may be empty. */
+/** The lines from `beforeStart` to `beforeEnd` became those from `afterStart` to `afterEnd`. Ends are exclusive. */
 interface Change {
   beforeStart: number
   beforeEnd: number
@@ -45,6 +45,7 @@ interface Change {
   afterEnd: number
 }
 
+/** Each line with its line break. */
 function linesOf(text: string): string[] {
   const lines = text.split("\n").map((line) => `${line}\n`)
   const last = lines.pop()!.slice(0, -1)
@@ -52,7 +53,7 @@ function linesOf(text: string): string[] {
   return lines
 }
 
-/** A name with a line break in it could pass for lines of the diff. */
+/** Quotes a name with a line break, which would otherwise look like lines of the diff. */
 function shownName(file: string): string {
   return JSON.stringify(file).slice(1, -1) === file ? file : JSON.stringify(file)
 }
@@ -89,8 +90,9 @@ function shifted(change: Change, by: number): Change {
 }
 
 /**
- * Myers' greedy search for the fewest edits. `reach[k]` is how far into `before` a path on diagonal k (before minus after)
- * gets with so many edits. Undefined if the two differ too much.
+ * Myers' greedy search for the fewest edits. `reach[k]` is the furthest position in `before` that a path on diagonal k
+ * (position in `before` minus position in `after`) reaches with the current number of edits. Undefined if the limit of edits
+ * is reached.
  */
 function shortestChanges(before: Int32Array, after: Int32Array): Change[] | undefined {
   const total = before.length + after.length
@@ -118,7 +120,7 @@ function isDown(reach: Int32Array, at: { k: number; edits: number; middle: numbe
   return k === -edits || (k !== edits && reach[middle + k - 1]! < reach[middle + k + 1]!)
 }
 
-/** From the end of both to their start: `trail[d]` holds the reach on the diagonals -d to d after d edits. */
+/** Follows the path back from the end. `trail[d]` holds the reach on the diagonals -d to d after d edits. */
 function walkBack(trail: readonly Int32Array[], end: { x: number; y: number; edits: number }): Change[] {
   const changes: Change[] = []
   let { x, y } = end
@@ -147,7 +149,7 @@ function walkBack(trail: readonly Int32Array[], end: { x: number; y: number; edi
   return changes.reverse()
 }
 
-/** Changes whose surroundings meet are shown as one. */
+/** Changes whose context lines overlap or touch share a hunk. */
 function groupChanges(changes: readonly Change[], context: number): Change[][] {
   const groups: Change[][] = []
   for (const change of changes) {
@@ -185,7 +187,7 @@ function hunkText(
   return `@@ -${beforeRange} +${afterRange} @@\n${text.join("")}`
 }
 
-/** Lines are counted from 1; an empty range names the line before it. */
+/** Line numbers start at 1; an empty range has the number of the line before it. */
 function rangeText(start: number, end: number): string {
   const count = end - start
   if (count === 1) return `${start + 1}`

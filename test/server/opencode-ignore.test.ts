@@ -23,6 +23,10 @@ const files: Record<string, string> = {
     "a?c",
     "**/anywhere/x",
     "two/three/",
+    "[[:digit:]]*.dat",
+    "[![:lower:][:space:]].x",
+    "[a\\-c].y",
+    "[[:nosuch:]]",
     "..",
     "/",
     "",
@@ -64,13 +68,21 @@ const entries = [
   "two/three/",
   "two/three/four/",
   "sub/two/three/",
+  "1.dat",
+  "a.dat",
+  "sub/22.dat",
+  "B.x",
+  "b.x",
+  "-.y",
+  "b.y",
+  "n",
   "of-exclude",
   "of-user",
   "sub/of-user/",
   "nothing/",
 ]
 
-test("ignore files are read as git reads them, for empty directories and inside of ignored ones too", async () => {
+test("ignore files are read as git reads them, also for empty directories and inside ignored directories", async () => {
   await using place = await temporaryDirectory()
   const root = join(place.path, "project")
   const home = join(place.path, "home")
@@ -106,7 +118,7 @@ test("ignore files are read as git reads them, for empty directories and inside 
   expect(own.flat()).toContain("dist/in/x.txt")
 })
 
-test("without a repository only rules that are not git's hold, and these go first with one", async () => {
+test("without a repository .gitignore is not read; .ignore overrides .gitignore in a repository", async () => {
   await using place = await temporaryDirectory()
   const root = place.path
   writeFileSync(join(root, ".gitignore"), "one\ntwo\n")

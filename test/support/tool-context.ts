@@ -13,7 +13,7 @@ import type {
   ToolResult,
   Wanted,
 } from "../../src/tools/tool.ts"
-import { openWorkspace } from "../../src/workspace/index.ts"
+import { openWorkspace } from "../../src/workspace/path/paths.ts"
 import { temporaryDirectory } from "./temporary-directory.ts"
 
 export interface ToolContextOptions {

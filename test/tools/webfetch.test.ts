@@ -95,10 +95,10 @@ describe("what is shown", () => {
     expect(Buffer.from(await at.context.blobs.get(attachment.url.slice("blob:".length)))).toEqual(png)
   })
 
-  test("a file that is not what it says is refused", async () => {
+  test("a file whose bytes do not match its Content-Type is refused", async () => {
     await using at = await scene(answering("image/png", "<script>"))
     await expect(at.context.call(webfetchTool, { url: at.server.url })).rejects.toThrow(
-      "is image/png, but is not",
+      "is image/png, but the body is not",
     )
   })
 
@@ -117,7 +117,9 @@ describe("what is shown", () => {
     await using at = await scene(answering(undefined, "plain words"))
     expect((await at.context.call(webfetchTool, { url: at.server.url })).output).toContain("plain words")
     await using binary = await scene(answering(undefined, Buffer.from([0, 1, 2])))
-    await expect(binary.context.call(webfetchTool, { url: binary.server.url })).rejects.toThrow("not text")
+    await expect(binary.context.call(webfetchTool, { url: binary.server.url })).rejects.toThrow(
+      "no Content-Type header and is not text",
+    )
   })
 
   test.each([
@@ -230,8 +232,8 @@ describe("bounds", () => {
   })
 
   test.each([
-    ["gzip, gzip", gzipSync(gzipSync("x")), "packed in a way"],
-    ["constructor", Buffer.from("x"), "packed in a way"],
+    ["gzip, gzip", gzipSync(gzipSync("x")), "Content-Encoding of the response is not supported"],
+    ["constructor", Buffer.from("x"), "Content-Encoding of the response is not supported"],
     ["gzip", Buffer.from("not gzip at all"), "could not be fetched"],
     ["gzip", gzipSync("words that are cut off").subarray(0, 20), "could not be fetched"],
   ])("a body that is packed wrongly (%s) is an error", async (encoding, body, message) => {

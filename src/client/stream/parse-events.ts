@@ -2,26 +2,24 @@ import { StemmaError } from "../../protocol/index.ts"
 
 /** One message of an event stream. */
 export interface ServerEvent {
-  /** `message` unless the server named it. */
+  /** `message` unless the server named the event. */
   type: string
   data: string
-  /** Its own, or one that came alone since the message before it. */
+  /** The id of this message, or of a message without data right before it. */
   id: string | undefined
 }
 
-/** More than any message of a server that means well, in UTF-16 units. */
+/** Longer than any message that a Stemma server sends, in UTF-16 units. */
 const unitsMaxStandard = 64 * 1024 * 1024
 
 /**
- * Takes the bytes of an event stream as they come, cut anywhere, and gives the messages that are whole by then: the format
- * of the WHATWG's HTML standard, section "Interpreting an event stream".
+ * Parses an event stream as the HTML standard describes it under "Interpreting an event stream". The bytes may be cut
+ * anywhere, even inside a character.
  */
 export class EventParser {
-  /** How long the server would have a client wait before it comes back. */
-  retryMs: number | undefined
   readonly #unitsMax: number
   readonly #decoder = new TextDecoder()
-  /** The line so far, in bits: looking at it again with each of them would take ever longer. */
+  /** The chunks of the current line. Joining them once per line keeps a long line in small chunks linear. */
   #line: string[] = []
   #endedInReturn = false
   #type = ""
@@ -33,6 +31,7 @@ export class EventParser {
     this.#unitsMax = options.unitsMax ?? unitsMaxStandard
   }
 
+  /** The messages that are complete with these bytes. Throws `unavailable` if a message is too long. */
   push(bytes: Uint8Array): ServerEvent[] {
     const text = this.#decoder.decode(bytes, { stream: true })
     const events: ServerEvent[] = []
@@ -62,7 +61,7 @@ export class EventParser {
     if (this.#units > this.#unitsMax) {
       throw new StemmaError(
         "unavailable",
-        "The server sent a message that is too long to be one of Stemma's.",
+        `The server sent a message of more than ${this.#unitsMax} characters.`,
       )
     }
     this.#line.push(text)
@@ -81,7 +80,6 @@ export class EventParser {
     if (name === "data") this.#data.push(value)
     else if (name === "event") this.#type = value
     else if (name === "id" && !value.includes("\0")) this.#id = value
-    else if (name === "retry" && /^\d+$/.test(value)) this.retryMs = Number(value)
   }
 
   #dispatch(): ServerEvent | undefined {
@@ -101,9 +99,9 @@ function split(line: string, colon: number): [name: string, value: string] {
   return [line.slice(0, colon), line.slice(line[colon + 1] === " " ? colon + 2 : colon + 1)]
 }
 
-/** Says where the line that begins at a place ends; -1 if that is not known yet. */
+/** Returns a function that finds the end of the line that begins at `from`; -1 if the text does not contain the end. */
 function lineEnds(text: string): (from: number) => number {
-  // Stemma's own server sends no returns, and looking for them in each line would cost more than all the rest.
+  // A Stemma server sends no carriage returns, and a search for them in each line would cost more than all the rest.
   if (!text.includes("\r")) return (from) => text.indexOf("\n", from)
   return (from) => {
     const end = text.slice(from).search(/[\r\n]/)

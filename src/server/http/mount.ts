@@ -1,7 +1,7 @@
 import type { IncomingMessage, ServerResponse } from "node:http"
 import { type Context, Hono } from "hono"
 import type { z } from "zod"
-import type { Route, RouteAnswer, RouteRequest, RouteTable } from "../../protocol/routes/index.ts"
+import type { Route, RouteAnswer, RouteRequest } from "../../protocol/routes/index.ts"
 import { readJson } from "./body.ts"
 import type { Call, ServerContext } from "./call.ts"
 import { type ErrorAnswer, errorAnswer, HttpError } from "./errors.ts"
@@ -198,10 +198,4 @@ function check(schema: z.ZodType, value: unknown, where: "path" | "query" | "bod
         .map(({ path, message }) => ({ path: [where, ...path], message })),
     },
   })
-}
-
-export function* routesOf(table: RouteTable): Generator<{ group: string; name: string; route: Route }> {
-  for (const [group, routes] of Object.entries(table)) {
-    for (const [name, route] of Object.entries(routes)) yield { group, name, route }
-  }
 }

@@ -17,7 +17,7 @@ const askedFor = new WeakMap<object, string>()
 const deferredErrors = new WeakMap<object, unknown>()
 
 /** Resolves a path. Throws if it leads to a file that no model may see or change. */
-export async function resolvePath(path: string, context: WantsContext): Promise<ResolvedPath> {
+async function resolvePath(path: string, context: WantsContext): Promise<ResolvedPath> {
   return notForbidden(await context.workspace.resolve(meantPath(path)))
 }
 

@@ -10,10 +10,10 @@ type Token =
 type Segment = "any-directories" | Token[]
 
 /**
- * Compiles a glob for relative paths with `/`: `*` and `?` stay inside one name, `**` matches any directories, `[a-z]`
- * and `{a,b}` work as usual, and `\` escapes the next character. A pattern without `/` matches the last name at any
- * depth. Matching takes time in proportion to pattern length times path length, whatever the pattern. Throws an Error
- * with a sentence.
+ * Compiles a glob over relative paths with `/`: `*` and `?` match inside one name, `**` matches any directories, `[a-z]`,
+ * `[[:alpha:]]` and `{a,b}` work as in a shell, `\` escapes the next character. A pattern without `/` matches the last name
+ * at any depth. The time of a match is at most proportional to pattern length times path length. Throws an Error for a
+ * pattern that is not relative or has too many braces.
  */
 export function compileGlob(pattern: string): (path: string) => boolean {
   const patterns = expandBraces(pattern).map((one) => one.replace(/^(\.\/)+/, ""))
@@ -57,24 +57,63 @@ function tokens(text: string): Token[] {
   return found
 }
 
-/** The class that begins with the `[` at `at`, and the index of its `]`; undefined if it is not closed. */
+/** The class that begins with the `[` at `at`, and the position of its `]`; undefined if the class does not end. */
 function characterClass(characters: string[], at: number): { token: Token; end: number } | undefined {
   let next = at + 1
   const negated = characters[next] === "!" || characters[next] === "^"
   if (negated) next++
   const ranges: [string, string][] = []
   for (let first = true; next < characters.length; first = false) {
-    const from = characters[next]!
-    if (from === "]" && !first) return { token: { kind: "class", negated, ranges }, end: next }
-    const to = characters[next + 2]
-    const isRange = characters[next + 1] === "-" && to !== undefined && to !== "]"
-    ranges.push([from, isRange ? to : from])
-    next += isRange ? 3 : 1
+    if (characters[next] === "]" && !first) return { token: { kind: "class", negated, ranges }, end: next }
+    const named = posixClass(characters, next)
+    if (named) {
+      ranges.push(...named.ranges)
+      next = named.end
+      continue
+    }
+    if (characters[next] === "\\") next++
+    const from = characters[next++]
+    if (from === undefined) return undefined
+    let to = from
+    if (characters[next] === "-" && (characters[next + 1] ?? "]") !== "]") {
+      next += characters[next + 1] === "\\" ? 2 : 1
+      to = characters[next++] ?? from
+    }
+    ranges.push([from, to])
   }
   return undefined
 }
 
-/** Expands `a{b,c}` to `ab` and `ac`, also nested. An unmatched brace is an ordinary character. */
+/** The ends of the ranges of each class, ASCII only as in git. */
+const posixClasses = new Map([
+  ["alnum", "09AZaz"],
+  ["alpha", "AZaz"],
+  ["blank", "  \t\t"],
+  ["cntrl", "\0\x1f\x7f\x7f"],
+  ["digit", "09"],
+  ["graph", "!~"],
+  ["lower", "az"],
+  ["print", " ~"],
+  ["punct", "!/:@[`{~"],
+  ["space", "  \t\t\n\n\r\r"],
+  ["upper", "AZ"],
+  ["xdigit", "09AFaf"],
+])
+
+/** The named class, such as `[:alpha:]`, at `at` inside of brackets. A name that git does not know matches nothing. */
+function posixClass(
+  characters: string[],
+  at: number,
+): { ranges: [string, string][]; end: number } | undefined {
+  if (characters[at] !== "[" || characters[at + 1] !== ":") return undefined
+  const close = characters.indexOf("]", at + 2)
+  if (close < at + 3 || characters[close - 1] !== ":") return undefined
+  const ends = posixClasses.get(characters.slice(at + 2, close - 1).join("")) ?? ""
+  const ranges = (ends.match(/../gs) ?? []).map(([from, to]): [string, string] => [from!, to!])
+  return { ranges, end: close + 1 }
+}
+
+/** `a{b,c}` as `ab` and `ac`, also nested. A brace without its partner is an ordinary character. */
 function expandBraces(pattern: string): string[] {
   const done: string[] = []
   const open = [pattern]

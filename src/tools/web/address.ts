@@ -1,7 +1,7 @@
 import { isIP } from "node:net"
 import type { DescribeContext } from "../tool.ts"
 
-/** The addresses of a host, as text. Called once for each request; the request goes to these and to no others. */
+/** Resolves a host name to IP addresses. Called once for each request; the request connects to these addresses only. */
 export type Resolve = (host: string) => Promise<string[]>
 
 export interface AddressOptions {
@@ -12,34 +12,36 @@ export interface AddressOptions {
 const urlCharactersMax = 8_192
 
 /**
- * An address as the rules see it: scheme and host in lower case, odd spellings of an IPv4 address in the usual one, names
- * in ASCII and without the dot at the end, no default port, no fragment. Throws an Error for what is never fetched.
+ * Parses a URL into the form that permission rules match: scheme and host in lower case, IPv4 addresses in dotted decimal,
+ * host names in ASCII and without a final dot, no default port, no fragment. Throws an Error for a URL that webfetch never
+ * fetches.
  */
 export function parseWebUrl(text: string, base?: URL): URL {
   const url = text.length <= urlCharactersMax ? URL.parse(text, base?.href) : null
-  if (url === null) throw new Error("This is not a URL: give an absolute one that begins with https://.")
+  if (url === null)
+    throw new Error("The value of `url` is not a URL. Give an absolute URL that begins with https://.")
   if (url.protocol !== "https:" && url.protocol !== "http:") {
     throw new Error(`Only http and https URLs can be fetched, not ${url.protocol.slice(0, 40)}.`)
   }
   if (url.username !== "" || url.password !== "") {
-    throw new Error("A URL with a user name or password in it is not fetched: leave them out.")
+    throw new Error("The URL contains a user name or password. Remove it from the URL.")
   }
   if (url.hostname.endsWith(".")) url.hostname = url.hostname.slice(0, -1)
-  // Wildcards above all: in a rule that is kept, they would stand for other hosts.
+  // A `*` in the host would become a wildcard in an "always" rule that is made from this URL.
   if (!/^(?:[a-z0-9_-]+(?:\.[a-z0-9_-]+)*|\[[0-9a-f:]+\])$/.test(url.hostname)) {
-    throw new Error("The URL's host is not a valid name.")
+    throw new Error(`The host of the URL is not a valid name: ${url.hostname.slice(0, 100)}`)
   }
   url.hash = ""
   return url
 }
 
-/** The host as sockets want it: IPv6 without brackets. */
+/** The host in the form that sockets expect: IPv6 addresses without brackets. */
 export function hostOf(url: URL): string {
   return url.hostname.startsWith("[") ? url.hostname.slice(1, -1) : url.hostname
 }
 
-/** What rules for `private_host` are matched with. The port is always there. */
-export function privateHostPattern(url: URL): string {
+/** The pattern that `private_host` rules are matched with. It always contains the port. */
+function privateHostPattern(url: URL): string {
   return `${url.hostname}:${portOf(url)}`
 }
 
@@ -47,7 +49,7 @@ function portOf(url: URL): string {
   return url.port || (url.protocol === "https:" ? "443" : "80")
 }
 
-/** Throws if the URL's host can be told to be private by its spelling alone and no rule names it. Asks no name server. */
+/** Throws if the host is a private address or `localhost` as written and no rule names it. Makes no DNS query. */
 export async function refuseWrittenPrivate(url: URL, context: DescribeContext): Promise<void> {
   const host = hostOf(url)
   const isPrivate = isIP(host) === 0 ? /(^|\.)localhost$/.test(host) : !(await isPublicAddress(host))
@@ -55,8 +57,8 @@ export async function refuseWrittenPrivate(url: URL, context: DescribeContext): 
 }
 
 /**
- * Every address of the URL's host. If only one of them is not public, a rule must name the host. Connect to these: a name
- * that is looked up again may lead somewhere else.
+ * All addresses of the URL's host. If any of them is not public, a rule must name the host. The caller must connect to these
+ * addresses: a second DNS lookup may return different ones.
  */
 export async function checkedAddresses(
   url: URL,
@@ -78,14 +80,14 @@ async function lookUp(host: string): Promise<string[]> {
   return found.map(({ address }) => address)
 }
 
-/** Stands for every host that no rule speaks of; names under `.invalid` are never anybody's. */
-const nobodysHost = "no-rule-names-this-host.invalid"
+/** A host that no rule names: the domain `.invalid` is reserved and never registered. */
+const unnamedHost = "no-rule-names-this-host.invalid"
 
-/** A rule that would allow any other host too names none. */
+/** True if a rule allows this host by name. A rule that also allows every other host does not count. */
 function isNamed(url: URL, context: DescribeContext): boolean {
   const allows = (pattern: string): boolean =>
     context.decide({ permission: "private_host", patterns: [pattern] }) === "allow"
-  return allows(privateHostPattern(url)) && !allows(`${nobodysHost}:${portOf(url)}`)
+  return allows(privateHostPattern(url)) && !allows(`${unnamedHost}:${portOf(url)}`)
 }
 
 function privateRefusal(url: URL): Error {
@@ -96,10 +98,10 @@ function privateRefusal(url: URL): Error {
   )
 }
 
-/** A public address that answers only from inside a cloud and gives out credentials there. */
+/** The metadata service of Azure: a public address that hands out credentials to machines inside the cloud. */
 const publicMetadata = "168.63.129.16"
 
-/** True for an address of the open internet. What is unknown, special, or hides a private IPv4 address is not one. */
+/** True for a public internet address. Reserved ranges and IPv6 addresses that embed a private IPv4 address are not public. */
 export async function isPublicAddress(text: string): Promise<boolean> {
   const { default: ipaddr } = await import("ipaddr.js")
   if (isIP(text) === 0) return false
@@ -109,7 +111,7 @@ export async function isPublicAddress(text: string): Promise<boolean> {
   if (address.zoneId !== undefined) return false
   if (address.isIPv4MappedAddress()) return isPublicAddress(address.toIPv4Address().toString())
   const bytes = address.toByteArray()
-  // Networks without IPv4 reach every IPv4 host through this prefix (RFC 6052), so it is judged by what it stands for.
+  // NAT64 networks reach IPv4 hosts through this prefix (RFC 6052), so the embedded IPv4 address decides.
   if (address.match(ipaddr.IPv6.parse("64:ff9b::"), 96)) return isPublicAddress(bytes.slice(12).join("."))
   const global = address.match(ipaddr.IPv6.parse("2000::"), 3)
   return global && address.range() === "unicast"

@@ -6,6 +6,8 @@ const base = new URL("https://example.com/a/b")
 const convert = async (html: string, options: Partial<HtmlOptions> = {}): Promise<string> =>
   (await htmlToMarkdown(html, { base, ...options })).text
 
+const manyAttributes = Array.from({ length: 5_000 }, (_, number) => `a${number}=1`).join(" ")
+
 describe("a page as Markdown", () => {
   test.each([
     ["headings", "<h1>One</h1><h3>Three <em>x</em></h3>text", "# One\n\n### Three *x*\n\ntext"],
@@ -47,8 +49,8 @@ describe("a page as Markdown", () => {
     ["rules", "a<hr>b", "a\n\n---\n\nb"],
     [
       "character references",
-      "&lt;&amp;&eacute;&#x4e2d;&#20013;&hellip;&nosuch;&#0;&#xd800;",
-      "<&é中中…&nosuch;\ufffd\ufffd",
+      "&lt;&amp;&eacute;&#x4e2d;&#20013;&hellip;&nosuch;&#0;&#xd800;&CounterClockwiseContourIntegral;&copy 1",
+      "<&é中中…&nosuch;\ufffd\ufffd∳© 1",
     ],
     ["text with signs", "1 < 2 && 3 > 2 <3", "1 < 2 && 3 > 2 <3"],
   ])("keeps %s", async (_name, html, expected) => {
@@ -69,6 +71,11 @@ describe("a page as Markdown", () => {
     ["comments", "<!-- x --><!doctype x><?x y?></3 x>"],
     ["hidden elements", "<div hidden>x<p>x</div><p style='color:red; DISPLAY : none'>x</p>"],
     ["hidden elements in hidden ones", "<div hidden><span hidden>x</span>x</div>"],
+    ["hidden elements with thousands of attributes", `<div ${manyAttributes} hidden>x</div>`],
+    ["hidden elements with a long style", `<div style='${"color:red;".repeat(1_000)}display:none'>x</div>`],
+    ["hidden elements around an end tag in a table cell", "<div hidden><table><td></div>x</table></div>"],
+    ["hidden elements around an end tag in noscript", "<div hidden><noscript></div></noscript>x</div>"],
+    ["hidden elements around an end tag in a template", "<div hidden><template></div></template>x</div>"],
     ["a tag that never ends", "<p><a href='x"],
   ])("leaves out %s", async (_name, html) => {
     const visible = html.startsWith("<p><a") ? `ab${html}` : `a${html}b`
@@ -86,6 +93,15 @@ describe("a page as Markdown", () => {
   test("gives the title apart", async () => {
     const page = await htmlToMarkdown("<head><title> A &amp;\n <b> </title></head>text", { base })
     expect(page).toEqual({ title: "A & <b>", text: "text" })
+  })
+
+  test("is the same wherever the text is cut for tokenizing", async () => {
+    const html = "a 😀 &eacute;\r\n<b title='&amp;'>y</b><!-- z --><title>T</title><pre>\r\nd\r\n</pre>"
+    const expected = "a 😀 é **y**\n\n```\nd\n```"
+    for (let cut = 0; cut <= html.length; cut++) {
+      const page = await htmlToMarkdown(`<!--${"-".repeat(16 * 1024 - 7 - cut)}-->${html}`, { base })
+      expect(page, `cut at ${cut}`).toEqual({ title: "T", text: expected })
+    }
   })
 
   test("as plain text has words and lines only", async () => {

@@ -1,13 +1,12 @@
-import { setImmediate } from "node:timers/promises"
-import { type HtmlToken, htmlTokens } from "./html-tokens.ts"
+import { type HtmlReader, tokenizeHtml } from "./html-tokens.ts"
 import { MarkdownWriter, type Marker } from "./markdown-writer.ts"
 import { lineNames, OpenElements, paragraphNames, voidNames } from "./open-elements.ts"
 import { TableWriter } from "./table-writer.ts"
 
 export interface HtmlOptions {
-  /** Where the page is: links are made absolute. */
+  /** The URL of the page. Links are made absolute with it. */
   base: URL
-  /** Text only, without links and marks. */
+  /** Plain text without links and Markdown markers. */
   plain?: boolean
   signal?: AbortSignal
 }
@@ -17,35 +16,24 @@ export interface HtmlPage {
   text: string
 }
 
-/** How long the event loop may be held up at a time. */
-const sliceMs = 10
-
 /**
- * A page as people see it, as Markdown. Scripts, styles and whatever is marked as hidden are left out. Any text is taken,
- * also malformed and hostile one, in time in proportion to its length.
+ * The visible text of a page, as Markdown. Scripts, styles, comments and hidden elements are left out. Accepts malformed
+ * and hostile pages: time and memory grow linearly with the length of `html`, and the event loop is not blocked.
  */
 export async function htmlToMarkdown(html: string, options: HtmlOptions): Promise<HtmlPage> {
   const page = new PageWriter(options)
-  let sliceStart = performance.now()
-  let count = 0
-  for (const token of htmlTokens(html)) {
-    page.take(token)
-    if (page.full) break
-    if (++count % 256 === 0 && performance.now() - sliceStart > sliceMs) {
-      await setImmediate()
-      options.signal?.throwIfAborted()
-      sliceStart = performance.now()
-    }
-  }
+  await tokenizeHtml(html, { reader: page, signal: options.signal })
   return page.finish()
 }
 
 const linkCharactersMax = 2_000
+const altCharactersMax = 4_000
 
-class PageWriter {
+class PageWriter implements HtmlReader {
   #writer = new MarkdownWriter()
   #options: HtmlOptions
   #title: string | undefined
+  #titleText = ""
   #open = new OpenElements()
   #links = 0
   #headings = 0
@@ -65,20 +53,14 @@ class PageWriter {
     return this.#writer.full
   }
 
-  take(token: HtmlToken): void {
-    if (token.type === "text") this.#takeText(token.text)
-    else if (token.type === "close") this.#takeClose(token.name)
-    else this.#takeOpen(token.name, token.attributes)
-  }
-
   finish(): HtmlPage {
     this.#open.endAll()
     return { title: this.#title ?? "", text: this.#writer.toString() }
   }
 
-  #takeText(text: string): void {
+  readText(text: string): void {
     if (this.#open.areHidden) return
-    if (this.#open.innermost === "title") this.#title ??= text.replace(/\s+/g, " ").trim()
+    if (this.#open.innermost === "title") this.#titleText += text
     else if (this.#pre > 0) this.#takePreformatted(text)
     else this.#writer.text(this.#tables.inCell && !this.#options.plain ? text.replaceAll("|", "\\|") : text)
   }
@@ -88,7 +70,7 @@ class PageWriter {
     this.#isPreStart = false
   }
 
-  #takeOpen(name: string, attributes: ReadonlyMap<string, string>): void {
+  readStartTag(name: string, attributes: ReadonlyMap<string, string>): void {
     this.#open.endImplied(name)
     if (voidNames.has(name)) {
       if (!this.#open.areHidden) this.#takeVoid(name, attributes)
@@ -98,7 +80,7 @@ class PageWriter {
     if (!this.#open.areHidden) element.end = this.#begin(name, attributes)
   }
 
-  #takeClose(name: string): void {
+  readEndTag(name: string): void {
     const ended = this.#open.end(name)
     if (!ended && !this.#open.areHidden && (name === "p" || name === "br")) this.#breakFor(name)
   }
@@ -113,7 +95,7 @@ class PageWriter {
     if (name === "img") this.#image(attributes)
   }
 
-  /** Begins an element that is seen and gives what is to be done at its end. */
+  /** Writes the start of a visible element. Returns the function to call at its end. */
   #begin(name: string, attributes: ReadonlyMap<string, string>): (() => void) | undefined {
     this.#breakFor(name)
     const after = (): void => this.#breakFor(name)
@@ -155,9 +137,17 @@ class PageWriter {
       case "td":
       case "th":
         return this.#tables.beginCell()
+      case "title":
+        return () => this.#endTitle()
       default:
         return paragraphNames.has(name) || lineNames.has(name) ? after : undefined
     }
+  }
+
+  /** The first title counts. */
+  #endTitle(): void {
+    this.#title ??= this.#titleText.replace(/\s+/g, " ").trim()
+    this.#titleText = ""
   }
 
   #ending(name: string, end: (() => void) | undefined): () => void {
@@ -196,7 +186,7 @@ class PageWriter {
   }
 
   #image(attributes: ReadonlyMap<string, string>): void {
-    const alt = (attributes.get("alt") ?? "").replace(/\s+/g, " ").trim()
+    const alt = (attributes.get("alt") ?? "").slice(0, altCharactersMax).replace(/\s+/g, " ").trim()
     if (alt === "" || this.#options.plain || this.#pre > 0) return
     const target = this.#absolute(attributes.get("src"))
     this.#writer.text(target === undefined ? alt : `![${alt}](${target})`)
@@ -271,7 +261,7 @@ class PageWriter {
     else this.#writer.break(lines)
   }
 
-  /** Inside something that must stay on one line. */
+  /** True inside a link, heading or table cell: their Markdown must stay on one line. */
   #isFlat(): boolean {
     return this.#links > 0 || this.#headings > 0 || this.#tables.inCell
   }

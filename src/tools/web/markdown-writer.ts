@@ -1,4 +1,4 @@
-/** What opens before the next text, such as `**`; it is written only if text comes. */
+/** Markup such as `**` that is written right before the next text, and not at all if no text follows. */
 export interface Marker {
   text: string
   written: boolean
@@ -7,7 +7,7 @@ export interface Marker {
 const charactersMax = 5_000_000
 const prefixesMax = 12
 
-/** Puts Markdown together in one pass: spaces and line breaks are owed until the next text, and never pile up. */
+/** Writes Markdown in one pass. Spaces and line breaks are kept pending until the next text, so they never pile up. */
 export class MarkdownWriter {
   #chunks: string[] = []
   #length = 0
@@ -15,17 +15,17 @@ export class MarkdownWriter {
   #space = false
   #markers: Marker[] = []
   #prefixes: string[] = []
-  /** How many prefixes there were no room for. */
+  /** How many `indent` calls came after `prefixesMax` was reached. */
   #deeper = 0
   #bullet: string | undefined
   #heldNewlines = 0
 
-  /** True if there is so much that no more is taken. */
+  /** True once the text has reached its maximum length. */
   get full(): boolean {
     return this.#length >= charactersMax
   }
 
-  /** Text in which all white space counts as one space. */
+  /** Writes text and collapses white space to one space. */
   text(text: string): void {
     const collapsed = text.replace(/[ \t\n\r\f\u00a0]+/g, " ")
     if (collapsed.startsWith(" ")) this.#space = true
@@ -36,7 +36,7 @@ export class MarkdownWriter {
     this.#space = collapsed.endsWith(" ")
   }
 
-  /** Text as it stands. */
+  /** Writes text with its white space. */
   preformatted(text: string): void {
     const lines = text.replace(/\r\n?/g, "\n")
     const end = withoutNewlinesAtEnd(lines)
@@ -48,17 +48,17 @@ export class MarkdownWriter {
     this.#push(body.replaceAll("\n", `\n${this.#prefixes.join("")}`))
   }
 
-  /** Ends a preformatted stretch; what it left open at its end goes. */
+  /** Ends preformatted text and drops its last line breaks. */
   endPreformatted(): void {
     this.#heldNewlines = 0
   }
 
-  /** At least so many line breaks before the next text. */
+  /** Puts at least this many line breaks before the next text. */
   break(lines: number): void {
     if (this.#bullet === undefined) this.#breaks = Math.max(this.#breaks, lines)
   }
 
-  /** At least a space before the next text, or none at all. */
+  /** Puts a space before the next text. */
   space(): void {
     this.#space = true
   }
@@ -67,7 +67,7 @@ export class MarkdownWriter {
     this.#space = false
   }
 
-  /** A line break inside a preformatted stretch, unless it has just had one. */
+  /** Puts a line break into preformatted text, unless one is pending. */
   preformattedBreak(): void {
     this.#heldNewlines = Math.max(this.#heldNewlines, 1)
   }
@@ -78,19 +78,19 @@ export class MarkdownWriter {
     return marker
   }
 
-  /** Writes the other end of a marker, right after the last text; if the marker was never written, it goes. */
+  /** Writes the closing text of a marker. A marker that was never written is dropped instead. */
   close(marker: Marker, text: string): void {
     if (marker.written) this.#push(text)
     else if (this.#markers.at(-1) === marker) this.#markers.pop()
     else marker.text = ""
   }
 
-  /** Writes the markers that are owed, without any text. */
+  /** Writes the pending markers although no text follows. */
   flush(): void {
     this.#begin()
   }
 
-  /** What each line begins with from now on. A bullet stands in its place on the first one. */
+  /** Starts every following line with `prefix`. The first line starts with `bullet` instead. */
   indent(prefix: string, bullet?: string): void {
     if (this.#prefixes.length < prefixesMax) this.#prefixes.push(prefix)
     else this.#deeper++
@@ -103,7 +103,7 @@ export class MarkdownWriter {
     this.#bullet = undefined
   }
 
-  /** Writes a line of its own that begins where the text does. */
+  /** Writes a separate line with the current prefixes. */
   line(text: string): void {
     this.#push(`\n${this.#prefixes.join("")}${text}`)
   }
@@ -139,7 +139,7 @@ export class MarkdownWriter {
   }
 }
 
-/** Where the text ends without its last line breaks. */
+/** The length of the text without its final line breaks. */
 function withoutNewlinesAtEnd(text: string): number {
   let end = text.length
   while (end > 0 && text[end - 1] === "\n") end--

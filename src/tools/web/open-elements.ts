@@ -1,7 +1,7 @@
 export interface OpenElement {
   name: string
   hidden: boolean
-  /** Called when it ends; a page's end ends all. */
+  /** Called when the element ends. The end of the page ends all open elements. */
   end?: () => void
 }
 
@@ -21,7 +21,7 @@ export const lineNames = new Set(
     " ",
   ),
 )
-/** Which open elements an element ends, and below which it does not look for them. */
+/** Start tags that end an open element (`ends`). The search stops at the elements in `within`. */
 const impliedEnds: Record<string, { ends: string[]; within: string[] }> = {
   li: { ends: ["li"], within: ["ul", "ol"] },
   dt: { ends: ["dt", "dd"], within: ["dl"] },
@@ -32,19 +32,21 @@ const impliedEnds: Record<string, { ends: string[]; within: string[] }> = {
   option: { ends: ["option"], within: ["select"] },
   a: { ends: ["a"], within: ["td", "li"] },
 }
+const tableNames = new Set("table caption colgroup thead tbody tfoot tr td th template object".split(" "))
+const cellNames = ["td", "th", "caption", "template", "object"]
 const headingNames = ["h1", "h2", "h3", "h4", "h5", "h6"]
-/** Inside a link or a heading these end it: pages forget to. */
+/** Start tags that end an open link or heading: many pages leave out the end tag. */
 const endsInline = new Set("ul ol li table tr td th hr pre blockquote".split(" "))
-/** How far below the innermost open element another is looked for, so that deep nesting costs no more. */
+/** How many open elements a search looks at, so that deep nesting stays cheap. */
 const searchMax = 64
 
-/** The elements that are open, the innermost last. */
+/** The stack of open elements, innermost last. */
 export class OpenElements {
   #open: OpenElement[] = []
   #counts = new Map<string, number>()
   #hidden = 0
 
-  /** True if nothing that comes now is seen by people. */
+  /** True if the current content is invisible in a browser. */
   get areHidden(): boolean {
     return this.#hidden > 0
   }
@@ -61,16 +63,19 @@ export class OpenElements {
     return element
   }
 
-  /** Ends the innermost element of that name and all inside it; false if there is none. */
+  /**
+   * Ends the innermost element of that name and everything inside it; false if no such element is open. As in browsers, an
+   * end tag inside a table cell ends nothing outside the cell: a hidden element around the table stays hidden.
+   */
   end(name: string): boolean {
-    return this.#endNearest([name], [])
+    return this.#endNearest([name], tableNames.has(name) ? [] : cellNames)
   }
 
   endAll(): void {
     while (this.#open.length > 0) this.#pop()
   }
 
-  /** Ends what this element's beginning ends, as pages leave many end tags out. */
+  /** Ends the elements that a start tag of this name ends implicitly. */
   endImplied(name: string): void {
     const implied = impliedEnds[name]
     if (implied) this.#endNearest(implied.ends, implied.within)
@@ -86,7 +91,7 @@ export class OpenElements {
     return depth > 0
   }
 
-  /** How many elements to end so that the innermost of these is ended; 0 if none is open inside `within`. */
+  /** How many elements to end so that the innermost element with one of the names ends; 0 if there is none inside `within`. */
   #depthOf(names: readonly string[], within: readonly string[]): number {
     if (!names.some((name) => (this.#counts.get(name) ?? 0) > 0)) return 0
     for (let depth = 1; depth <= Math.min(searchMax, this.#open.length); depth++) {
@@ -105,9 +110,9 @@ export class OpenElements {
   }
 }
 
-/** Browsers show none of it; pages use it to speak to programs behind people's backs. */
+/** Browsers do not show hidden elements, and pages use them to give models instructions that people cannot see. */
 function isHidden(name: string, attributes: ReadonlyMap<string, string>): boolean {
-  // Some pages hide all of themselves until a script has run.
+  // Some pages hide the whole document until a script has run.
   if (name === "html" || name === "body") return false
   return attributes.has("hidden") || /display\s{0,9}:\s{0,9}none/i.test(attributes.get("style") ?? "")
 }

@@ -6,26 +6,26 @@ import { version } from "../../protocol/index.ts"
 import { hostOf } from "./address.ts"
 
 export interface WebRequestOptions {
-  /** Where to connect: the checked addresses of the URL's host. */
+  /** The checked addresses of the URL's host. The request connects to one of them. */
   addresses: readonly string[]
   accept: string
   signal: AbortSignal
-  /** How many bytes the body may have, as sent and unpacked; throws for a type that is not wanted at all. */
+  /** The size limit of the body, compressed and decompressed. Throws for a type that the caller does not accept. */
   bytesMax(contentType: string): number
-  /** Certificates to believe in instead of the usual ones. */
+  /** CA certificates to trust instead of the default ones. */
   ca?: string
 }
 
 export interface WebResponse {
   status: number
   contentType: string
-  /** Where a redirect points, as the server wrote it. */
+  /** The Location header of a redirect, unchanged. */
   location?: string
   /** Empty unless the status is a success. */
   body: Uint8Array
 }
 
-/** One GET without cookies, referrer, credentials or proxy. Follows no redirect. */
+/** Sends one GET request without cookies, referrer, credentials or proxy. Does not follow redirects. */
 export async function getOnce(url: URL, options: WebRequestOptions): Promise<WebResponse> {
   const message = await send(url, options)
   try {
@@ -47,7 +47,7 @@ async function send(
   const { Agent, request } = await import(url.protocol === "https:" ? "node:https" : "node:http")
   const host = hostOf(url)
   const options: RequestOptions & Record<string, unknown> = {
-    // An agent of its own: the shared one may be told by the environment to use a proxy, and keeps connections.
+    // The global agent keeps connections and may use a proxy that the environment names.
     agent: new Agent({ keepAlive: false }),
     hostname: host,
     port: url.port,
@@ -80,9 +80,11 @@ function lookupOf(addresses: readonly string[]): LookupFunction {
 
 async function readBody(message: IncomingMessage, bytesMax: number): Promise<Uint8Array> {
   const tooBig = (): Error =>
-    new Error(`The answer is bigger than ${Math.floor(bytesMax / 1024 / 1024)} MiB and was not read.`)
+    new Error(
+      `The response is bigger than ${Math.floor(bytesMax / 1024 / 1024)} MiB, the limit for its type.`,
+    )
   if (Number(message.headers["content-length"] ?? 0) > bytesMax) throw tooBig()
-  const source = await unpacked(message)
+  const source = await decompressed(message)
   let sent = 0
   message.on("data", (chunk: Uint8Array) => {
     sent += chunk.length
@@ -98,19 +100,20 @@ async function readBody(message: IncomingMessage, bytesMax: number): Promise<Uin
   return Buffer.concat(chunks)
 }
 
-async function unpacked(message: IncomingMessage): Promise<Readable> {
+async function decompressed(message: IncomingMessage): Promise<Readable> {
   const encoding = (message.headers["content-encoding"] ?? "identity").trim().toLowerCase()
   if (encoding === "identity" || encoding === "") return message
   const { createBrotliDecompress, createGunzip, createInflate } = await import("node:zlib")
   const { pipeline } = await import("node:stream")
-  const unpackers: Record<string, typeof createGunzip | typeof createBrotliDecompress> = {
+  const decoders: Record<string, typeof createGunzip | typeof createBrotliDecompress> = {
     gzip: createGunzip,
     "x-gzip": createGunzip,
     deflate: createInflate,
     br: createBrotliDecompress,
   }
-  const create = Object.hasOwn(unpackers, encoding) ? unpackers[encoding] : undefined
-  if (create === undefined) throw new Error("The answer is packed in a way that was not asked for.")
-  // The one who reads the unpacked end is told of a failure; there is nobody else to tell.
+  const create = Object.hasOwn(decoders, encoding) ? decoders[encoding] : undefined
+  if (create === undefined)
+    throw new Error("The Content-Encoding of the response is not supported: only gzip, deflate and br are.")
+  // A failure reaches the reader of the decompressed stream, so the callback has nothing to do.
   return pipeline(message, create(), () => {})
 }

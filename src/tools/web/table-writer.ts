@@ -2,14 +2,14 @@ import type { MarkdownWriter, Marker } from "./markdown-writer.ts"
 
 interface Table {
   rows: number
-  /** The bars of the row that is open. */
+  /** The cell separators of the open row. */
   bars: Marker[]
   inCell: boolean
-  /** Holds another table: it only arranges the page. */
+  /** True if the table contains another table and therefore only arranges the page. */
   isLayout: boolean
 }
 
-/** Writes tables a row a line. Each method begins something and gives what is to be done at its end. */
+/** Writes tables with one row per line. Each method starts a table part and returns the function to call at its end. */
 export class TableWriter {
   #writer: MarkdownWriter
   #plain: boolean
@@ -60,7 +60,7 @@ export class TableWriter {
     }
   }
 
-  /** An empty cell keeps its place; an empty row has none. */
+  /** Empty cells are written; empty rows are dropped. */
   #endRow(table: Table): void {
     const { bars } = table
     table.bars = []

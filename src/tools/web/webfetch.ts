@@ -15,9 +15,9 @@ const WebfetchInput = z.object({
 type WebfetchInput = z.infer<typeof WebfetchInput>
 
 export interface WebfetchOptions {
-  /** Finds a host's addresses; the system's way if absent. */
+  /** Resolves host names; the resolver of the system if absent. */
   resolve?: Resolve
-  /** Certificates to believe in instead of the usual ones. */
+  /** CA certificates to trust instead of the default ones. */
   ca?: string
 }
 
@@ -52,7 +52,7 @@ export function createWebfetchTool(options: WebfetchOptions = {}): Tool<Webfetch
 
 export const webfetchTool = createWebfetchTool()
 
-/** Rules are matched with the whole URL, so one about a host is `https://example.com/*`. */
+/** Rules are matched with the whole URL, so a rule about a host is `https://example.com/*`. */
 function wantedFor(url: URL, from?: URL): Wanted {
   const metadata = from ? { url: url.href, redirectedFrom: from.href } : { url: url.href }
   return { permission: "webfetch", patterns: [url.href], always: [`${url.origin}/*`], metadata }
@@ -71,7 +71,7 @@ async function follow(input: WebfetchInput, fetching: Fetching): Promise<ToolRes
     context.progress({ title: url.href })
     const start = performance.now()
     const response = await get(url, { ...fetching, format, timeoutMs: leftMs })
-    // Only the network's time counts: a person may take long to answer about a redirect.
+    // The timeout covers network time only: a person may need long to answer a question about a redirect.
     leftMs -= performance.now() - start
     if (response.status >= 200 && response.status <= 299) {
       return toResult({ url, contentType: response.contentType, body: response.body }, { format, context })
@@ -94,7 +94,8 @@ async function get(
     return await getOnce(url, { addresses, accept: accepts[format], signal, bytesMax: bytesMaxOf, ca })
   } catch (error) {
     if (context.signal.aborted) throw context.signal.reason
-    if (timeout.aborted) throw new Error(`${url.host} did not answer in time; a longer timeout may help.`)
+    if (timeout.aborted)
+      throw new Error(`${url.host} did not answer in time. Try again with a longer timeout.`)
     const { code } = error as NodeJS.ErrnoException
     if (code !== undefined) throw new Error(`${url.host} could not be fetched (${code}).`)
     throw error
@@ -118,12 +119,12 @@ function redirectOf(url: URL, { status, location }: WebResponse): URL {
   }
   const next = parseWebUrl(location, url)
   if (url.protocol === "https:" && next.protocol === "http:") {
-    throw new Error(`${url.host} redirects from https to http, which is not followed.`)
+    throw new Error(`${url.host} redirects from https to http. Such a redirect is not followed.`)
   }
   return next
 }
 
-/** The person agreed to a host; another one is asked about, and a rule against the new URL holds in any case. */
+/** The user permitted one host. A redirect to another host asks again, and a deny rule for the new URL always applies. */
 async function permitRedirect(
   url: URL,
   { next, context }: { next: URL; context: ToolContext },

@@ -14,28 +14,28 @@ interface Named {
 }
 
 interface Rule {
-  /** By the path from the directory that holds the ignore file, with `/`. */
+  /** Takes the path relative to the directory of the ignore file, with `/`. */
   matches: (path: string) => boolean
   onlyDirectories: boolean
   isIgnored: boolean
 }
 
-/** The rules of one file, and the directory that they begin in. */
+/** The rules of one ignore file, and the directory that they apply to. */
 interface IgnoreFile {
   directory: string
   rules: Rule[]
 }
 
 export interface IgnoreOptions {
-  /** Where the project begins; a real path. */
+  /** The root directory of the project; a real path. */
   root: string
-  /** Tells where the user's own git config is. */
+  /** `HOME` and `XDG_CONFIG_HOME` in it lead to the git config of the user. */
   environment: Record<string, string>
 }
 
 /**
- * Which entries of a directory (a real path inside the root) nobody searches: those that ignore files name, as git and
- * ripgrep read them, and everything below such a directory. Files are read, nothing is run.
+ * Returns a function that tells whether an entry of `directory` (a real path inside the root) is ignored: by a rule of an
+ * ignore file, as git and ripgrep read these files, or because a directory above it is ignored. Runs no program.
  */
 export async function ignoredIn(
   directory: string,
@@ -53,7 +53,7 @@ export async function ignoredIn(
   return (entry) => kinds.ignores(entry, at)
 }
 
-/** The ignore files that hold in a directory, by kind: the first kind that says something decides, and in it the nearest file. */
+/** The ignore files that apply in a directory. `.ignore` and `.rgignore` come before git's files, nearer files before others. */
 class IgnoreFiles {
   readonly #own: IgnoreFile[] = []
   readonly #git: IgnoreFile[]
@@ -83,7 +83,7 @@ class IgnoreFiles {
   }
 }
 
-/** What holds in the whole work tree: the user's own rules, and before them those of the repository alone. */
+/** The ignore files for the whole work tree: `info/exclude` of the repository comes before the file of the user. */
 async function outerFiles(root: string, environment: Record<string, string>): Promise<IgnoreFiles> {
   const location = await gitLocation(root)
   if (!location) return new IgnoreFiles(undefined)
@@ -95,7 +95,7 @@ async function outerFiles(root: string, environment: Record<string, string>): Pr
   return new IgnoreFiles(read.filter((file) => file !== undefined))
 }
 
-/** `core.excludesFile` of the user, as far as it is plainly written, or where git looks without one. */
+/** The path in `core.excludesFile` of the user's git config, or git's default path. Includes in the config are not read. */
 async function userExcludes(environment: Record<string, string>): Promise<string | undefined> {
   const { HOME: home = "" } = environment
   if (!isAbsolute(home)) return undefined
@@ -113,7 +113,7 @@ async function readRules(path: string, directory: string): Promise<IgnoreFile | 
   return rules && { directory, rules }
 }
 
-/** Undefined for a line that says nothing, or nothing that anybody understands. */
+/** Undefined for an empty line, a comment or an invalid pattern. */
 function ruleOf(line: string): Rule | undefined {
   const text = line.replace(/(?<!\\)\s+$/, "")
   if (text === "" || text.startsWith("#")) return undefined
@@ -122,8 +122,7 @@ function ruleOf(line: string): Rule | undefined {
   const onlyDirectories = pattern.endsWith("/")
   const plain = pattern.replace(/\/$/, "")
   const isAnchored = plain.includes("/")
-  // `a/**` is what is in `a`, not `a` itself.
-  // Braces mean nothing to git.
+  // `a/**` matches everything inside `a`, but not `a` itself. Braces are ordinary characters to git.
   const glob = plain
     .replace(/^\//, "")
     .replace(/\/\*\*$/, "/**/*")
@@ -134,7 +133,7 @@ function ruleOf(line: string): Rule | undefined {
 }
 
 function matcherOf(glob: string, { isTop }: { isTop: boolean }): Rule["matches"] | undefined {
-  // Most are plain names, and many entries are held against them.
+  // Most patterns are plain names, and each is compared with every entry.
   if (!/[*?[{\\]/.test(glob)) {
     const isWhole = isTop || glob.includes("/")
     return (path) => path === glob || (!isWhole && path.endsWith(`/${glob}`))
@@ -147,7 +146,7 @@ function matcherOf(glob: string, { isTop }: { isTop: boolean }): Rule["matches"]
   }
 }
 
-/** Undefined if there is no such regular file, or nobody can read it. A pipe is not waited for. */
+/** Undefined if the path is not a readable regular file or the file is too big. Never waits for a pipe. */
 async function readShort(path: string): Promise<string | undefined> {
   try {
     if (!(await stat(path)).isFile()) return undefined

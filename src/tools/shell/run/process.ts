@@ -57,7 +57,7 @@ export interface EnvironmentOptions {
   readsOnly: boolean
 }
 
-export function shellEnvironment(
+function shellEnvironment(
   environment: Record<string, string>,
   { readsOnly }: EnvironmentOptions,
 ): Record<string, string> {
@@ -85,7 +85,7 @@ function gitVariables(
   return { ...Object.fromEntries(lines), GIT_CONFIG_COUNT: String(first + guard.length) }
 }
 
-export async function findBash(path: string | undefined): Promise<string> {
+async function findBash(path: string | undefined): Promise<string> {
   for (const directory of (path ?? "").split(delimiter)) {
     if (!directory.startsWith("/")) continue
     const file = join(directory, "bash")
