@@ -1,7 +1,7 @@
 import { symlink } from "node:fs/promises"
 import { join } from "node:path"
 import { describe, expect, test } from "vitest"
-import type { Command } from "../../src/config/index.ts"
+import type { Command } from "../../src/config/agents/command.ts"
 import { rejection } from "../support/rejection.ts"
 import { place } from "./place.ts"
 

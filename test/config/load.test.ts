@@ -1,7 +1,7 @@
 import { mkdir, symlink, utimes } from "node:fs/promises"
 import { join } from "node:path"
 import { describe, expect, test } from "vitest"
-import type { Agent } from "../../src/config/index.ts"
+import type { Agent } from "../../src/config/agents/agent.ts"
 import { evaluate } from "../../src/session/index.ts"
 import { rejection } from "../support/rejection.ts"
 import { place } from "./place.ts"

@@ -2,7 +2,7 @@ import { execFile } from "node:child_process"
 import { mkdir, realpath, rm, writeFile } from "node:fs/promises"
 import { dirname, join } from "node:path"
 import { promisify } from "node:util"
-import { type ConfigOptions, type ConfigSource, openConfig } from "../../src/config/index.ts"
+import { type ConfigOptions, type ConfigSource, openConfig } from "../../src/config/load.ts"
 import { temporaryDirectory } from "../support/temporary-directory.ts"
 
 /** A user's config directory, a data directory and a project, all empty. */

@@ -215,7 +215,7 @@ test("a package is loaded when its first model is asked for, and no other one", 
         return next(specifier, context)
       },
     })
-    const { createModels } = await import("./src/models/index.ts")
+    const { createModels } = await import("./src/models/registry.ts")
     const models = createModels({ env: { ANTHROPIC_API_KEY: "sk-12345678", OPENAI_API_KEY: "sk-12345678" } })
     await models.standard()
     models.secrets()

@@ -4,7 +4,7 @@ import { promisify } from "node:util"
 import { describe, expect, test } from "vitest"
 import { type PartBody, StemmaError } from "../../src/protocol/index.ts"
 import type { Store } from "../../src/stores/store.ts"
-import { createHub, type Hub } from "../../src/stream/index.ts"
+import { createHub, type Hub } from "../../src/stream/hub.ts"
 import { manualClock } from "../support/clock.ts"
 import { drivers } from "../support/drivers.ts"
 import { type Ids, sampleIds } from "../support/ids.ts"
@@ -377,7 +377,7 @@ describe("what the hub costs", () => {
   test("a process ends when the hub and the store are closed, and nothing is left unhandled", async () => {
     const script = `
       import { createMemoryStore } from "./src/stores/memory.ts"
-      import { createHub } from "./src/stream/index.ts"
+      import { createHub } from "./src/stream/hub.ts"
       const store = createMemoryStore()
       const hub = createHub({ store })
       const forgotten = hub.subscribe()

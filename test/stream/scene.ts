@@ -1,7 +1,7 @@
 import type { PartBody, StemmaEvent } from "../../src/protocol/index.ts"
 import type { Op } from "../../src/stores/commit.ts"
 import type { Lease, Store } from "../../src/stores/store.ts"
-import type { Frame, Hub, SubscribeOptions, Subscription } from "../../src/stream/index.ts"
+import type { Frame, Hub, SubscribeOptions, Subscription } from "../../src/stream/hub.ts"
 import { type Ids, sampleIds } from "../support/ids.ts"
 import { sampleAssistant, sampleUser } from "../support/samples.ts"
 

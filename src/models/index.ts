@@ -1,6 +1,0 @@
-export type * from "./model.ts"
-export * from "./model-error.ts"
-export type { ModelConfig, ProviderConfig } from "./provider/providers.ts"
-export { builtInProviders, providerPackages } from "./provider/providers.ts"
-export * from "./registry.ts"
-export * from "./scripted.ts"
