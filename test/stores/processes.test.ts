@@ -1,6 +1,6 @@
 import { join } from "node:path"
 import { expect, it } from "vitest"
-import { compileCache, startChild } from "../support/child-process.ts"
+import { startChild } from "../support/child-process.ts"
 import type { InboxLine } from "../support/children/inbox-child.ts"
 import type { WatchGo, WatchLine } from "../support/children/watch-child.ts"
 import { durableDrivers } from "../support/drivers.ts"
@@ -88,7 +88,6 @@ it.each(durableDrivers)("$name: each process sees the others' commits within 100
     startChild("watch-child.ts", {
       output: join(directory.path, `child-${number}`),
       args: [driver.name],
-      env: compileCache(directory.path),
     }),
   )
   try {

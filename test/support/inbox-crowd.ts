@@ -1,7 +1,7 @@
 import { mkdir } from "node:fs/promises"
 import { join } from "node:path"
 import type { Store } from "../../src/stores/store.ts"
-import { type Child, compileCache, startChild } from "./child-process.ts"
+import { type Child, startChild } from "./child-process.ts"
 import { type InboxGo, type InboxLine, takeAll } from "./children/inbox-child.ts"
 import { drawFrom } from "./draw.ts"
 import type { Driver } from "./drivers.ts"
@@ -35,7 +35,7 @@ export async function runCrowd(driver: Driver, options: CrowdOptions): Promise<C
   const children: Child[] = []
   const start = async (number: number, role: InboxGo["role"]): Promise<Child> => {
     const output = join(directory, `child-${number}`)
-    const child = startChild("inbox-child.ts", { output, args: [driver.name], env: compileCache(directory) })
+    const child = startChild("inbox-child.ts", { output, args: [driver.name] })
     children.push(child)
     await child.ready
     const go: InboxGo = {

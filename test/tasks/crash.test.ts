@@ -1,7 +1,7 @@
 import { join } from "node:path"
-import { afterAll, expect, it } from "vitest"
+import { expect, it } from "vitest"
 import { createID } from "../../src/index.ts"
-import { type Child, compileCache, startChild } from "../support/child-process.ts"
+import { type Child, startChild } from "../support/child-process.ts"
 import { startModelServer } from "../support/model-server/server.ts"
 import { pairProblems } from "../support/run/answers.ts"
 import { recoveriesMax } from "../support/run/left-behind.ts"
@@ -14,8 +14,6 @@ import { examineTree } from "../support/tasks/tree-problems.ts"
 import { temporaryDirectory } from "../support/temporary-directory.ts"
 
 const { seed } = testSeed("task crash")
-const cache = await temporaryDirectory()
-afterAll(() => cache[Symbol.asyncDispose]())
 
 const lanes = [
   { what: "at any moment", word: "manage", by: "time", processes: 1, kills: 12 },
@@ -34,7 +32,6 @@ it.concurrent.each(lanes)(
       directory: directory.path,
       kills,
       seed: seed + lanes.findIndex((lane) => lane.what === what),
-      cache: cache.path,
     })
     process.stdout.write(`${what}: ${JSON.stringify(report, undefined, 2)}\n`)
     expect(report.kills).toBe(kills)
@@ -57,7 +54,7 @@ it.concurrent.each([
     const prompt = `risk 0 ${tool}`
     const answer = async (number: number): Promise<Child> => {
       const output = join(directory.path, `child-${number}`)
-      const child = startChild("../tasks/task-child.ts", { output, env: compileCache(cache.path) })
+      const child = startChild("../tasks/task-child.ts", { output })
       await child.ready
       child.process.send({ scene, sessionID, messageID, prompt } satisfies TaskGo)
       return child

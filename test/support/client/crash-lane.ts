@@ -1,7 +1,7 @@
 import { join } from "node:path"
 import { type Client, createClient, type Replica } from "../../../src/client/index.ts"
 import { createID, openStore, type Store } from "../../../src/index.ts"
-import { type Child, compileCache, startChild } from "../child-process.ts"
+import { type Child, startChild } from "../child-process.ts"
 import { drawFrom } from "../draw.ts"
 import { randomFrom } from "../seed.ts"
 import { type CuttingProxy, cuttingProxy } from "./cutting-proxy.ts"
@@ -168,7 +168,6 @@ class Lane implements AsyncDisposable {
     const output = join(directory, `child-${this.#started++}`)
     const child = startChild("../client/server-child.ts", {
       output,
-      env: compileCache(directory),
       limitMs: 600_000,
     })
     this.#children.add(child)
