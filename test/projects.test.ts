@@ -1,6 +1,7 @@
 import { existsSync, globSync, readFileSync } from "node:fs"
 import { describe, expect, test } from "vitest"
 import config from "../vitest.config.ts"
+import soak from "../vitest.soak.config.ts"
 
 interface Project {
   name: string
@@ -44,6 +45,15 @@ describe("the projects of vitest.config.ts", () => {
     })
     expect(names.length).toBeGreaterThan(0)
     expect(names.filter((name) => !existsSync(name))).toEqual([])
+  })
+
+  test("leave no random test short that has no long form in the soak", () => {
+    const soaked = new Set(globSync(soak.test!.include!))
+    const repeating = projects
+      .flatMap(filesOf)
+      .filter((file) => /import \{[^}]*\brepeats\b[^}]*\} from/.test(readFileSync(file, "utf8")))
+    expect(repeating.length).toBeGreaterThan(5)
+    expect(repeating.filter((file) => !soaked.has(file))).toEqual([])
   })
 
   const shared = projects.filter(({ isolate }) => isolate === false)

@@ -127,7 +127,8 @@ test("killed while the open answer was to become one, the answer comes all the s
 })
 
 const { seed } = testSeed("compaction crash")
-const kills = 10
+/** `test/soak/run-compaction.test.ts` has more of them. */
+const kills = 4
 
 test(`${kills} processes die at any moment of a turn that is compacted`, { timeout: 120_000 }, async () => {
   await using directory = await temporaryDirectory()

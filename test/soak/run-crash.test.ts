@@ -4,7 +4,7 @@ import { testSeed } from "../support/seed.ts"
 import { temporaryDirectory } from "../support/temporary-directory.ts"
 
 const { seed } = testSeed("run crash soak")
-const factor = Number(process.env.STEMMA_SOAK ?? 1)
+const factor = Number(process.env.STEMMA_SOAK)
 
 it.each([
   { what: "at any moment, with snapshots", snapshots: true, by: "time", kills: 300 * factor },

@@ -16,6 +16,7 @@ import {
 import { basename, join, relative, resolve, sep } from "node:path"
 import { pathToFileURL } from "node:url"
 import { type Plugin, rolldown } from "rolldown"
+import type { TestProject } from "vitest/node"
 import { bundleProgram } from "../../tools/bundle-program.ts"
 import { buildVariable, startsBuiltWorker, workerFile } from "./built.ts"
 
@@ -45,9 +46,9 @@ const children = [
 const external = ["@pydantic/genai-prices", "@vscode/ripgrep", "tree-sitter-bash", "web-tree-sitter"]
 
 /** Before the first test of a project: builds what `built.ts` names, and moves temporary directories into memory. */
-export default async function setup(): Promise<() => void> {
+export default async function setup({ config }: TestProject): Promise<() => void> {
   await build()
-  return moveTemporaryDirectories()
+  return config.env?.STEMMA_SOAK === undefined ? moveTemporaryDirectories() : () => {}
 }
 
 /** Builds unless the same sources were built before, and tells the tests where the build is. */
