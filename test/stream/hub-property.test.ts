@@ -12,6 +12,7 @@ import { drawFrom } from "../support/draw.ts"
 import { type Driver, drivers } from "../support/drivers.ts"
 import { sampleIds } from "../support/ids.ts"
 import { checkProperty, type Intent, intents } from "../support/random-run.ts"
+import { waitMsMax } from "../support/run-scene.ts"
 import { bodyOfPart, sampleToolState } from "../support/samples.ts"
 import { randomFrom, repeats, testSeed } from "../support/seed.ts"
 import { allSteps } from "../support/steps/index.ts"
@@ -182,7 +183,7 @@ async function settled(
   client: { scope: Scope; listener: Listener },
   { world, scene, failure }: { world: World; scene: Scene; failure: () => unknown },
 ): Promise<void> {
-  const end = performance.now() + 5000
+  const end = performance.now() + waitMsMax
   for (;;) {
     if (failure()) throw failure()
     const found = await differences(client, world, scene.store)
