@@ -254,7 +254,7 @@ describe("importing has no side effect", () => {
     const { stdout, stderr } = await promisify(execFile)(
       process.execPath,
       ["--input-type=module", "--eval", script],
-      { timeout: 20_000 },
+      { timeout: 100_000 },
     )
     const mayLoad = entry.startsWith("./src/stores/sqlite/") ? "node:sqlite is loaded\n" : ""
     expect({ stdout: stdout.replace(mayLoad, ""), stderr }).toEqual({ stdout: "", stderr: "" })

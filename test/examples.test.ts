@@ -122,8 +122,10 @@ const expected: Record<string, (string | RegExp)[]> = {
 
 /** Nothing of whoever runs the tests: no key, no config, no Ollama. */
 function environment(home: string): Record<string, string | undefined> {
-  const { PATH } = process.env
-  return { PATH, HOME: home, TMPDIR: home, STEMMA_CONFIG: join(home, "config"), OLLAMA_HOST: "127.0.0.1:1" }
+  // Only compiled code is shared.
+  const { PATH, NODE_COMPILE_CACHE } = process.env
+  const own = { HOME: home, TMPDIR: home, STEMMA_CONFIG: join(home, "config"), OLLAMA_HOST: "127.0.0.1:1" }
+  return { PATH, NODE_COMPILE_CACHE, ...own }
 }
 
 describe("the examples", () => {
@@ -136,7 +138,7 @@ describe("the examples", () => {
     await using directory = await temporaryDirectory()
     const { stdout, stderr } = await promisify(execFile)(process.execPath, [`examples/${name}`], {
       env: environment(directory.path),
-      timeout: 30_000,
+      timeout: 100_000,
     })
     expect(stderr).toBe("")
     let rest = stdout
@@ -155,7 +157,7 @@ describe("the agent of the examples, with a prompt", () => {
   async function start(home: string, prompt: string) {
     const project = join(home, "project")
     await mkdir(project, { recursive: true })
-    const options = { cwd: project, env: environment(home), timeout: 30_000 }
+    const options = { cwd: project, env: environment(home), timeout: 100_000 }
     return promisify(execFile)(process.execPath, [example, prompt], options).then(
       ({ stdout, stderr }) => ({ code: 0, stdout, stderr }),
       (error: { code: number; stdout: string; stderr: string }) => error,

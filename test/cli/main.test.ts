@@ -1,3 +1,5 @@
+import { writeFile } from "node:fs/promises"
+import { join } from "node:path"
 import { describe, expect, test } from "vitest"
 import { home } from "./program-process.ts"
 
@@ -15,10 +17,21 @@ describe("npm start", () => {
     await using at = await home()
     // As npm does it: in the directory of the package, with where it was called.
     const env = { npm_lifecycle_event: "start", npm_package_name: "stemma", INIT_CWD: at.project }
-    const server = await at.serve([], { env, cwd: process.cwd() })
+    const server = await at.serve([], { env, cwd: process.cwd(), sources: true })
     expect(server.stdout()).toContain("npm run -s stemma -- run --server http")
     const created = await server.fetch("/sessions", { method: "POST" })
     expect(await created.json()).toMatchObject({ directory: at.project })
+  })
+})
+
+describe("a checkout", () => {
+  test("runs its sources by type stripping: a tool, an answer, and a search by the store's thread", async () => {
+    await using at = await home()
+    await writeFile(join(at.project, "menu.txt"), "oolong\n")
+    const said = await at.run(["run", "read", "menu.txt"], { sources: true })
+    expect(said).toMatchObject({ code: 0, stdout: expect.stringContaining("oolong") })
+    const found = await at.run(["session", "list", "--search", "oolong"], { sources: true })
+    expect(found).toMatchObject({ code: 0, stdout: expect.stringMatching(/^ses_/), stderr: "" })
   })
 })
 

@@ -2,6 +2,7 @@ import { type ChildProcess, spawn } from "node:child_process"
 import { once } from "node:events"
 import { mkdir, readFile, writeFile } from "node:fs/promises"
 import { join, resolve } from "node:path"
+import { builtProgram } from "../support/built.ts"
 import { until } from "../support/run-scene.ts"
 import { type TemporaryDirectory, temporaryDirectory } from "../support/temporary-directory.ts"
 
@@ -32,6 +33,8 @@ export interface StartOptions {
   input?: string
   /** A line of a shell that starts the program, which it gets as `"$@"`. */
   shell?: string
+  /** Runs the sources by type stripping, as a checkout does; otherwise the built program, which starts faster. */
+  sources?: boolean
 }
 
 export interface Ended {
@@ -57,8 +60,6 @@ export interface Serving extends Running {
   /** Calls it with its token. */
   fetch(path: string, init?: RequestInit): Promise<Response>
 }
-
-const program = resolve("bin/stemma.js")
 
 export async function home(): Promise<Home> {
   const directory = await temporaryDirectory()
@@ -125,12 +126,12 @@ export function isAlive(pid: number): boolean {
 
 function startProgram(
   args: readonly string[],
-  { directory, cwd, env, input, shell }: StartOptions & { directory: TemporaryDirectory },
+  { directory, cwd, env, input, shell, sources }: StartOptions & { directory: TemporaryDirectory },
 ): Running {
   const words = [
     ...(shell === undefined ? [] : ["bash", "-c", shell, "-"]),
     process.execPath,
-    program,
+    sources === true ? resolve("bin/stemma.js") : builtProgram(),
     ...args,
   ]
   const child = spawn(words[0]!, words.slice(1), {

@@ -284,10 +284,12 @@ describe("stemma run --server", () => {
 
   test("waits for a server that is killed and comes back, and shows the answer all the same", async () => {
     await using at = await home()
-    await at.config({ permission: { bash: "allow" } })
+    await at.config({ permission: { bash: "allow", edit: "allow" } })
     const server = await at.serve()
-    const running = at.start(["run", "--server", server.url, "run sleep 600"])
+    const running = at.start(["run", "--server", server.url, runsCommand])
     await running.says(/> bash/)
+    // The call is shown before it begins. A call that has not begun is not interrupted by the kill: the next server runs it.
+    await at.commandRuns()
     server.child.kill("SIGKILL")
     await server.ended
     await running.says(/Waiting for the server/)

@@ -10,7 +10,7 @@ import { makeStory, openStory } from "../support/client/story-scene.ts"
 import { Witness } from "../support/client/witness.ts"
 import { drawFrom } from "../support/draw.ts"
 import { checkProperty } from "../support/random-run.ts"
-import { randomFrom, testSeed } from "../support/seed.ts"
+import { randomFrom, repeats, testSeed } from "../support/seed.ts"
 import { temporaryDirectory } from "../support/temporary-directory.ts"
 
 const seeds = testSeed("client replica")
@@ -79,7 +79,7 @@ it("however often a client is cut off, its replica ends as that of an uninterrup
     cuts += cutter.cuts
     looks += witnesses.reduce((sum, witness) => sum + witness.looks, 0)
   })
-  await checkProperty(property, { ...seeds, runs: 200, stepsMax: 10, limitMs: 45_000 })
+  await checkProperty(property, { ...seeds, runs: repeats({ test: 60, soak: 2000 }), stepsMax: 10 })
   process.stdout.write(`client replica: ${cuts} cuts, ${looks} looks\n`)
   expect(cuts).toBeGreaterThan(50)
 })

@@ -3,13 +3,12 @@ import { test } from "vitest"
 import { operations, promptAll } from "../support/context-play/operations.ts"
 import { Play } from "../support/context-play/play.ts"
 import { drawFrom } from "../support/draw.ts"
-import { testSeed } from "../support/seed.ts"
+import { isSoak, repeats, testSeed } from "../support/seed.ts"
 import { timedRuns } from "../support/timed-runs.ts"
 
 const seed = testSeed("contexts of the engine")
-/** With `STEMMA_RUNS` it takes as long as it takes. */
-const numRuns = Number(process.env.STEMMA_RUNS ?? 40)
-const limitMs = process.env.STEMMA_RUNS === undefined ? 8_000 : Number.POSITIVE_INFINITY
+const numRuns = repeats({ test: 20, soak: 400 })
+const limitMs = isSoak ? Number.POSITIVE_INFINITY : 8_000
 
 /** What an operation draws from. Other numbers would be another operation, and no simpler one. */
 const numbers = fc.noShrink(fc.array(fc.nat(9_999), { minLength: 40, maxLength: 40 }))
@@ -22,9 +21,7 @@ const story = fc.array(fc.record({ name: fc.noShrink(name), numbers }), {
   size: "max",
 })
 
-test("whatever happens to a session, what the model is shown is valid, fits, and has nothing that is hidden", {
-  timeout: 600_000,
-}, async () => {
+test("whatever happens to a session, what the model is shown is valid, fits, and has nothing that is hidden", async () => {
   const { run, count } = timedRuns(limitMs, async (setting: number[], steps: StepsOf<typeof story>) => {
     await using play = await Play.begin(drawFrom(setting))
     for (const step of steps) await operations[step.name]!.run(play, drawFrom(step.numbers))

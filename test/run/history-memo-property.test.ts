@@ -8,13 +8,13 @@ import type { Store } from "../../src/stores/store.ts"
 import { type Draw, drawFrom } from "../support/draw.ts"
 import { HistoryStory } from "../support/history-story.ts"
 import { bodyOfMessage, bodyOfPart } from "../support/samples.ts"
-import { testSeed } from "../support/seed.ts"
+import { isSoak, repeats, testSeed } from "../support/seed.ts"
 import { timedRuns } from "../support/timed-runs.ts"
 
 const seed = testSeed("history memo")
 const numbers = fc.noShrink(fc.array(fc.nat(9_999), { minLength: 24, maxLength: 24 }))
-const numRuns = Number(process.env.STEMMA_RUNS ?? 300)
-const limitMs = process.env.STEMMA_RUNS === undefined ? 4_000 : Number.POSITIVE_INFINITY
+const numRuns = repeats({ test: 300, soak: 3000 })
+const limitMs = isSoak ? Number.POSITIVE_INFINITY : 4_000
 const sessionID = "ses_one"
 
 /** A history in a store, and a memo of it that is told of some changes and reads the others. */
@@ -149,9 +149,7 @@ function sealedOf(items: readonly HistoryItem[]): HistoryItem[] {
   return sealed.map((item, index) => (index === at ? { ...item, parts: [...item.parts, ...marks] } : item))
 }
 
-test("the memo shows what a new context would, whatever it was told of and whatever it read", {
-  timeout: 600_000,
-}, async () => {
+test("the memo shows what a new context would, whatever it was told of and whatever it read", async () => {
   const { run } = timedRuns(limitMs, async (steps: number[][]) => {
     const play = await MemoPlay.begin()
     for (const step of steps) await play.act(drawFrom(step))

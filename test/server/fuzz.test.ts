@@ -2,7 +2,7 @@ import { readFileSync } from "node:fs"
 import fc from "fast-check"
 import { afterAll, beforeAll, describe, expect, test } from "vitest"
 import type { OpenApiDocument } from "../../src/server/openapi/openapi.ts"
-import { testSeed } from "../support/seed.ts"
+import { repeats, testSeed } from "../support/seed.ts"
 import {
   AnswerCheck,
   type FuzzAnswer,
@@ -58,10 +58,10 @@ describe("requests made from the document", () => {
     return status >= 400 && status < 500
   }
 
-  test("5,200 of them, right and wrong, are answered as it says; none that is refused changes anything", async () => {
+  test("many of them, right and wrong, are answered as it says; none that is refused changes anything", async () => {
     await fc.assert(
       fc.asyncProperty(requests, (request) => play(request, sendInProcess)),
-      { ...seed, numRuns: 5200 },
+      { ...seed, numRuns: repeats({ test: 1500, soak: 20_000 }) },
     )
     const total = check.statuses.values().reduce((sum, count) => sum + count, 0)
     const good = check.statuses.get(200)! / total
@@ -69,10 +69,10 @@ describe("requests made from the document", () => {
     expect(good).toBeLessThan(0.9)
   })
 
-  test("600 of them over the network are answered alike", async () => {
+  test("some of them over the network are answered alike", async () => {
     await fc.assert(
       fc.asyncProperty(requests, (request) => play(request, sendOverNetwork)),
-      { ...seed, seed: seed.seed + 1, numRuns: 600 },
+      { ...seed, seed: seed.seed + 1, numRuns: repeats({ test: 200, soak: 2000 }) },
     )
   })
 

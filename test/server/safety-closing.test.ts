@@ -2,7 +2,7 @@ import { mkdir } from "node:fs/promises"
 import { join } from "node:path"
 import { describe, expect, test } from "vitest"
 import type { HistoryItem } from "../../src/index.ts"
-import { type Child, compileCache, startChild } from "../support/child-process.ts"
+import { type Child, startChild } from "../support/child-process.ts"
 import { until } from "../support/run-scene.ts"
 import { httpScene, messagesOf, token } from "../support/server/http-scene.ts"
 import { temporaryDirectory } from "../support/temporary-directory.ts"
@@ -18,7 +18,6 @@ async function serve(root: string, { drainMs, name }: { drainMs: number; name: s
   const child = startChild("../server/safety-child.ts", {
     output: join(root, name),
     args: [join(root, "project"), join(root, "data"), token, String(drainMs)],
-    env: compileCache(root),
   })
   await child.ready
   const [{ url }] = child.lines<{ url: string }>() as [{ url: string }]

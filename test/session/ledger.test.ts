@@ -3,9 +3,9 @@ import { describe, expect, test } from "vitest"
 import { type HistoryItem, LedgerFacts, type Part, type ToolState } from "../../src/protocol/index.ts"
 import { estimateTokens, extendLedger, ledgerText } from "../../src/session/index.ts"
 import { assistant, history, part, text, tool, user } from "../../src/session/samples.ts"
-import { testSeed } from "../support/seed.ts"
+import { repeats, testSeed } from "../support/seed.ts"
 
-const options = { ...testSeed("ledger"), numRuns: 300 }
+const options = { ...testSeed("ledger"), numRuns: repeats({ test: 100, soak: 3000 }) }
 
 const phrase = fc.constantFrom(
   "never touch src/legacy/",

@@ -12,9 +12,9 @@ import {
   type SearchTerms,
   tokenize,
 } from "../../src/session/search/index.ts"
-import { testSeed } from "../support/seed.ts"
+import { repeats, testSeed } from "../support/seed.ts"
 
-const options = { ...testSeed("search"), numRuns: 1500 }
+const options = { ...testSeed("search"), numRuns: repeats({ test: 500, soak: 15_000 }) }
 
 /** A stretch of text and queries that must find it there, wherever it stands. */
 interface Fragment {
@@ -182,7 +182,7 @@ describe("search", () => {
           expectCandidate(terms, text)
         }
       }),
-      { ...options, numRuns: 500 },
+      { ...options, numRuns: repeats({ test: 170, soak: 5000 }) },
     )
   })
 
@@ -237,7 +237,7 @@ describe("search", () => {
           }
         },
       ),
-      { ...options, numRuns: 60 },
+      { ...options, numRuns: repeats({ test: 25, soak: 600 }) },
     )
   })
 })

@@ -5,7 +5,7 @@ import { testSeed } from "../support/seed.ts"
 import { temporaryDirectory } from "../support/temporary-directory.ts"
 
 const { seed } = testSeed("run processes soak")
-const factor = Number(process.env.STEMMA_SOAK ?? 1)
+const factor = Number(process.env.STEMMA_SOAK)
 
 it("two processes use one session at the same time, many times", async () => {
   for (let round = 0; round < 50 * factor; round++) {

@@ -5,7 +5,7 @@ import { join } from "node:path"
 import { DatabaseSync } from "node:sqlite"
 import { describe, expect, it } from "vitest"
 import { makeFixture } from "../support/bad-input-fixture.ts"
-import { compileCache, startChild } from "../support/child-process.ts"
+import { startChild } from "../support/child-process.ts"
 import type { Refused } from "../support/children/refused-child.ts"
 import { type Driver, driverNamed, durableDrivers, sqliteFile } from "../support/drivers.ts"
 import { expectHelpful, expectSentence, rejection } from "../support/rejection.ts"
@@ -228,7 +228,6 @@ async function runRefused(
     output: join(directory.path, "output"),
     args: [driver.name, ...args],
     wrapper,
-    env: compileCache(directory.path),
   })
   await child.ended
   const [refused] = child.lines<Refused>()

@@ -1,6 +1,6 @@
 import { join } from "node:path"
 import { expect, it } from "vitest"
-import { compileCache, startChild } from "../support/child-process.ts"
+import { startChild } from "../support/child-process.ts"
 import { createOp, JsonlScene, sayOp, sessionID, textOf } from "./jsonl-scene.ts"
 
 it("two processes and a program that knows no lock write to one session, and every line is whole", async () => {
@@ -18,7 +18,6 @@ it("two processes and a program that knows no lock write to one session, and eve
     return startChild("../../stores/jsonl-crowd-child.ts", {
       output: join(scene.directory.path, `output-${name}`),
       args: [scene.directory.path, name, String(count)],
-      env: compileCache(scene.directory.path),
     })
   }
 

@@ -5,7 +5,7 @@ import { StemmaError } from "../../src/protocol/index.ts"
 import { openJsonlStore, openJsonlStoreOn } from "../../src/stores/jsonl/index.ts"
 import { canonicalJson } from "../../src/stores/prepare.ts"
 import type { Store } from "../../src/stores/store.ts"
-import { compileCache, startChild } from "../support/child-process.ts"
+import { startChild } from "../support/child-process.ts"
 import { temporaryDirectory } from "../support/temporary-directory.ts"
 import { FaultyFiles } from "./jsonl-faults.ts"
 import { prepare, type Scenario, scenarios, view } from "./jsonl-journal-scenarios.ts"
@@ -75,7 +75,6 @@ describe("a process that is killed", () => {
     timeout: 120_000,
   }, async () => {
     const scenario = scenarios[0]!
-    await using cache = await temporaryDirectory()
     const outcomes: string[] = []
     for (let call = 1; ; call++) {
       await using directory = await temporaryDirectory()
@@ -84,7 +83,6 @@ describe("a process that is killed", () => {
       await using child = startChild("../../stores/jsonl-journal-child.ts", {
         output: join(directory.path, "output"),
         args: [stored, String(call)],
-        env: compileCache(cache.path),
       })
       await child.ended
       expect(child.errors()).toBe("")

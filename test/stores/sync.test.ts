@@ -3,7 +3,7 @@ import { mkdir, readFile } from "node:fs/promises"
 import { join } from "node:path"
 import { DatabaseSync } from "node:sqlite"
 import { describe, expect, it, vi } from "vitest"
-import { compileCache, startChild } from "../support/child-process.ts"
+import { startChild } from "../support/child-process.ts"
 import { type Driver, driverNamed, durableDrivers } from "../support/drivers.ts"
 import { temporaryDirectory } from "../support/temporary-directory.ts"
 
@@ -23,7 +23,6 @@ async function countSyncs(driver: Driver, durability: "normal" | "full"): Promis
     output: join(directory.path, "output"),
     args: [driver.name, durability, stored],
     wrapper: ["strace", "-f", "-s", "64", "-e", "trace=write,fsync,fdatasync", "-o", trace],
-    env: compileCache(directory.path),
   })
   const { code } = await child.ended
   expect(`${code} ${child.errors()}`).toBe("0 ")

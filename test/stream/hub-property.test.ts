@@ -12,8 +12,9 @@ import { drawFrom } from "../support/draw.ts"
 import { type Driver, drivers } from "../support/drivers.ts"
 import { sampleIds } from "../support/ids.ts"
 import { checkProperty, type Intent, intents } from "../support/random-run.ts"
+import { waitMsMax } from "../support/run-scene.ts"
 import { bodyOfPart, sampleToolState } from "../support/samples.ts"
-import { randomFrom, testSeed } from "../support/seed.ts"
+import { randomFrom, repeats, testSeed } from "../support/seed.ts"
 import { allSteps } from "../support/steps/index.ts"
 import { temporaryDirectory } from "../support/temporary-directory.ts"
 import { createWorld, fenceOf, look, passTime, type World, withTrace } from "../support/world.ts"
@@ -182,7 +183,7 @@ async function settled(
   client: { scope: Scope; listener: Listener },
   { world, scene, failure }: { world: World; scene: Scene; failure: () => unknown },
 ): Promise<void> {
-  const end = performance.now() + 5000
+  const end = performance.now() + waitMsMax
   for (;;) {
     if (failure()) throw failure()
     const found = await differences(client, world, scene.store)
@@ -222,9 +223,8 @@ describe("clients that listen, drop at any frame and return with the last cursor
     )
     await checkProperty(property, {
       ...testSeed(`hub on ${driver.name}`),
-      runs: 30,
+      runs: repeats({ test: 12, soak: 300 }),
       stepsMax: 50,
-      limitMs: 12_000,
     })
   })
 })

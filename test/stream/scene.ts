@@ -3,6 +3,7 @@ import type { Op } from "../../src/stores/commit.ts"
 import type { Lease, Store } from "../../src/stores/store.ts"
 import type { Frame, Hub, SubscribeOptions, Subscription } from "../../src/stream/hub.ts"
 import { type Ids, sampleIds } from "../support/ids.ts"
+import { waitMsMax } from "../support/run-scene.ts"
 import { sampleAssistant, sampleUser } from "../support/samples.ts"
 
 /** A session with an answer that is being written, and what a run does to it. */
@@ -147,7 +148,7 @@ function line(event: StemmaEvent): string {
 
 /** Waits until a condition holds; what has not come by then never will. */
 export async function until(holds: () => boolean, what: () => unknown = () => ""): Promise<void> {
-  const end = performance.now() + 10_000
+  const end = performance.now() + waitMsMax
   while (!holds()) {
     if (performance.now() > end) throw new Error(`It did not happen: ${JSON.stringify(what())}`)
     await new Promise((resolve) => setTimeout(resolve, 2))

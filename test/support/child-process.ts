@@ -1,7 +1,6 @@
 import { type ChildProcess, spawn } from "node:child_process"
 import { closeSync, openSync, readFileSync } from "node:fs"
-import { join } from "node:path"
-import { fileURLToPath } from "node:url"
+import { builtChild } from "./built.ts"
 
 export interface ChildOptions {
   /** Where its output goes: a file is there, whole, also after the process was killed. */
@@ -28,8 +27,10 @@ export interface Child extends AsyncDisposable {
 
 export function startChild(script: string, options: ChildOptions): Child {
   const { output, args = [], wrapper = [], env = {}, limitMs = 120_000 } = options
-  const path = fileURLToPath(new URL(`./children/${script}`, import.meta.url))
-  const [command, ...rest] = [...wrapper, process.execPath, path, ...args] as [string, ...string[]]
+  const [command, ...rest] = [...wrapper, process.execPath, builtChild(script), ...args] as [
+    string,
+    ...string[],
+  ]
   const out = openSync(output, "a")
   const errors = openSync(`${output}.errors`, "a")
   const child = spawn(command, rest, {
@@ -70,9 +71,4 @@ export function startChild(script: string, options: ChildOptions): Child {
       await ended
     },
   }
-}
-
-/** Compiled code that the children of one suite share: they start in half the time. */
-export function compileCache(directory: string): Record<string, string> {
-  return { NODE_COMPILE_CACHE: join(directory, "compile-cache") }
 }

@@ -4,7 +4,7 @@ import { StemmaError } from "../../src/protocol/index.ts"
 import type { Commit } from "../../src/stores/commit.ts"
 import type { Store } from "../../src/stores/store.ts"
 import { comparable, difference } from "./answers.ts"
-import { type Child, compileCache, startChild } from "./child-process.ts"
+import { type Child, startChild } from "./child-process.ts"
 import type { CrashGo, CrashLine } from "./children/crash-child.ts"
 import { manualClock } from "./clock.ts"
 import { type Driver, driverNamed } from "./drivers.ts"
@@ -36,7 +36,6 @@ export async function crashLane(
     startChild("crash-child.ts", {
       output: join(directory, `child-${number}`),
       args: [driver.name],
-      env: compileCache(directory),
     })
   let next: Child | undefined = start(0)
   try {

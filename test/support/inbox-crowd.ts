@@ -1,11 +1,12 @@
 import { mkdir } from "node:fs/promises"
 import { join } from "node:path"
 import type { Store } from "../../src/stores/store.ts"
-import { type Child, compileCache, startChild } from "./child-process.ts"
+import { type Child, startChild } from "./child-process.ts"
 import { type InboxGo, type InboxLine, takeAll } from "./children/inbox-child.ts"
 import { drawFrom } from "./draw.ts"
 import type { Driver } from "./drivers.ts"
 import { plainId } from "./ids.ts"
+import { until } from "./run-scene.ts"
 import { sampleText } from "./samples.ts"
 import { randomFrom } from "./seed.ts"
 
@@ -15,6 +16,8 @@ export interface CrowdOptions {
   workers: number
   kills: number
   durationMs: number
+  /** It goes on until more than this many items are admitted. */
+  admittedMin: number
 }
 
 export interface CrowdReport {
@@ -26,7 +29,7 @@ export interface CrowdReport {
 
 /** Workers and a collector over one store, some of the workers killed and replaced; then the rest is taken. */
 export async function runCrowd(driver: Driver, options: CrowdOptions): Promise<CrowdReport> {
-  const { directory, seed, workers, kills, durationMs } = options
+  const { directory, seed, workers, kills, durationMs, admittedMin } = options
   const random = randomFrom(seed)
   const stored = join(directory, "store")
   await mkdir(stored)
@@ -35,7 +38,7 @@ export async function runCrowd(driver: Driver, options: CrowdOptions): Promise<C
   const children: Child[] = []
   const start = async (number: number, role: InboxGo["role"]): Promise<Child> => {
     const output = join(directory, `child-${number}`)
-    const child = startChild("inbox-child.ts", { output, args: [driver.name], env: compileCache(directory) })
+    const child = startChild("inbox-child.ts", { output, args: [driver.name] })
     children.push(child)
     await child.ready
     const go: InboxGo = {
@@ -61,6 +64,9 @@ export async function runCrowd(driver: Driver, options: CrowdOptions): Promise<C
       running[victim] = await start(workers + 1 + kill, "worker")
     }
     await delay(durationMs / (kills + 1))
+    const admitted = () =>
+      children.flatMap((child) => child.lines<InboxLine>()).filter((line) => "admitted" in line).length
+    await until("enough is admitted", () => admitted() > admittedMin)
     for (const child of [...running, collector]) child.process.send("stop")
     for (const child of [...running, collector]) await child.ended
     const outputs = children.map((child) => child.lines<InboxLine>())

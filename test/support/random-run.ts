@@ -1,4 +1,5 @@
 import fc from "fast-check"
+import { isSoak } from "./seed.ts"
 import { allSteps } from "./steps/index.ts"
 
 export interface PropertyOptions {
@@ -46,7 +47,7 @@ export const intents = (stepsMax: number): fc.Arbitrary<Intent[]> =>
  */
 export async function checkProperty<T>(
   property: fc.IAsyncProperty<T>,
-  { seed, path, runs, limitMs = 75_000 }: PropertyOptions,
+  { seed, path, runs, limitMs = isSoak ? 3_500_000 : 75_000 }: PropertyOptions,
 ): Promise<void> {
   const result = await fc.check(property, { seed, path, numRuns: runs, interruptAfterTimeLimit: limitMs })
   if (result.failed)

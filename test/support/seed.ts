@@ -11,6 +11,14 @@ export function testSeed(what: string): { seed: number; path?: string } {
   return path === undefined ? { seed } : { seed, path }
 }
 
+/** True in `npm run soak`. */
+export const isSoak = process.env.STEMMA_SOAK !== undefined
+
+/** How often a random test repeats: `test` times in `npm test`, `soak` times in `npm run soak`, or a multiple of that. */
+export function repeats({ test, soak }: { test: number; soak: number }): number {
+  return isSoak ? soak * Number(process.env.STEMMA_SOAK) : test
+}
+
 /** Numbers in [0, 1) that depend on the seed only. */
 export function randomFrom(seed: number): () => number {
   let state = seed >>> 0

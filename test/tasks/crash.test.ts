@@ -1,11 +1,11 @@
 import { join } from "node:path"
-import { afterAll, expect, it } from "vitest"
+import { expect, it } from "vitest"
 import { createID } from "../../src/index.ts"
-import { type Child, compileCache, startChild } from "../support/child-process.ts"
+import { type Child, startChild } from "../support/child-process.ts"
 import { startModelServer } from "../support/model-server/server.ts"
 import { pairProblems } from "../support/run/answers.ts"
 import { recoveriesMax } from "../support/run/left-behind.ts"
-import { testSeed } from "../support/seed.ts"
+import { isSoak, repeats, testSeed } from "../support/seed.ts"
 import { taskAnswer } from "../support/tasks/answers.ts"
 import { taskCrashLane } from "../support/tasks/crash-lane.ts"
 import { linesOf, makeTaskScene, openTaskScene, taskPaths } from "../support/tasks/scene.ts"
@@ -14,19 +14,35 @@ import { examineTree } from "../support/tasks/tree-problems.ts"
 import { temporaryDirectory } from "../support/temporary-directory.ts"
 
 const { seed } = testSeed("task crash")
-const cache = await temporaryDirectory()
-afterAll(() => cache[Symbol.asyncDispose]())
 
 const lanes = [
-  { what: "at any moment", word: "manage", by: "time", processes: 1, kills: 12 },
-  { what: "around the writes that matter", word: "manage", by: "place", processes: 1, kills: 12 },
-  { what: "one of two processes", word: "manage", by: "time", processes: 2, kills: 6 },
-  { what: "agents that give tasks themselves", word: "direct", by: "place", processes: 1, kills: 5 },
+  { what: "at any moment", word: "manage", by: "time", processes: 1, kills: repeats({ test: 4, soak: 60 }) },
+  {
+    what: "around the writes that matter",
+    word: "manage",
+    by: "place",
+    processes: 1,
+    kills: repeats({ test: 4, soak: 60 }),
+  },
+  {
+    what: "one of two processes",
+    word: "manage",
+    by: "time",
+    processes: 2,
+    kills: repeats({ test: 2, soak: 30 }),
+  },
+  {
+    what: "agents that give tasks themselves",
+    word: "direct",
+    by: "place",
+    processes: 1,
+    kills: repeats({ test: 2, soak: 25 }),
+  },
 ] as const
 
 it.concurrent.each(lanes)(
   "tasks survive the death of their process, again and again: $what",
-  { timeout: 300_000 },
+  { timeout: isSoak ? 3_600_000 : 300_000 },
   async ({ what, kills, ...options }) => {
     await using directory = await temporaryDirectory()
     const report = await taskCrashLane({
@@ -34,7 +50,6 @@ it.concurrent.each(lanes)(
       directory: directory.path,
       kills,
       seed: seed + lanes.findIndex((lane) => lane.what === what),
-      cache: cache.path,
     })
     process.stdout.write(`${what}: ${JSON.stringify(report, undefined, 2)}\n`)
     expect(report.kills).toBe(kills)
@@ -57,7 +72,7 @@ it.concurrent.each([
     const prompt = `risk 0 ${tool}`
     const answer = async (number: number): Promise<Child> => {
       const output = join(directory.path, `child-${number}`)
-      const child = startChild("../tasks/task-child.ts", { output, env: compileCache(cache.path) })
+      const child = startChild("../tasks/task-child.ts", { output })
       await child.ready
       child.process.send({ scene, sessionID, messageID, prompt } satisfies TaskGo)
       return child

@@ -5,7 +5,7 @@ import fc from "fast-check"
 import { expect, test } from "vitest"
 import type { Action, RulesInput } from "../../src/protocol/index.ts"
 import { bashTool } from "../../src/tools/shell/bash.ts"
-import { testSeed } from "../support/seed.ts"
+import { repeats, testSeed } from "../support/seed.ts"
 import { type TestToolContext, toolContext } from "../support/tool-context.ts"
 
 async function decision(command: string, context: TestToolContext): Promise<Action> {
@@ -159,7 +159,7 @@ test("nothing hostile rides along with an allowed command", async () => {
         expect(`${await decision(command, context)}: ${command}`).not.toMatch(/^allow/)
       },
     ),
-    { ...testSeed("shell compositions"), numRuns: 1_500 },
+    { ...testSeed("shell compositions"), numRuns: repeats({ test: 500, soak: 15_000 }) },
   )
 })
 
@@ -312,6 +312,6 @@ test("bash itself never runs a denied program, nor writes a file, in a text that
         files,
       })
     }),
-    { ...testSeed("shell texts"), numRuns: 3_000 },
+    { ...testSeed("shell texts"), numRuns: repeats({ test: 1000, soak: 30_000 }) },
   )
 })

@@ -4,7 +4,7 @@ import { rm } from "node:fs/promises"
 import { join } from "node:path"
 import { setTimeout as sleep } from "node:timers/promises"
 import { describe, expect, test } from "vitest"
-import { randomFrom, testSeed } from "../support/seed.ts"
+import { randomFrom, repeats, testSeed } from "../support/seed.ts"
 import { type SnapshotScene, snapshotScene } from "./snapshot-scene.ts"
 
 /** What somebody who knows nothing of earlier snapshots takes. */
@@ -21,11 +21,11 @@ async function changeSomething(scene: SnapshotScene, random: () => number): Prom
 }
 
 describe("take", () => {
-  test("after takes that were aborted at any moment is what is there", { timeout: 120_000 }, async () => {
+  test("after takes that were aborted at any moment is what is there", async () => {
     const random = randomFrom(testSeed("aborted takes").seed)
     await using scene = await snapshotScene()
     await scene.take()
-    for (let round = 0; round < 25; round++) {
+    for (let round = 0; round < repeats({ test: 10, soak: 250 }); round++) {
       await changeSomething(scene, random)
       await changeSomething(scene, random)
       const aborted = scene.snapshots.take(AbortSignal.timeout(Math.floor(random() * 15)))
@@ -35,7 +35,7 @@ describe("take", () => {
     }
   })
 
-  test("after processes that were killed at any moment is what is there", { timeout: 120_000 }, async () => {
+  test("after processes that were killed at any moment is what is there", async () => {
     const random = randomFrom(testSeed("killed takes").seed)
     await using scene = await snapshotScene()
     const code = `
@@ -49,7 +49,7 @@ describe("take", () => {
         await writeFile(root + "/n", String(i))
         await snapshots.take()
       }`
-    for (let round = 0; round < 6; round++) {
+    for (let round = 0; round < repeats({ test: 3, soak: 60 }); round++) {
       const args = ["--input-type=module", "-e", code, scene.root, scene.gitDirectory]
       const child = spawn(process.execPath, args, { stdio: ["ignore", "pipe", "inherit"] })
       await once(child.stdout, "data")

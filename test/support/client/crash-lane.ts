@@ -1,8 +1,9 @@
 import { join } from "node:path"
 import { type Client, createClient, type Replica } from "../../../src/client/index.ts"
 import { createID, openStore, type Store } from "../../../src/index.ts"
-import { type Child, compileCache, startChild } from "../child-process.ts"
+import { type Child, startChild } from "../child-process.ts"
 import { drawFrom } from "../draw.ts"
+import { until } from "../run-scene.ts"
 import { randomFrom } from "../seed.ts"
 import { type CuttingProxy, cuttingProxy } from "./cutting-proxy.ts"
 import { EventListener } from "./event-listener.ts"
@@ -22,6 +23,8 @@ export interface ReplicaCrashOptions {
   kills: number
   sessions: number
   seed: number
+  /** It goes on until the bad line was cut more often than this. */
+  cutsMin: number
 }
 
 export interface ReplicaCrashReport {
@@ -127,6 +130,7 @@ class Lane implements AsyncDisposable {
   }): Promise<ReplicaCrashReport> {
     const calm = followed.map(({ id }) => this.#resources.use(direct.session(id).replica({ last: 1000 })))
     await pause(lifeMaxMs)
+    await until("the line was cut often enough", () => proxy.cuts > this.#options.cutsMin)
     this.#isOver = true
     await Promise.all(playing)
     const report = { kills: this.#options.kills, cuts: proxy.cuts, looks: 0, messages: 0, sessions: 0 }
@@ -168,7 +172,6 @@ class Lane implements AsyncDisposable {
     const output = join(directory, `child-${this.#started++}`)
     const child = startChild("../client/server-child.ts", {
       output,
-      env: compileCache(directory),
       limitMs: 600_000,
     })
     this.#children.add(child)

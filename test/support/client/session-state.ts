@@ -3,6 +3,7 @@ import type { HistoryItem, Store } from "../../../src/index.ts"
 import { viewPermissions } from "../../../src/session/replica/view.ts"
 import { comparable, difference } from "../answers.ts"
 import { emptyReplica, pullAll, replicaDifference } from "../replica.ts"
+import { waitMsMax } from "../run-scene.ts"
 
 /** What a store has of a session, as far as a replica shows it. */
 export async function storeState(store: Store, sessionID: string): Promise<{ items: unknown[] }> {
@@ -47,7 +48,7 @@ export async function expectSame(
   await pullAll(fresh, store)
   const found = await replicaDifference(fresh, store, sessionID)
   if (found) throw new Error(`A replica of the rows alone differs: ${found}`)
-  const end = performance.now() + 15_000
+  const end = performance.now() + waitMsMax
   for (const [name, replica] of Object.entries(replicas)) {
     for (;;) {
       const wanted = { ...expected, items: expected.items.slice(replica.older) }

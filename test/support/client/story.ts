@@ -1,6 +1,7 @@
 import type { Client, SessionClient } from "../../../src/client/index.ts"
 import { createID, type HistoryItem, StemmaError } from "../../../src/index.ts"
 import type { Draw } from "../draw.ts"
+import { waitMsMax } from "../run-scene.ts"
 
 /** What may go wrong with a step without anything being wrong. */
 const expected = ["conflict", "not_found", "invalid", "denied", "unavailable"]
@@ -31,7 +32,7 @@ export class Story {
 
   /** Answers every question until nothing runs any more. */
   async end(): Promise<void> {
-    const end = performance.now() + 30_000
+    const end = performance.now() + waitMsMax
     for (let quiet = 0; quiet < 3; ) {
       if (performance.now() > end) {
         const { rows } = await this.#session.snapshot({ last: 2 })

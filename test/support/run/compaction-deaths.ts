@@ -1,6 +1,6 @@
 import { join } from "node:path"
 import { createID, type HistoryItem, openStore, type Session, type Stemma } from "../../../src/index.ts"
-import { type Child, compileCache, startChild } from "../child-process.ts"
+import { type Child, startChild } from "../child-process.ts"
 import type { CompactionGo, CompactionLine } from "../children/compaction-child.ts"
 import { type Answer, type ModelServer, startModelServer } from "../model-server/server.ts"
 import { until } from "../run-scene.ts"
@@ -22,25 +22,19 @@ export function prompted(text: string): Prompted {
 export class CompactionDeaths implements AsyncDisposable {
   readonly scene: SharedScene
   readonly server: ModelServer
-  readonly #cache: string
   #children = 0
 
-  private constructor(scene: SharedScene, server: ModelServer, cache: string) {
+  private constructor(scene: SharedScene, server: ModelServer) {
     this.scene = scene
     this.server = server
-    this.#cache = cache
   }
 
-  static async open(options: {
-    directory: string
-    cache: string
-    summary?: Answer
-  }): Promise<CompactionDeaths> {
-    const { directory, cache, summary } = options
+  static async open(options: { directory: string; summary?: Answer }): Promise<CompactionDeaths> {
+    const { directory, summary } = options
     const server = await startModelServer({ fallback: compactionAnswer(summary ? { summary } : {}) })
     const scene = { root: directory, baseURL: server.baseURL, snapshots: false }
     await makeShared(scene)
-    return new CompactionDeaths(scene, server, cache)
+    return new CompactionDeaths(scene, server)
   }
 
   async [Symbol.asyncDispose](): Promise<void> {
@@ -61,7 +55,7 @@ export class CompactionDeaths implements AsyncDisposable {
 
   start(): Child {
     const output = join(this.scene.root, `child-${this.#children++}`)
-    return startChild("compaction-child.ts", { output, env: compileCache(this.#cache), limitMs: 60_000 })
+    return startChild("compaction-child.ts", { output, limitMs: 60_000 })
   }
 
   async go(child: Child, go: Omit<CompactionGo, "scene">): Promise<void> {

@@ -15,7 +15,6 @@ export interface CompactionLaneReport {
 /** Kills processes at random moments of turns that are compacted, and checks what others make of what they left. */
 export async function runCompactionLane(options: {
   directory: string
-  cache: string
   seed: number
   kills: number
 }): Promise<CompactionLaneReport> {

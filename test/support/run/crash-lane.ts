@@ -1,6 +1,6 @@
 import { join } from "node:path"
 import { openStore } from "../../../src/index.ts"
-import { type Child, compileCache, startChild } from "../child-process.ts"
+import { type Child, startChild } from "../child-process.ts"
 import type { RunGo, RunLine, RunProgress } from "../children/run-child.ts"
 import { type ModelServer, startModelServer } from "../model-server/server.ts"
 import { randomFrom } from "../seed.ts"
@@ -36,8 +36,6 @@ export interface RunCrashReport {
 
 export interface RunCrashOptions {
   directory: string
-  /** Where the children of several lanes keep their compiled code. */
-  cache: string
   kills: number
   seed: number
   snapshots: boolean
@@ -98,10 +96,9 @@ class Lane {
   }
 
   #startChild(number: number): Child {
-    const { directory, cache } = this.#options
+    const { directory } = this.#options
     return startChild("run-child.ts", {
       output: join(directory, `child-${number}`),
-      env: compileCache(cache),
     })
   }
 

@@ -1,5 +1,6 @@
 import { openStore, type SessionHandle, type Stemma, type Store } from "../../../src/index.ts"
 import type { ModelServer } from "../model-server/server.ts"
+import { waitMsMax } from "../run-scene.ts"
 import { pairProblems } from "./answers.ts"
 import { historyProblems, ranCalls } from "./history-problems.ts"
 import { endOf, finishOf, type Left, leftBehind } from "./left-behind.ts"
@@ -102,7 +103,7 @@ async function waitForEnd(
   stemma: Stemma,
   { session, prompt }: { session: SessionHandle; prompt: VictimPrompt },
 ): Promise<void> {
-  const until = performance.now() + 20_000
+  const until = performance.now() + waitMsMax
   while (endOf(await session.messages(), prompt.messageID) === undefined) {
     if (performance.now() > until) {
       throw new Error(`Nobody answered ${prompt.text}: ${JSON.stringify(stemma.status(session.id))}`)

@@ -1,6 +1,6 @@
 import { join } from "node:path"
 import { createID, openStore, type Store } from "../../../src/index.ts"
-import { type Child, compileCache, startChild } from "../child-process.ts"
+import { type Child, startChild } from "../child-process.ts"
 import { type ModelServer, startModelServer } from "../model-server/server.ts"
 import { pairProblems } from "../run/answers.ts"
 import { toolParts } from "../run/history-problems.ts"
@@ -36,8 +36,6 @@ export interface TaskCrashReport {
 
 export interface TaskCrashOptions {
   directory: string
-  /** Where the children of several lanes keep their compiled code. */
-  cache: string
   kills: number
   seed: number
   /** The first word of the prompts. */
@@ -119,9 +117,9 @@ class Lane implements AsyncDisposable {
   }
 
   #startChild(): Child {
-    const { directory, cache } = this.#options
+    const { directory } = this.#options
     const output = join(directory, `child-${this.#started++}`)
-    const child = startChild("../tasks/task-child.ts", { output, env: compileCache(cache) })
+    const child = startChild("../tasks/task-child.ts", { output })
     this.#alive.add(child)
     return child
   }

@@ -1,0 +1,48 @@
+import { basename, join } from "node:path"
+import { pathToFileURL } from "node:url"
+
+/**
+ * What the tests start as processes and threads is built once, by `global-setup.ts`: a process that strips the types of 400
+ * source files uses three times the CPU time of a process that loads a few built files.
+ *
+ *     bin/ dist/ schema/   the program, laid out as in the published package
+ *     children/            the scripts that `startChild` starts
+ */
+export const buildVariable = "STEMMA_TEST_BUILD"
+
+/** The thread of the SQLite store, in a build. */
+export const workerFile = "dist/cli/worker.js"
+
+function built(path: string): string {
+  const directory = process.env[buildVariable]
+  if (directory === undefined)
+    throw new Error(`${buildVariable} is not set. Add test/support/global-setup.ts to the project's config.`)
+  return join(directory, path)
+}
+
+/** The built form of a script that `startChild` starts. */
+export function builtChild(script: string): string {
+  return built(`children/${basename(script, ".ts")}.js`)
+}
+
+/** `bin/stemma.js` of the built program. */
+export function builtProgram(): string {
+  return built("bin/stemma.js")
+}
+
+/**
+ * A plugin of Vite and Rolldown that lets SQLite stores start the built thread. Most tests open such a store, and a thread that
+ * strips types uses three times the CPU time.
+ */
+export function startsBuiltWorker(worker: () => string = () => built(workerFile)) {
+  return {
+    name: "starts-built-worker",
+    transform(code: string, id: string): string | null {
+      if (!id.endsWith("/sqlite/connection/worker-client.ts")) return null
+      const address = JSON.stringify(pathToFileURL(worker()).href)
+      const changed = code.replace(/new URL\(file, [^)]+\)/, `new URL(${address})`)
+      if (changed === code) throw new Error(`${id} has no "new URL(file, ...)" to replace.`)
+      return changed
+    },
+  }
+}
