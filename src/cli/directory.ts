@@ -1,4 +1,5 @@
 import { type Stats, statSync } from "node:fs"
+import { realpath } from "node:fs/promises"
 import { StemmaError } from "../protocol/index.ts"
 import { printableLine } from "./terminal/terminal.ts"
 
@@ -28,4 +29,9 @@ function statOf(path: string): Stats | undefined {
       },
     )
   }
+}
+
+/** The path without symlinks; the path itself if it cannot be resolved. */
+export async function realPathOrSame(path: string): Promise<string> {
+  return realpath(path).catch(() => path)
 }

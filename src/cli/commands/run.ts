@@ -7,7 +7,7 @@ import { command, helpOf, type OptionValues, parseCommand } from "../arguments.t
 import { checkChoices } from "../choices.ts"
 import { type Connected, connect } from "../connect.ts"
 import { Conversation } from "../conversation.ts"
-import { checkDirectory } from "../directory.ts"
+import { checkDirectory, realPathOrSame } from "../directory.ts"
 import type { Command } from "../program.ts"
 import { outlivesTerminal } from "../terminal/hangup.ts"
 import { jsonPrinter, type Printer, TextPrinter } from "../terminal/printer.ts"
@@ -226,8 +226,4 @@ class StopSignals implements Disposable {
   [Symbol.dispose](): void {
     for (const { signal, listener } of this.#listeners) process.off(signal, listener)
   }
-}
-
-async function realPathOrSame(path: string): Promise<string> {
-  return realpath(path).catch(() => path)
 }

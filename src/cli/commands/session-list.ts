@@ -1,8 +1,8 @@
-import { realpath } from "node:fs/promises"
 import { resolve } from "node:path"
 import type { Session } from "../../protocol/index.ts"
 import type { Store } from "../../stores/store.ts"
 import { command, helpOf, type OptionValues, parseCommand, wholeNumber } from "../arguments.ts"
+import { realPathOrSame } from "../directory.ts"
 import type { Command } from "../program.ts"
 import { readStore } from "../read-store.ts"
 import { Output, printableJson, printableLine } from "../terminal/terminal.ts"
@@ -113,8 +113,4 @@ function nothingFoundText(values: Values, directory: string | undefined): string
   return directory === undefined
     ? 'There are no sessions yet. Start one: stemma run "..."'
     : `There are no sessions of ${printableLine(directory)}. Use --all to list the sessions of every directory.`
-}
-
-async function realPathOrSame(path: string): Promise<string> {
-  return realpath(path).catch(() => path)
 }

@@ -1,5 +1,6 @@
 import { type Grant, grantScope } from "../../config/permission/grants.ts"
 import { type PermissionReply, type PermissionRequest, StemmaError } from "../../protocol/index.ts"
+import { ifFound } from "../../stores/if-found.ts"
 import type { Store } from "../../stores/store.ts"
 import type { Engine } from "../engine.ts"
 import type { Coordinator } from "../schedule/coordinator.ts"
@@ -21,7 +22,7 @@ export async function openQuestions(store: Store, rootID: string): Promise<Permi
 /** Looks at the ancestors of the asking session: few questions are open at a time, but a session may have many descendants. */
 async function isWithin(store: Store, sessionID: string, rootID: string): Promise<boolean> {
   if (sessionID === rootID) return true
-  return (await orGone(store.parents(sessionID)))?.some(({ id }) => id === rootID) ?? false
+  return (await ifFound(store.parents(sessionID)))?.some(({ id }) => id === rootID) ?? false
 }
 
 /** The questions whose session passes the test. The test runs once for each session. */
@@ -37,14 +38,6 @@ async function among(
     return (await passing) ? [request] : []
   })
   return (await Promise.all(found)).flat()
-}
-
-/** Undefined if the session was removed while it was being read. */
-async function orGone<T>(found: Promise<T>): Promise<T | undefined> {
-  return found.catch((error: unknown) => {
-    if (StemmaError.is(error, "not_found")) return undefined
-    throw error
-  })
 }
 
 function answeredAlready(permissionID: string, reply: PermissionReply | undefined): StemmaError {
@@ -84,7 +77,7 @@ export class Permissions {
     if (directory === undefined) return asked
     return among(
       asked,
-      async (request) => (await orGone(store.session(request.sessionID)))?.directory === directory,
+      async (request) => (await ifFound(store.session(request.sessionID)))?.directory === directory,
     )
   }
 

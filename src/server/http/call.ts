@@ -50,7 +50,8 @@ export function directoryOf(call: Call, query: { directory?: string | undefined 
   )
 }
 
-function decoded(text: string): string {
+/** The text without percent-encoding; the text itself if it is not validly encoded. */
+export function decoded(text: string): string {
   try {
     return decodeURIComponent(text)
   } catch {

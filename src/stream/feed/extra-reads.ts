@@ -1,5 +1,6 @@
-import { type HistoryItem, type Row, StemmaError } from "../../protocol/index.ts"
+import type { HistoryItem, Row } from "../../protocol/index.ts"
 import type { RowOf } from "../../session/replica/view.ts"
+import { ifFound } from "../../stores/if-found.ts"
 import type { Store } from "../../stores/store.ts"
 import type { ExtraReads, HistoryMove, SessionFeed } from "./feed.ts"
 import { withoutReplacedRows } from "./message-rows.ts"
@@ -67,15 +68,5 @@ async function readPages(
     const last = page.items.at(-1)
     if (!page.more || !last) return items
     from = last.position + 1
-  }
-}
-
-/** Undefined for a row that was removed in the meantime: a later row reports the removal. */
-async function ifFound<T>(reading: Promise<T>): Promise<T | undefined> {
-  try {
-    return await reading
-  } catch (error) {
-    if (StemmaError.is(error, "not_found")) return undefined
-    throw error
   }
 }

@@ -1,4 +1,5 @@
-import { type Clock, type Row, StemmaError, type StemmaEvent } from "../../protocol/index.ts"
+import type { Clock, Row, StemmaEvent } from "../../protocol/index.ts"
+import { ifFound } from "../../stores/if-found.ts"
 import type { Store, Watched } from "../../stores/store.ts"
 import { readExtras } from "../feed/extra-reads.ts"
 import { KnownSessions } from "../feed/known-sessions.ts"
@@ -261,15 +262,5 @@ async function readRows(store: Store, sessionID: string, range: Range): Promise<
     for (const row of page.rows) if (row.version <= range.until) rows.push(row)
     if (!page.more || cursorVersion(page.cursor) >= range.until) return rows
     since = page.cursor
-  }
-}
-
-/** A session that the store no longer knows has no changes. */
-async function ifFound<T>(reading: Promise<T>): Promise<T | undefined> {
-  try {
-    return await reading
-  } catch (error) {
-    if (StemmaError.is(error, "not_found")) return undefined
-    throw error
   }
 }

@@ -1,7 +1,7 @@
 import { isAbsolute } from "node:path"
 import { StemmaError } from "../../../protocol/index.ts"
 import type { Project } from "../../../run/index.ts"
-import { type Call, directoryOf, type ServerContext } from "../../http/call.ts"
+import { type Call, decoded, directoryOf, type ServerContext } from "../../http/call.ts"
 import { HttpError } from "../../http/errors.ts"
 
 /** The directory that a request names. Undefined if it names none. */
@@ -27,13 +27,5 @@ export async function projectOf(
     // The path of the request exists, so a missing directory is a bad request and not a 404.
     if (!StemmaError.is(error, "not_found") || directory === undefined) throw error
     throw new HttpError(400, error.message)
-  }
-}
-
-function decoded(text: string): string {
-  try {
-    return decodeURIComponent(text)
-  } catch {
-    return text
   }
 }

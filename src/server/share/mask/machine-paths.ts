@@ -1,4 +1,4 @@
-import type { Replacement } from "./text-span.ts"
+import { type Replacement, withoutOverlaps } from "./text-span.ts"
 
 /** A directory of this machine, and the text that replaces it. */
 export interface MachinePath {
@@ -60,16 +60,4 @@ function isWholePath(
   // A backslash before the slash is an escape.
   const before = form.startsWith("/") ? near.replace(/\\$/, "") : near
   return !isShort || !/[A-Za-z0-9._~-]$/.test(before) || wordBoundary.test(before)
-}
-
-/** Keeps the first of overlapping replacements, and the longest of those that begin at the same position. */
-function withoutOverlaps(found: Replacement[]): Replacement[] {
-  let end = 0
-  return found
-    .sort((a, b) => a.start - b.start || b.end - a.end)
-    .filter((replacement) => {
-      if (replacement.start < end) return false
-      end = replacement.end
-      return true
-    })
 }

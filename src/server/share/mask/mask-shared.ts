@@ -4,7 +4,7 @@ import { privateKeySpans } from "./secrets/private-keys.ts"
 import { requestSpans } from "./secrets/request-secrets.ts"
 import { formatSpans } from "./secrets/secret-formats.ts"
 import { secretSearch, valueSpans } from "./secrets/secret-values.ts"
-import { type Replacement, type TextSpan, union } from "./text-span.ts"
+import { type Replacement, type TextSpan, union, withoutOverlaps } from "./text-span.ts"
 
 export const maskText = "[redacted]"
 
@@ -46,15 +46,6 @@ export function createSharedMask({ values, paths }: MaskTargets): SharedMask {
     }
     return applyReplacements(texts, allReplacements(spans, withoutOverlaps(paths)))
   }
-}
-
-/** Sorts the replacements and keeps the first of overlapping ones. */
-function withoutOverlaps(replacements: readonly Replacement[]): Replacement[] {
-  const kept: Replacement[] = []
-  for (const replacement of replacements.toSorted((a, b) => a.start - b.start || b.end - a.end)) {
-    if (replacement.start >= (kept.at(-1)?.end ?? 0)) kept.push(replacement)
-  }
-  return kept
 }
 
 function shifted(span: TextSpan, by: number): TextSpan {

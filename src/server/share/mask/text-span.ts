@@ -35,3 +35,12 @@ export function matchEnd(match: RegExpExecArray, last: string): TextSpan {
   const end = match.index + match[0].length
   return { start: end - last.length, end }
 }
+
+/** Sorts the replacements and keeps the first of overlapping ones. */
+export function withoutOverlaps(replacements: readonly Replacement[]): Replacement[] {
+  const kept: Replacement[] = []
+  for (const replacement of replacements.toSorted((a, b) => a.start - b.start || b.end - a.end)) {
+    if (replacement.start >= (kept.at(-1)?.end ?? 0)) kept.push(replacement)
+  }
+  return kept
+}
