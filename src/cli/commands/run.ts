@@ -1,4 +1,3 @@
-import { realpath } from "node:fs/promises"
 import { resolve } from "node:path"
 import { text } from "node:stream/consumers"
 import type { Client, SessionClient } from "../../client/index.ts"
