@@ -131,7 +131,7 @@ async function bundleChildren({ out, worker }: { out: string; worker: string }):
     transform: { target: "esnext" },
     tsconfig: false,
     external: (id) => external.some((name) => id === name || id.startsWith(`${name}/`)),
-    plugins: [startsBuiltWorker(() => worker), addressOfSource()],
+    plugins: [startsBuiltWorker(worker), addressOfSource()],
     logLevel: "warn",
   })
   await made.write({ dir: out, format: "esm", chunkFileNames: "[name]-[hash].js" })

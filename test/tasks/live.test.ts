@@ -1,5 +1,6 @@
 import { expect, test } from "vitest"
-import type { HistoryItem, StemmaEvent } from "../../src/index.ts"
+import { z } from "zod"
+import type { HistoryItem, StemmaEvent, Tool } from "../../src/index.ts"
 import { partsOf, runScene, until } from "../support/run-scene.ts"
 import { answersTo, childrenOf, requestsFor, results, task, taskMetadata } from "../support/task-script.ts"
 
@@ -71,11 +72,23 @@ test("progress is reported at most every 100 ms, and the last report lists all c
   expect(await taskMetadata(session)).toEqual([{ sessionId: child!.id, summary: calls }])
 })
 
+/** Does not end when it is aborted. A command would, and would count as completed or not by how soon it ended. */
+const deafTool: Tool = {
+  name: "stuck",
+  description: "Never ends.",
+  input: z.object({}),
+  replay: "never",
+  writes: false,
+  wants: async () => [],
+  execute: () => new Promise(() => {}),
+}
+
 test("the last summary is also exact if the child fails, is aborted or rejected", async () => {
   const list = { tool: "list", input: {} }
-  const stuck = { tool: "bash", input: { command: "sleep 60" } }
+  const stuck = { tool: "stuck", input: {} }
   await using scene = await runScene({
     onPermission: async () => ({ reply: "reject" }),
+    tools: [deafTool],
     config: { permission: { edit: "ask", bash: "allow" } },
     script: answersTo({
       Go: [{ calls: [task("fail"), task("abort"), task("refused")] }, done],

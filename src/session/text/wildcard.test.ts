@@ -51,10 +51,11 @@ describe("wildcards", () => {
 
   test("take linear time on hostile patterns", () => {
     const text = "a".repeat(100_000)
-    const started = performance.now()
+    const before = process.threadCpuUsage()
     expect(matchWildcard(text, `${"a*".repeat(1000)}b`)).toBe(false)
     expect(matchWildcard(text, `${"*a".repeat(1000)}*b`)).toBe(false)
     expect(matchWildcard(text, `${"*?a".repeat(300)}b`)).toBe(false)
-    expect(performance.now() - started).toBeLessThan(1000)
+    const { user, system } = process.threadCpuUsage(before)
+    expect((user + system) / 1000).toBeLessThan(1000)
   })
 })
