@@ -9,7 +9,6 @@ import { callOptions, tokensOf } from "./call-options.ts"
 import { ownToolNames } from "./fit-names.ts"
 import type { Mask } from "./mask-secrets.ts"
 import { createPromptConverter, type PromptConverter } from "./prompt.ts"
-import type { SentBodies } from "./sent-bodies.ts"
 import { Turnstile } from "./start-limiter.ts"
 
 export interface AdapterOptions {
@@ -28,8 +27,6 @@ export interface AdapterOptions {
   keyName?: string
   /** False where the server refuses a request with earlier reasoning in it. */
   takesReasoning?: boolean
-  /** Where it is given, long contexts are not written whole each time. */
-  bodies?: SentBodies
 }
 
 /** A model of the AI SDK as ours. Only this file, `call-options.ts` and `prompt.ts` know that interface. */
@@ -156,15 +153,11 @@ class AnswerIterator implements AsyncIterator<ModelEvent, undefined> {
   async #open(model: LanguageModelV4) {
     const { request, toPrompt } = this.#options
     await turnstile.pass()
-    const { prompt, release } = await toPrompt(request)
-    try {
-      const result = await model.doStream(callOptions(this.#options, prompt, this.#connection.signal))
-      // Nobody waits for it any more.
-      if (this.#broken) result.stream.cancel().catch(() => undefined)
-      return result
-    } finally {
-      release()
-    }
+    const prompt = await toPrompt(request)
+    const result = await model.doStream(callOptions(this.#options, prompt, this.#connection.signal))
+    // The caller stopped waiting while the request was sent.
+    if (this.#broken) result.stream.cancel().catch(() => undefined)
+    return result
   }
 
   readonly #onAbort = (): void => this.#break(this.#aborted())

@@ -13,122 +13,44 @@ import type { ModelRequest } from "../model.ts"
 import type { Api } from "../provider/providers.ts"
 import { isElsewhere, type SentFile, sentFile } from "./context-file.ts"
 import { fitCallID, fitToolName } from "./fit-names.ts"
-import type { SentBodies } from "./sent-bodies.ts"
 
 export interface PromptOptions {
   api: Api
-  /** False where the server refuses a request with earlier reasoning in it. */
+  /** False if the server refuses a request that contains earlier reasoning. */
   takesReasoning?: boolean
-  /** Where it is given, long contexts are not written whole each time. */
-  bodies?: SentBodies
 }
 
-export interface ConvertedPrompt {
-  prompt: LanguageModelV4Prompt
-  /** To be called when the request has been sent, or has failed. */
-  release(): void
-}
-
-export type PromptConverter = (request: ModelRequest) => Promise<ConvertedPrompt>
+export type PromptConverter = (request: ModelRequest) => Promise<LanguageModelV4Prompt>
 
 const cacheHere: SharedV4ProviderOptions = { anthropic: { cacheControl: { type: "ephemeral" } } }
 
-/** How many messages at the end of the context are marked for Anthropic's cache: this call's, and the one before to read from. */
+/**
+ * How many messages at the end of the prompt get a cache mark for Anthropic: one that this call writes, and one that the
+ * call before wrote and this call reads from.
+ */
 const cachedMessagesMax = 2
 
-/** How many conversations are remembered as they were last sent. */
-const conversationsMax = 8
-/** Shorter ones are written whole: it takes no longer. */
-const longConversation = 48
-
-/** What the messages of a context became. */
-interface Converted {
-  messages: readonly ContextMessage[]
-  prompt: LanguageModelV4Message[]
-  /** By message: how long the prompt was after it. Ends before the first one whose bytes are not to be kept. */
-  ends: number[]
-  /** The beginning of the prompt as it was written, and how many of its messages that is. */
-  written?: { bytes: Uint8Array; length: number }
-}
-
-/** A message that was converted before is not converted again, however long the context is. */
+/** Returns a converter that converts each message object only once, however many requests include the message. */
 export function createPromptConverter(options: PromptOptions): PromptConverter {
   const converted = new WeakMap<ContextMessage, LanguageModelV4Message[]>()
-  // A context mostly goes on where the last one ended: to compare costs less than to look each message up.
-  const conversations = new Map<ContextMessage, Converted>()
-  const remember = (conversation: Converted) => {
-    const first = conversation.messages[0]
-    if (first === undefined) return
-    conversations.delete(first)
-    conversations.set(first, conversation)
-    if (conversations.size > conversationsMax) conversations.delete(conversations.keys().next().value!)
+  const convert = async (message: ContextMessage, readFile: ModelRequest["readFile"]) => {
+    const stored = filesOf(message).filter(isElsewhere)
+    const bytes = stored.length > 0 ? await readAll(stored, readFile) : undefined
+    const messages = convertMessage(message, options, (file) => sentFile(file, options.api, bytes?.get(file)))
+    // A message with file bytes is converted again each time, so that a history of pictures does not stay in memory.
+    if (bytes === undefined) converted.set(message, messages)
+    return messages
   }
   return async ({ system, messages, readFile }) => {
-    const last = messages.length > 0 ? conversations.get(messages[0]!) : undefined
-    const same = last ? sameLength(last, messages) : 0
-    const prompt = last ? last.prompt.slice(0, last.ends[same - 1] ?? 0) : []
-    const ends = last ? last.ends.slice(0, same) : []
-    const written = last?.written && last.written.length <= prompt.length ? last.written : undefined
-    let isKept = true
-    for (const message of same === 0 ? messages : messages.slice(same)) {
-      let known = converted.get(message)
-      if (known === undefined) {
-        const elsewhere = filesOf(message).filter(isElsewhere)
-        const bytes = elsewhere.length > 0 ? await readAll(elsewhere, readFile) : undefined
-        known = convertMessage(message, options, (file) => sentFile(file, options.api, bytes?.get(file)))
-        // Bytes are not kept: a history of pictures would stay in memory.
-        if (bytes === undefined) converted.set(message, known)
-        else isKept = false
-      }
+    const prompt = systemMessages(system, options.api)
+    for (const message of messages) {
+      // The await is only for messages that are new: a long context has thousands of known ones.
+      const known = converted.get(message) ?? (await convert(message, readFile))
       for (const one of known) prompt.push(one)
-      if (isKept) ends.push(prompt.length)
     }
-    const kept = ends.at(-1) ?? 0
-    const conversation: Converted = {
-      messages,
-      prompt: isKept ? prompt : prompt.slice(0, kept),
-      ends,
-      ...(written && { written }),
-    }
-    remember(conversation)
-    const beginning = systemMessages(system, options.api)
-    const { bodies } = options
-    if (bodies && !bodies.isOff && kept >= longConversation) {
-      return marked({ bodies, conversation, beginning, prompt, kept })
-    }
-    const whole = [...beginning, ...prompt]
-    if (options.api === "anthropic") markForCache(whole)
-    return { prompt: whole, release: () => {} }
+    if (options.api === "anthropic") markForCache(prompt)
+    return prompt
   }
-}
-
-/** The prompt without what was written before: marks stand in its place. */
-function marked(options: {
-  bodies: SentBodies
-  conversation: Converted
-  beginning: LanguageModelV4Prompt
-  prompt: LanguageModelV4Message[]
-  kept: number
-}): ConvertedPrompt {
-  const { bodies, conversation, beginning, prompt, kept } = options
-  const { written } = conversation
-  const { first, last, release } = bodies.mark({
-    before: written?.bytes,
-    onWritten(bytes) {
-      conversation.written = { bytes, length: kept }
-    },
-  })
-  const added = prompt.slice(written?.length ?? 0, kept)
-  const mark = (text: string): LanguageModelV4Message => ({ role: "user", content: [{ type: "text", text }] })
-  return { prompt: [...beginning, mark(first), ...added, mark(last), ...prompt.slice(kept)], release }
-}
-
-/** How many messages at the beginning are those of the last context. */
-function sameLength({ messages: before, ends }: Converted, messages: readonly ContextMessage[]): number {
-  const most = Math.min(ends.length, messages.length)
-  let same = 0
-  while (same < most && before[same] === messages[same]) same++
-  return same
 }
 
 async function readAll(
