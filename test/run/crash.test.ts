@@ -37,7 +37,7 @@ it.concurrent.each(lanes)(
 
 function expectGood(report: RunCrashReport, kills: number): void {
   expect(report.kills).toBe(kills)
-  expect(report.starved).toBeLessThanOrEqual(kills / 4)
+  expect(report.starved).toBeLessThanOrEqual(Math.max(2, kills / 4))
   // A lease runs out after 10 s; a dead holder's is taken at once.
   expect(report.takeoverMaxMs).toBeLessThan(5000)
 }

@@ -1,10 +1,10 @@
 import { expect, it } from "vitest"
 import { runCompactionLane } from "../support/run/compaction-lane.ts"
-import { testSeed } from "../support/seed.ts"
+import { soakTimes, testSeed } from "../support/seed.ts"
 import { temporaryDirectory } from "../support/temporary-directory.ts"
 
 const { seed } = testSeed("compaction crash soak")
-const kills = 150 * Number(process.env.STEMMA_SOAK)
+const kills = soakTimes(150)
 
 it("turns that are compacted survive many deaths of their processes", async () => {
   await using directory = await temporaryDirectory()

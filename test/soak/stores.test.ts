@@ -3,19 +3,18 @@ import { crashLane } from "../support/crash-lane.ts"
 import { drivers, durableDrivers } from "../support/drivers.ts"
 import { checkAgainstMemory } from "../support/model-property.ts"
 import { checkReplicas } from "../support/replica-property.ts"
-import { testSeed } from "../support/seed.ts"
+import { soakTimes, testSeed } from "../support/seed.ts"
 import { temporaryDirectory } from "../support/temporary-directory.ts"
 
 const replay = testSeed("soak")
-const factor = Number(process.env.STEMMA_SOAK)
 
 describe.each(durableDrivers)("$name", (driver) => {
   it("answers many long lists of random operations as memory does", () =>
-    checkAgainstMemory(driver, { ...replay, runs: 500 * factor, stepsMax: 200 }))
+    checkAgainstMemory(driver, { ...replay, runs: soakTimes(500), stepsMax: 200 }))
 
   it("loses nothing that it acknowledged in many kills", async () => {
     await using directory = await temporaryDirectory()
-    const kills = 500 * factor
+    const kills = soakTimes(500)
     const report = await crashLane(driver, { directory: directory.path, kills, seed: replay.seed })
     process.stdout.write(`${driver.name}: ${JSON.stringify(report)}\n`)
     expect(report.kills).toBe(kills)
@@ -24,5 +23,5 @@ describe.each(durableDrivers)("$name", (driver) => {
 
 describe.each(drivers)("$name", (driver) => {
   it("gives many replicas its own state", () =>
-    checkReplicas(driver, { ...replay, runs: 1000 * factor, stepsMax: 120 }))
+    checkReplicas(driver, { ...replay, runs: soakTimes(1000), stepsMax: 120 }))
 })

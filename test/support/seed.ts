@@ -16,7 +16,12 @@ export const isSoak = process.env.STEMMA_SOAK !== undefined
 
 /** How often a random test repeats: `test` times in `npm test`, `soak` times in `npm run soak`, or a multiple of that. */
 export function repeats({ test, soak }: { test: number; soak: number }): number {
-  return isSoak ? soak * Number(process.env.STEMMA_SOAK) : test
+  return isSoak ? soakTimes(soak) : test
+}
+
+/** How often a test of the soak repeats: STEMMA_SOAK multiplies it. */
+export function soakTimes(count: number): number {
+  return Math.ceil(count * Number(process.env.STEMMA_SOAK))
 }
 
 /** Numbers in [0, 1) that depend on the seed only. */

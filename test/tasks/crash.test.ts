@@ -16,13 +16,13 @@ import { temporaryDirectory } from "../support/temporary-directory.ts"
 const { seed } = testSeed("task crash")
 
 const lanes = [
-  { what: "at any moment", word: "manage", by: "time", processes: 1, kills: repeats({ test: 4, soak: 60 }) },
+  { what: "at any moment", word: "manage", by: "time", processes: 1, kills: repeats({ test: 3, soak: 60 }) },
   {
     what: "around the writes that matter",
     word: "manage",
     by: "place",
     processes: 1,
-    kills: repeats({ test: 4, soak: 60 }),
+    kills: repeats({ test: 3, soak: 60 }),
   },
   {
     what: "one of two processes",

@@ -8,10 +8,10 @@ import { runAnswer } from "./answers.ts"
 import { endOf, leftBehind, phaseOf } from "./left-behind.ts"
 import { reopen } from "./reopen.ts"
 import { makeShared, type SharedScene, sharedPaths } from "./scene.ts"
-import { lostTexts, seenUntil } from "./seen.ts"
+import { lostTexts, momentBefore, seenUntil } from "./seen.ts"
 import { newVictim, type Victim } from "./victim.ts"
 
-/** What was shown so long before the kill must be there. */
+/** Text that was shown this long before the kill, while the process ran, must be in the store. */
 const shownMs = 100
 /** About how long a process takes to open and take a prompt, and how many commits it makes until it has answered. */
 const openMs = 300
@@ -129,7 +129,7 @@ class Lane {
     const failed = lines.find((line) => "failed" in line)
     if (failed) throw new Error(`A process failed by itself: ${failed.failed} ${child.errors()}`)
     const diedAt = Math.min(killedAt, lines.at(-1)?.atMs ?? 0)
-    victim.seen.push(...seenUntil(lines, diedAt - shownMs))
+    victim.seen.push(...seenUntil(lines, momentBefore(lines, { atMs: diedAt, runMs: shownMs })))
     victim.seenByClock.push(...seenUntil(lines, (by === "time" ? killedAt : diedAt) - shownMs))
   }
 

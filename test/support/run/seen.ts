@@ -31,6 +31,26 @@ export function seenUntil(lines: readonly RunLine[], atMs: number): SeenText[] {
   return [...seen.values()]
 }
 
+/** A process that runs writes a line every 10 ms. */
+const lineMsMax = 15
+
+/**
+ * The moment from which a process ran for `runMs` until it died. A longer gap between two of its lines counts as `lineMsMax`:
+ * the process did not get to run.
+ */
+export function momentBefore(lines: readonly RunLine[], died: { atMs: number; runMs: number }): number {
+  let at = died.atMs
+  let left = died.runMs
+  for (const line of lines.toReversed()) {
+    if (line.atMs > died.atMs) continue
+    const ran = Math.min(at - line.atMs, lineMsMax)
+    if (ran >= left) return at - left
+    left -= ran
+    at = line.atMs
+  }
+  return Number.NEGATIVE_INFINITY
+}
+
 /** What was seen and is not in the history. */
 export function lostTexts(seen: readonly SeenText[], items: readonly HistoryItem[]): string[] {
   const lost: string[] = []
