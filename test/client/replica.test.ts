@@ -85,7 +85,7 @@ describe("a replica", () => {
     let calls = 0
     const end = replica.subscribe(() => calls++)
     await server.session.append({ role: "user", text: "one" })
-    await until("it is told", () => replica.messages().length === 1)
+    await until("it is received", () => replica.messages().length === 1)
     // A commit of a message, its part and the session is one batch.
     expect(calls).toBe(1)
     expect(replica.messages()).toBe(replica.messages())
@@ -125,7 +125,7 @@ describe("a replica", () => {
     const { items } = await server.session.history({ from: 0, to: 1, take: "start" })
     await server.session.redact({ messageID: items[0]!.message.id })
     await server.session.update({ title: "After it" })
-    await until("it is told", () => replica.session?.title === "After it")
+    await until("it is received", () => replica.session?.title === "After it")
     expect(texts(replica)).toEqual(["two", "three"])
   })
 
@@ -189,7 +189,7 @@ describe("a replica", () => {
     using live = server.session.replica()
     await live.ready
     await server.session.remove()
-    await until("it is told", () => live.view.removed)
+    await until("it is received", () => live.view.removed)
     expect(live).toMatchObject({ session: undefined })
     expect(live.messages()).toEqual([])
     using late = server.session.replica()
@@ -341,7 +341,7 @@ describe("a replica that loses its server", () => {
       refuse(401, { code: "denied", message: "The token is wrong." }),
     ])
     using replica = createClient({ baseUrl: server.url, reconnect }).session(id).replica()
-    await until("it is told", () => replica.error?.code === "denied")
+    await until("it is received", () => replica.error?.code === "denied")
     expect(replica).toMatchObject({ isLive: false, session: { title: "before" } })
     expect(server.asked).toHaveLength(3)
   })
@@ -353,7 +353,7 @@ describe("a replica that loses its server", () => {
       refuse(404, { code: "not_found", message: "There is no session." }),
     ])
     using replica = createClient({ baseUrl: server.url, reconnect }).session(id).replica()
-    await until("it is told", () => replica.view.removed)
+    await until("it is received", () => replica.view.removed)
     expect(replica).toMatchObject({ isLive: false, session: undefined, error: { code: "not_found" } })
   })
 
@@ -378,7 +378,7 @@ describe("a replica that loses its server", () => {
       ]),
     ])
     using replica = createClient({ baseUrl: server.url, reconnect }).session(id).replica()
-    await until("it is told", () => replica.error !== undefined || replica.session?.title === "after")
+    await until("it is received", () => replica.error !== undefined || replica.session?.title === "after")
     expect(replica).toMatchObject({ isLive: true, error: undefined })
     expect(server.asked).toHaveLength(2)
   })
