@@ -51,7 +51,7 @@ function person() {
 const written = () => existsSync(join(directory.path, "project", "b.txt"))
 
 describe("stemma run on a terminal", () => {
-  test("asks, and does it after a yes", async () => {
+  test("asks, and runs the command after a yes", async () => {
     const { program, asked, type, said } = person()
     const code = run(["write hello to b.txt"], program)
     await asked()
@@ -62,7 +62,7 @@ describe("stemma run on a terminal", () => {
     expect(await readFile(join(directory.path, "project", "b.txt"), "utf8")).toBe("hello\n")
   })
 
-  test.each(["n\n", "\n", "what?\n"])("%j is no yes, and ends it", async (answer) => {
+  test.each(["n\n", "\n", "what?\n"])("%j is not a yes, and ends the run", async (answer) => {
     const { program, asked, type, said } = person()
     const code = run(["write hello to b.txt"], program)
     await asked()
@@ -72,7 +72,7 @@ describe("stemma run on a terminal", () => {
     expect(written()).toBe(false)
   })
 
-  test("always holds for the next time too", async () => {
+  test('the answer "always" is stored for the next run', async () => {
     const first = person()
     const code = run(["run wc b.txt"], first.program)
     await first.asked()
@@ -83,7 +83,7 @@ describe("stemma run on a terminal", () => {
     expect(second.said()).not.toContain("Allow this?")
   })
 
-  test("whoever closes the terminal has not said yes", async () => {
+  test("closing the terminal is not a yes", async () => {
     const { program, asked, leave } = person()
     const code = run(["write hello to b.txt"], program)
     await asked()
@@ -92,7 +92,7 @@ describe("stemma run on a terminal", () => {
     expect(written()).toBe(false)
   })
 
-  test("Ctrl-C while it asks stops the run", async () => {
+  test("Ctrl-C during a question stops the run", async () => {
     const { program, asked } = person()
     const code = run(["write hello to b.txt"], program)
     await asked()

@@ -6,16 +6,16 @@ import { home } from "./program-process.ts"
 const commands = ["serve", "run", "session", "session list", "session show", "trust", "untrust"]
 
 describe("npm start", () => {
-  test("is what package.json says", async () => {
+  test("runs the command that package.json names", async () => {
     const { default: manifest } = await import("../../package.json", { with: { type: "json" } })
     const scripts: Record<string, string> = manifest.scripts
     expect(scripts.start).toBe("node bin/stemma.js serve")
     expect(scripts.stemma).toBe("node bin/stemma.js")
   })
 
-  test("serves where it was called, and says what to try in words of the checkout", async () => {
+  test("serves the directory where it was called, and prints hints for a checkout", async () => {
     await using at = await home()
-    // As npm does it: in the directory of the package, with where it was called.
+    // npm sets the working directory to the package, and INIT_CWD to the directory where it was called.
     const env = { npm_lifecycle_event: "start", npm_package_name: "stemma", INIT_CWD: at.project }
     const server = await at.serve([], { env, cwd: process.cwd(), sources: true })
     expect(server.stdout()).toContain("npm run -s stemma -- run --server http")
@@ -36,7 +36,7 @@ describe("a checkout", () => {
 })
 
 describe("stemma", () => {
-  test.each(commands)("%s --help says what it takes and does nothing", async (name) => {
+  test.each(commands)("%s --help prints its usage and does nothing", async (name) => {
     await using at = await home()
     const { code, stdout, stderr } = await at.run([...name.split(" "), "--help"])
     expect({ code, stderr }).toEqual({ code: 0, stderr: "" })
@@ -50,7 +50,7 @@ describe("stemma", () => {
     expect(stderr).toContain(`stemma ${name} has no option --milk. Its options are`)
   })
 
-  test("names an unknown command in a sentence", async () => {
+  test("reports an unknown command", async () => {
     await using at = await home()
     expect(await at.run(["brew"])).toMatchObject({
       code: 1,

@@ -6,34 +6,36 @@ import { builtProgram } from "../support/built.ts"
 import { until } from "../support/run-scene.ts"
 import { type TemporaryDirectory, temporaryDirectory } from "../support/temporary-directory.ts"
 
-/** A home of nobody, with a project in it. Whatever was started in it ends with it. */
+/** A temporary home directory with a project. Disposing it ends every process that was started in it. */
 export interface Home extends AsyncDisposable {
   path: string
   project: string
   data: string
-  /** Starts `stemma` as a process of its own. */
+  /** Starts `stemma` as a separate process. */
   start(args: readonly string[], options?: StartOptions): Running
-  /** The same, for a program that ends by itself. */
+  /** Starts `stemma` and waits until it ends. */
   run(args: readonly string[], options?: StartOptions): Promise<Ended>
-  /** Starts `stemma serve` on a free port and waits until it says that it is ready. */
+  /** Starts `stemma serve` on a free port and waits until it prints that it is ready. */
   serve(args?: readonly string[], options?: StartOptions): Promise<Serving>
-  /** The user's config. */
+  /** Writes the user's config. */
   config(config: object): Promise<void>
-  /** Resolves with the process of `runsCommand` when it runs. */
+  /** Resolves with the process id of the command of `runsCommand` when it runs. */
   commandRuns(): Promise<number>
 }
 
-/** A prompt for a command that runs long, and ends with its home. */
+/** A prompt for a long command, which is killed when its home is disposed. */
 export const runsCommand = "run echo $$ > command.pid && exec sleep 600"
 
 export interface StartOptions {
   env?: Record<string, string>
   cwd?: string
-  /** Written to its input; without it there is none. */
+  /** The text for stdin; without it stdin is closed. */
   input?: string
-  /** A line of a shell that starts the program, which it gets as `"$@"`. */
+  /** A shell line that starts the program, which it gets as `"$@"`. */
   shell?: string
-  /** Runs the sources by type stripping, as a checkout does; otherwise the built program, which starts faster. */
+  /**
+   * Runs the sources by type stripping, as a checkout does. Without it the built program runs, which starts faster.
+   */
   sources?: boolean
 }
 
@@ -49,7 +51,7 @@ export interface Running {
   ended: Promise<Ended>
   stdout(): string
   stderr(): string
-  /** Resolves when the output, of either kind, has it; rejects with what was said if the program ends before. */
+  /** Resolves when stdout or stderr matches; rejects with the output if the program ends before. */
   says(what: RegExp): Promise<RegExpExecArray>
 }
 
@@ -57,7 +59,7 @@ export interface Serving extends Running {
   url: string
   port: number
   token: string
-  /** Calls it with its token. */
+  /** Calls the server with its token. */
   fetch(path: string, init?: RequestInit): Promise<Response>
 }
 
@@ -136,7 +138,8 @@ function startProgram(
   ]
   const child = spawn(words[0]!, words.slice(1), {
     cwd,
-    // Nothing of whoever runs the tests: no key, no config, no Ollama. Only what was compiled is shared.
+    // The environment of the user who runs the tests is not inherited: no key, no config, no Ollama. Only the compile
+    // cache is shared.
     env: {
       PATH: process.env.PATH,
       HOME: directory.path,

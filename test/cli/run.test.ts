@@ -16,7 +16,7 @@ async function sessionsOf(at: Home): Promise<{ id: string; title: string; direct
 }
 
 describe("stemma run", () => {
-  test("shows the answer on its output and the tools beside it", async () => {
+  test("prints the answer to stdout and the tool calls to stderr", async () => {
     await using at = await home()
     await writeFile(join(at.project, "menu.txt"), "oolong\n")
     const { code, stdout, stderr } = await at.run(["run", "read", "menu.txt"])
@@ -27,7 +27,7 @@ describe("stemma run", () => {
     expect(stdout).not.toContain("> read")
   })
 
-  test("reads the prompt from its input, if it is piped or -", async () => {
+  test("reads the prompt from stdin, if stdin is a pipe or the prompt is -", async () => {
     await using at = await home()
     for (const args of [["run"], ["run", "-"]]) {
       const { code, stdout } = await at.run(args, { input: "todo: order tea\n" })
@@ -38,7 +38,7 @@ describe("stemma run", () => {
     expect(stderr).toContain("There is no prompt")
   })
 
-  test("goes on with the last session of the directory, or with one that is named", async () => {
+  test("continues the last session of the directory, or the session that --session names", async () => {
     await using at = await home()
     await at.run(["run", "todo: order tea"])
     const [first] = await sessionsOf(at)
@@ -56,7 +56,7 @@ describe("stemma run", () => {
     expect(unknown).toMatchObject({ code: 1, stdout: "" })
   })
 
-  test("a prompt that is refused leaves no session", async () => {
+  test("a refused prompt leaves no session", async () => {
     await using at = await home()
     for (const [args, sentence] of [
       [["--agent", "nobody"], /^There is no agent nobody\. The agents here are: build/],
@@ -73,7 +73,7 @@ describe("stemma run", () => {
     expect(await sessionsOf(at)).toEqual([])
   })
 
-  test("goes on with the last session in which something was said", async () => {
+  test("continues the last session that has messages", async () => {
     await using at = await home()
     await at.run(["run", "todo: order tea"])
     const server = await at.serve()
@@ -82,7 +82,7 @@ describe("stemma run", () => {
     expect(stdout).toContain("order tea")
   })
 
-  test("refuses a directory that is not there, and makes nothing", async () => {
+  test("refuses a directory that does not exist, and creates nothing", async () => {
     await using at = await home()
     const gone = join(at.path, "gone")
     expect(await at.run(["run", "--directory", gone, "hello"])).toEqual({
@@ -94,7 +94,7 @@ describe("stemma run", () => {
     expect(existsSync(at.data)).toBe(false)
   })
 
-  test.skipIf(!existsSync("/dev/full"))("says that writing its output failed", async () => {
+  test.skipIf(!existsSync("/dev/full"))("reports that writing its output failed", async () => {
     await using at = await home()
     const { code, stderr } = await at.run(["run", "list files"], { shell: 'exec "$@" > /dev/full' })
     expect({ code, stderr }).toMatchObject({
@@ -104,7 +104,7 @@ describe("stemma run", () => {
     expect(stderr).not.toMatch(/Error|at /)
   })
 
-  test("refuses what nobody is there to permit, and says so", async () => {
+  test("refuses a question when there is no person to ask, and reports it", async () => {
     await using at = await home()
     const { code, stderr } = await at.run(["run", "write hello to b.txt"])
     expect({ code, stderr }).toMatchObject({
@@ -128,7 +128,7 @@ describe("stemma run", () => {
     expect(last?.properties).toMatchObject({ info: { role: "assistant", finish: "stop" } })
   })
 
-  test("ends with 1 when there is no answer", async () => {
+  test("exits with 1 when there is no answer", async () => {
     await using at = await home()
     const noKey = await at.run(["run", "--model", "anthropic/claude", "hello"])
     expect(noKey).toMatchObject({ code: 1, stdout: "", stderr: expect.stringContaining("ANTHROPIC_API_KEY") })
@@ -136,7 +136,7 @@ describe("stemma run", () => {
     expect(noAgent).toMatchObject({ code: 1, stdout: "", stderr: expect.stringContaining("nobody") })
   })
 
-  test("Ctrl-C stops the answer, and the history stays whole", async () => {
+  test("Ctrl-C stops the answer, and the history stays valid", async () => {
     await using at = await home()
     await at.config({ permission: { bash: "allow" } })
     const running = at.start(["run", "run sleep 600"])
@@ -149,7 +149,7 @@ describe("stemma run", () => {
     expect(stdout).not.toContain('"status":"running"')
   })
 
-  test("a terminal that closes stops it and what it runs, however often that is said", async () => {
+  test("SIGHUP stops it and its command, also when it arrives twice", async () => {
     await using at = await home()
     await at.config({ permission: { bash: "allow", edit: "allow" } })
     const running = at.start(["run", runsCommand])
@@ -160,7 +160,7 @@ describe("stemma run", () => {
     await until("the command is gone", () => !isAlive(pid))
   })
 
-  test("a terminal that closes while it was started with nohup stops nothing", async () => {
+  test("SIGHUP has no effect when it was started with nohup", async () => {
     await using at = await home()
     await at.config({ permission: { bash: "allow", edit: "allow" } })
     const running = at.start(["run", runsCommand], { shell: 'nohup "$@"' })
@@ -170,7 +170,7 @@ describe("stemma run", () => {
     expect(await running.ended).toMatchObject({ code: 0, signal: null })
   })
 
-  test("a reader that leaves stops it, without a word", async () => {
+  test("a closed stdout stops it, without an error message", async () => {
     await using at = await home()
     await at.config({ permission: { bash: "allow" } })
     const running = at.start(["run", "--json", "run sleep 600"])
@@ -182,7 +182,7 @@ describe("stemma run", () => {
     expect(stderr).not.toMatch(/EPIPE|Error|at /)
   })
 
-  test("nothing that others wrote steers the terminal", async () => {
+  test("control characters in file content do not reach the terminal", async () => {
     await using at = await home()
     await writeFile(join(at.project, "menu.txt"), "\u001b[2Jgreen\u009b31m\u202etea\r\n")
     const { stdout, stderr } = await at.run(["run", "read menu.txt"])
@@ -195,7 +195,7 @@ describe("stemma run", () => {
 })
 
 describe("stemma run --server", () => {
-  test("asks a server that runs, with the token of the file", async () => {
+  test("prompts a running server, with the token of the token file", async () => {
     await using at = await home()
     await writeFile(join(at.project, "menu.txt"), "oolong\n")
     const server = await at.serve([], { cwd: at.path })
@@ -205,7 +205,7 @@ describe("stemma run --server", () => {
     expect(items.map(({ directory }) => directory)).toEqual([at.project])
   })
 
-  test("takes the token of the environment, or of the address as it was printed", async () => {
+  test("uses the token of the environment, or of the printed address", async () => {
     await using at = await home()
     await using elsewhere = await home()
     const env = { STEMMA_TOKEN: "a-token-of-the-environment" }
@@ -219,7 +219,7 @@ describe("stemma run --server", () => {
     expect((await elsewhere.run(["run", ...directory, "--server", printed, "list files"])).code).toBe(0)
   })
 
-  test("the token of the file is told to no other machine", async () => {
+  test("the token of the token file is not sent to another machine", async () => {
     await using at = await home()
     await at.serve()
     const token = (await readFile(join(at.data, "token"), "utf8")).trim()
@@ -232,7 +232,7 @@ describe("stemma run --server", () => {
     await once(other, "listening")
     try {
       const { port } = other.address() as { port: number }
-      // An address of this machine that is not the loopback's by name.
+      // An address of this machine that is not a loopback address.
       const { code } = await at.run(["run", "--server", `http://0.0.0.0:${port}`, "hello"])
       expect(code).toBe(1)
       expect(asked.length).toBeGreaterThan(0)
@@ -243,7 +243,7 @@ describe("stemma run --server", () => {
     }
   })
 
-  test("refuses for itself what must be asked, since nobody is there", async () => {
+  test("refuses questions itself, because there is no person to ask", async () => {
     await using at = await home()
     const server = await at.serve()
     const { code, stderr } = await at.run(["run", "--server", server.url, "write hello to b.txt"])
@@ -255,12 +255,12 @@ describe("stemma run --server", () => {
   })
 
   test.each(["SIGKILL", "SIGSTOP"] as const)(
-    "Ctrl-C ends it soon, though the server got %s",
+    "Ctrl-C ends it soon, even if the server got %s",
     async (signal) => {
       await using at = await home()
       await at.config({ permission: { bash: "allow" } })
       const server = await at.serve()
-      // What a server leaves that is killed ends by itself.
+      // The command must end by itself, because a killed server leaves it running.
       const running = at.start(["run", "--server", server.url, "run sleep 20"])
       await running.says(/> bash/)
       server.child.kill(signal)
@@ -282,13 +282,14 @@ describe("stemma run --server", () => {
     expect(await (await server.fetch("/sessions/status")).json()).toEqual({})
   })
 
-  test("waits for a server that is killed and comes back, and shows the answer all the same", async () => {
+  test("waits for a killed server to restart, and then shows the answer", async () => {
     await using at = await home()
     await at.config({ permission: { bash: "allow", edit: "allow" } })
     const server = await at.serve()
     const running = at.start(["run", "--server", server.url, runsCommand])
     await running.says(/> bash/)
-    // The call is shown before it begins. A call that has not begun is not interrupted by the kill: the next server runs it.
+    // The call is printed before it starts, and the kill must interrupt a started call: the next server would run a
+    // call that has not started.
     await at.commandRuns()
     server.child.kill("SIGKILL")
     await server.ended
@@ -302,7 +303,7 @@ describe("stemma run --server", () => {
     expect(stdout).toMatch(/\n$/)
   })
 
-  test("says in a sentence that nobody is there", async () => {
+  test("reports a server that cannot be reached", async () => {
     await using at = await home()
     const { code, stdout, stderr } = await at.run(["run", "--server", "http://127.0.0.1:1", "hello"])
     expect({ code, stdout }).toEqual({ code: 1, stdout: "" })

@@ -17,7 +17,7 @@ const hasIPv6 = Object.values(networkInterfaces()).some((all) =>
 )
 
 describe("stemma serve", () => {
-  test("says where it is once it answers, and what to try", async () => {
+  test("prints its address once it answers, and prints what to try", async () => {
     await using at = await home()
     const server = await at.serve()
     const answer = await server.fetch("/sessions")
@@ -30,7 +30,7 @@ describe("stemma serve", () => {
     expect(server.stderr()).toBe("")
   })
 
-  test("makes a token that only its owner can read, and keeps it", async () => {
+  test("creates a token file that only its owner can read, and reuses it", async () => {
     await using at = await home()
     const first = await at.serve()
     const file = join(at.data, "token")
@@ -43,7 +43,7 @@ describe("stemma serve", () => {
     expect((await at.serve()).token).toBe(first.token)
   })
 
-  test("refuses a token file that others can read, or that is a link", async () => {
+  test("refuses a token file that other users can read, or that is a symlink", async () => {
     await using at = await home()
     await mkdir(at.data, { recursive: true })
     const file = join(at.data, "token")
@@ -62,7 +62,7 @@ describe("stemma serve", () => {
     expect(linked).toMatchObject({ code: 1, stdout: "", stderr: expect.stringContaining("is a symlink") })
   })
 
-  test("takes STEMMA_TOKEN, makes no file then, and shows it to no log and no tool", async () => {
+  test("uses STEMMA_TOKEN, creates no token file, and shows the token to no log and no tool", async () => {
     await using at = await home()
     await at.config({ permission: { bash: "allow" } })
     const token = "a-token-of-the-environment"
@@ -83,7 +83,7 @@ describe("stemma serve", () => {
     expect(transcript).toContain("[secret]")
   })
 
-  test("a file's token is no tool's either", async () => {
+  test("a tool cannot read the token of the token file", async () => {
     await using at = await home()
     await at.config({ permission: { "*": "allow" } })
     const server = await at.serve()
@@ -96,7 +96,7 @@ describe("stemma serve", () => {
     expect(said).not.toContain(server.token)
   })
 
-  test("without a token it serves this machine only", async () => {
+  test("without a token it listens on loopback only", async () => {
     await using at = await home()
     const server = await at.serve(["--no-auth"])
     expect(server.token).toBe("")
@@ -120,7 +120,7 @@ describe("stemma serve", () => {
     },
   )
 
-  test("refuses a directory that is none, and makes nothing", async () => {
+  test("refuses a path that is not a directory, and creates nothing", async () => {
     await using at = await home()
     const [gone, file] = [join(at.path, "gone"), join(at.path, "file")]
     await writeFile(file, "")
@@ -137,7 +137,7 @@ describe("stemma serve", () => {
     expect(existsSync(at.data)).toBe(false)
   })
 
-  test("says in a sentence that its port is taken", async () => {
+  test("reports that its port is in use", async () => {
     await using at = await home()
     const other = createServer().listen(0, "127.0.0.1")
     await once(other, "listening")
@@ -151,7 +151,7 @@ describe("stemma serve", () => {
     }
   })
 
-  test("with --quiet it says its address and nothing else", async () => {
+  test("with --quiet it prints only its address", async () => {
     await using at = await home()
     const running = at.start(["serve", "--port", "0", "--quiet"])
     const [line] = await running.says(/.*\n/)
@@ -160,7 +160,7 @@ describe("stemma serve", () => {
     expect(await running.ended).toMatchObject({ code: 0, stdout: line, stderr: "" })
   })
 
-  test("knows the names and origins that the user's config gives it", async () => {
+  test("accepts the host names and origins of the user's config", async () => {
     await using at = await home()
     await at.config({ server: { hosts: ["stemma.example.org"], origins: ["https://app.example.org"] } })
     const server = await at.serve()
@@ -177,7 +177,7 @@ describe("stemma serve", () => {
     expect(await ask({ host: `127.0.0.1:${server.port}`, origin: "https://evil.example.org" })).toBe(403)
   })
 
-  test("says where the user's config is wrong instead of starting", async () => {
+  test("reports the location of an error in the user's config instead of starting", async () => {
     await using at = await home()
     await at.config({ server: { origins: ["app.example.org"] } })
     const { code, stdout, stderr } = await at.run(["serve", "--port", "0"])
@@ -188,7 +188,7 @@ describe("stemma serve", () => {
 
 describe("a signal to stemma serve", () => {
   test.each(["SIGTERM", "SIGINT", "SIGHUP"] as const)(
-    "%s ends it in order when nothing runs",
+    "%s ends it with code 0 when nothing runs",
     async (signal) => {
       await using at = await home()
       const server = await at.serve()
@@ -197,7 +197,7 @@ describe("a signal to stemma serve", () => {
     },
   )
 
-  test("new prompts are refused while what runs is waited for, which then is whole", async () => {
+  test("new prompts are refused while a run finishes, and its answer is complete", async () => {
     await using at = await home()
     await at.config({ permission: { bash: "allow" } })
     const server = await at.serve()
@@ -217,7 +217,7 @@ describe("a signal to stemma serve", () => {
     expect(await server.ended).toMatchObject({ code: 0, stderr: "" })
   })
 
-  test("a second one cuts off what runs, and the next start goes on with it", async () => {
+  test("a second signal interrupts the run, and the next start continues it", async () => {
     await using at = await home()
     await at.config({ permission: { bash: "allow" } })
     const server = await at.serve()
@@ -241,7 +241,7 @@ describe("a signal to stemma serve", () => {
     expect(await clientOf(again).session(id).transcript()).toMatch(/tool_result: .*(aborted|interrupted)/i)
   })
 
-  test("of a terminal that closes cuts off what runs, but only once", async () => {
+  test("SIGHUP interrupts the run, and a second SIGHUP has no effect", async () => {
     await using at = await home()
     await at.config({ permission: { bash: "allow", edit: "allow" } })
     const server = await at.serve()
@@ -258,9 +258,9 @@ describe("a signal to stemma serve", () => {
     await until("the command is gone", () => !isAlive(pid))
   })
 
-  // Where there is a terminal, nohup seals the input: that is what is left of it in a shell that says nothing else.
+  // With a terminal, nohup makes stdin write-only. The second line does the same without nohup.
   test.each(['nohup "$@"', 'exec "$@" 0> /dev/null'])(
-    "of a terminal that closes is nothing to it as %s",
+    "SIGHUP is ignored when it is started as %s",
     async (shell) => {
       await using at = await home()
       const server = await at.serve([], { shell })
@@ -271,7 +271,7 @@ describe("a signal to stemma serve", () => {
     },
   )
 
-  test("of a terminal that closes is nothing to it in a script that goes on too", async () => {
+  test("SIGHUP is ignored when it is started by a script that ignores SIGHUP", async () => {
     await using at = await home()
     const script = await at.serve([], { shell: 'trap "" HUP; "$@" & echo "pid $!" >&2; wait $!' })
     const pid = Number((await script.says(/pid (\d+)/))[1])
@@ -284,10 +284,10 @@ describe("a signal to stemma serve", () => {
     expect(await script.ended).toMatchObject({ code: 0, signal: null })
   })
 
-  describe("while it still starts", () => {
+  describe("during the start", () => {
     const sentence = "The server was told to end while it was starting.\n"
 
-    /** It waits for a database that somebody else has locked. */
+    /** The start waits for a database that another connection has locked. */
     async function starting(at: Home) {
       await mkdir(at.data, { recursive: true, mode: 0o700 })
       const database = new DatabaseSync(join(at.data, "stemma.db"))
@@ -309,7 +309,7 @@ describe("a signal to stemma serve", () => {
       running.unlock()
     })
 
-    test("a second one ends it at once", async () => {
+    test("a second signal ends it immediately", async () => {
       await using at = await home()
       const running = await starting(at)
       running.child.kill("SIGTERM")
@@ -319,7 +319,7 @@ describe("a signal to stemma serve", () => {
       running.unlock()
     })
 
-    test("a start that comes to its end after all serves nobody", async () => {
+    test("a start that completes after the signal serves no request", async () => {
       await using at = await home()
       const running = await starting(at)
       running.child.kill("SIGTERM")

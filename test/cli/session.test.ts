@@ -6,7 +6,7 @@ import { describe, expect, test } from "vitest"
 import { openStemma } from "../../src/index.ts"
 import { type Home, home } from "./program-process.ts"
 
-/** Sessions as a program would have left them, made without one. */
+/** Sessions as a program would have left them, created directly in the store. */
 async function filled(at: Home, fill: (stemma: Awaited<ReturnType<typeof openStemma>>) => Promise<void>) {
   const env = { PATH: process.env.PATH, HOME: at.path, OLLAMA_HOST: "127.0.0.1:1" }
   await using stemma = await openStemma({ directory: at.project, env })
@@ -14,7 +14,7 @@ async function filled(at: Home, fill: (stemma: Awaited<ReturnType<typeof openSte
 }
 
 describe("stemma session list", () => {
-  test("shows the sessions of the directory, the last used first", async () => {
+  test("lists the sessions of the directory, the last used first", async () => {
     await using at = await home()
     const other = join(at.path, "other")
     await mkdir(other)
@@ -43,7 +43,7 @@ describe("stemma session list", () => {
     expect(lines.map((line) => JSON.parse(line).title)).toEqual(["Tea", "Cake"])
   })
 
-  test("makes nothing where there is nothing", async () => {
+  test("creates no store where there is none", async () => {
     await using at = await home()
     const { code, stdout, stderr } = await at.run(["session", "list"])
     expect({ code, stdout }).toEqual({ code: 0, stdout: "" })
@@ -51,7 +51,7 @@ describe("stemma session list", () => {
     expect(existsSync(at.data)).toBe(false)
   })
 
-  test.skipIf(!existsSync("/dev/full"))("says that writing its output failed", async () => {
+  test.skipIf(!existsSync("/dev/full"))("reports that writing its output failed", async () => {
     await using at = await home()
     await filled(at, async ({ sessions }) => void (await sessions.create({ title: "Tea" })))
     for (const args of [["session", "list"], ["session", "list", "--help"], ["--help"]])
@@ -61,7 +61,7 @@ describe("stemma session list", () => {
       })
   })
 
-  test("changes nothing, and goes on with nothing that a dead process left", async () => {
+  test("changes nothing, and does not recover the work of a dead process", async () => {
     await using at = await home()
     await at.config({ permission: { bash: "allow" } })
     const running = at.start(["run", "run sleep 600"])
@@ -76,7 +76,7 @@ describe("stemma session list", () => {
     expect(await fingerprint(at)).toEqual(before)
   })
 
-  test("shows titles without anything that steers a terminal", async () => {
+  test("prints titles without control characters", async () => {
     await using at = await home()
     await filled(at, async ({ sessions }) => {
       const session = await sessions.create({ title: "\u001b]0;owned\u0007Tea\u001b[31m\nCake\u202e" })
@@ -95,7 +95,7 @@ describe("stemma session list", () => {
 })
 
 describe("stemma session show", () => {
-  test("shows what was said and done, whole or only the end of it", async () => {
+  test("prints the messages and tool calls, all of them or only the last ones", async () => {
     await using at = await home()
     let id = ""
     await filled(at, async ({ sessions }) => {
@@ -116,7 +116,7 @@ describe("stemma session show", () => {
     ])
   })
 
-  test("a reader that leaves is no failure that anybody hears of", async () => {
+  test("a closed stdout causes no error message", async () => {
     await using at = await home()
     let id = ""
     await filled(at, async ({ sessions }) => {
@@ -130,7 +130,7 @@ describe("stemma session show", () => {
     expect(await running.ended).toMatchObject({ code: 141, stderr: "" })
   })
 
-  test("says what is wrong with an id", async () => {
+  test("reports what is wrong with an id", async () => {
     await using at = await home()
     await filled(at, async ({ sessions }) => void (await sessions.create()))
     for (const args of [[], ["../x"], ["msg_1"]])
@@ -147,7 +147,7 @@ describe("stemma session show", () => {
   })
 })
 
-/** The database and what it was last changed by. */
+/** The database file and the files that SQLite keeps beside it. */
 async function fingerprint(at: Home): Promise<unknown> {
   const names = ["stemma.db", "stemma.db-wal"].map((name) => join(at.data, name))
   return Promise.all(names.map(async (name) => [await readFile(name, "hex"), (await stat(name)).mtimeMs]))

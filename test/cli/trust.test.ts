@@ -25,7 +25,7 @@ async function terminal(options: { typed?: string } = {}) {
   }
 }
 
-test("it shows the files without their control characters, asks, and trusts on a yes", async () => {
+test("it prints the files without control characters, asks, and trusts after a yes", async () => {
   await using one = await terminal({ typed: "y\n" })
   expect(await trust([one.at], one.terminal)).toBe(0)
   const said = one.said()

@@ -18,7 +18,7 @@ afterAll(async () => {
   await scene[Symbol.asyncDispose]()
 })
 
-/** A session with six messages, without the proxy. */
+/** A session with six messages, reached without the proxy. */
 async function sixMessages() {
   const direct = createClient({ baseUrl: scene.url, token })
   const { id } = await direct.sessions.create()
@@ -27,7 +27,7 @@ async function sixMessages() {
   return session
 }
 
-/** The same session behind the proxy. */
+/** The same session, reached through the proxy. */
 function behind(id: string, meddle: Meddle, options = reconnect) {
   proxy.meddle = meddle
   return createClient({ baseUrl: proxy.url, token, reconnect: options }).session(id)
@@ -40,18 +40,18 @@ const stall: Meddle = (_, response) => {
   response.writeHead(200, { "content-type": "application/json" }).write('{"rows": [')
   return true
 }
-/** A refusal of the server's own, of which the end never comes. */
+/** An error answer of the server that never ends. */
 const stallRefusal: Meddle = (_, response) => {
   response.writeHead(404, { "content-type": "application/json" }).write('{"code": "not_f')
   return true
 }
 
-describe("a request of a replica of which nothing more is heard", { timeout: 20_000 }, () => {
+describe("a request of a replica that gets no further bytes", { timeout: 20_000 }, () => {
   it.each([
-    ["that was lost", swallow],
+    ["whose request was lost", swallow],
     ["whose answer stops in the middle", stall],
     ["whose refusal stops in the middle", stallRefusal],
-  ])("%s is made again", async (_, meddle) => {
+  ])("%s is retried", async (_, meddle) => {
     const { id } = await sixMessages()
     using replica = behind(id, once(/\/snapshot/, meddle)).replica({ last: 2 })
     const errors: (string | undefined)[] = []
@@ -67,7 +67,7 @@ describe("a request of a replica of which nothing more is heard", { timeout: 20_
     expect(count(replica)).toBe(6)
   })
 
-  it("is made again though `fetch` takes no notice of signals", async () => {
+  it("is retried even if `fetch` ignores abort signals", async () => {
     const { id } = await sixMessages()
     let cancelled = 0
     const dead = () =>
@@ -87,7 +87,7 @@ describe("a request of a replica of which nothing more is heard", { timeout: 20_
     expect(cancelled).toBe(1)
   })
 
-  it("is not given up as long as the answer goes on arriving", async () => {
+  it("is not retried while bytes of the answer keep arriving", async () => {
     const session = await sixMessages()
     const body = Buffer.from(JSON.stringify(await session.snapshot({ last: 100 })))
     const pieces = 12
@@ -104,13 +104,13 @@ describe("a request of a replica of which nothing more is heard", { timeout: 20_
       response.on("close", () => clearInterval(timer))
       return true
     }
-    // All of it takes twice as long as it may say nothing.
+    // The whole answer takes twice as long as the silence timeout.
     using replica = behind(session.id, slowly, { ...reconnect, silenceMs: 300 }).replica()
     await replica.ready
     expect(count(replica)).toBe(6)
   })
 
-  it("is one of a replica: a call that is the caller's own may take as long as it takes", async () => {
+  it("has a timeout only in a replica: a call of the caller has none", async () => {
     const { id } = await sixMessages()
     let passed = 0
     const late: Fetch = async (request) => {
@@ -124,17 +124,17 @@ describe("a request of a replica of which nothing more is heard", { timeout: 20_
   })
 })
 
-describe("what something on the way answers instead of the server", () => {
+describe("an answer from a proxy instead of the server", () => {
   it.each([400, 401, 403, 404, 409, 426, 500])(
-    "with %i and no word of Stemma's ends and drops nothing",
+    "with %i and no Stemma error neither ends a stream nor drops data",
     async (status) => {
       const session = await sixMessages()
       const client = behind(session.id, () => false, { ...reconnect, silenceMs: 20_000 })
       using replica = client.replica()
       using events = client.events()
-      const heard: StemmaEvent[] = []
+      const received: StemmaEvent[] = []
       const listening = (async () => {
-        for await (const event of events) heard.push(event)
+        for await (const event of events) received.push(event)
       })()
       await Promise.all([replica.ready, events.ready])
       let asked = 0
@@ -150,14 +150,14 @@ describe("what something on the way answers instead of the server", () => {
       await session.update({ title: "Meanwhile" })
       proxy.meddle = () => false
       await until("the replica is back", () => replica.isLive && replica.session?.title === "Meanwhile")
-      await until("the events are back", () => JSON.stringify(heard).includes("Meanwhile"))
+      await until("the events are back", () => JSON.stringify(received).includes("Meanwhile"))
       events.close()
       await listening
     },
   )
 
   it.each([400, 401, 404])(
-    "with %i is no reason never to begin, or to leave out what is older",
+    "with %i prevents neither the start nor loading older messages",
     async (status) => {
       const { id } = await sixMessages()
       using replica = behind(id, once(/\/snapshot/, page(status))).replica({ last: 2 })

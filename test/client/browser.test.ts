@@ -5,10 +5,10 @@ import { expect, it } from "vitest"
 import { createServer } from "../../src/server/index.ts"
 import { runScene } from "../support/run-scene.ts"
 
-/** What a page pays, minified and compressed. Most of it is zod, by which the route table says what goes where. */
+/** The size of the client in a page, minified and compressed. Most of it is zod, which the route table needs. */
 const kibMax = 60
 
-/** What every browser has, and nothing else. */
+/** Only globals that every browser has. */
 const webGlobals = {
   AbortController,
   AbortSignal,
@@ -36,7 +36,7 @@ async function bundle(options: { minify: boolean }): Promise<string> {
   return output[0].code
 }
 
-it("a bundle for a browser has nothing of Node in it, and is small", async () => {
+it("a browser bundle contains no Node modules and no Node globals, and is small", async () => {
   const code = await bundle({ minify: false })
   expect(
     code.match(/["'`]node:[\w/]+["'`]|\brequire\(|\bprocess\.[a-z]|\bBuffer\b|\b__dirname\b/g),
@@ -46,15 +46,15 @@ it("a bundle for a browser has nothing of Node in it, and is small", async () =>
   expect(kib).toBeLessThan(kibMax)
 })
 
-it("the bundle talks to a server with nothing but what a browser has", async () => {
+it("the bundle calls a server with browser globals only", async () => {
   await using scene = await runScene({ script: [{ text: "Hello there" }] })
   const token = "0123456789abcdef0123"
   await using server = createServer(scene.stemma, { token, drainMs: 50 })
   const { url } = await server.listen({ port: 0 })
-  // A page: no `process`, no `Buffer`, no `require`, no modules.
+  // A page has no `process`, no `Buffer`, no `require` and no modules.
   const context = createContext({ ...webGlobals, url, token }, { codeGeneration: { strings: false } })
   runInContext(await bundle({ minify: true }), context)
-  const told = runInContext(
+  const result = runInContext(
     `(async () => {
       const client = stemma.createClient({ baseUrl: url, token })
       const { id } = await client.sessions.create({ title: "From a page" })
@@ -72,7 +72,7 @@ it("the bundle talks to a server with nothing but what a browser has", async () 
     })()`,
     context,
   ) as Promise<string>
-  expect(JSON.parse(await told)).toEqual({
+  expect(JSON.parse(await result)).toEqual({
     text: "Hello there",
     shown: ["hi", "Hello there"],
     title: "From a page",

@@ -7,7 +7,7 @@ import { runScene } from "../support/run-scene.ts"
 
 const token = "0123456789abcdef0123"
 
-/** A server with a client that comes by the network, and one in its process. */
+/** A server with one client over the network and one client in its process. */
 async function scene(options: Parameters<typeof runScene>[0] = {}) {
   const run = await runScene(options)
   const server = createServer(run.stemma, { token, drainMs: 50 })
@@ -27,7 +27,7 @@ async function scene(options: Parameters<typeof runScene>[0] = {}) {
   }
 }
 
-/** Something that answers by HTTP and is no Stemma. */
+/** An HTTP server that is not Stemma. */
 async function listen(listener: RequestListener) {
   const server = createHttpServer(listener)
   await new Promise<void>((resolve) => server.listen(0, "127.0.0.1", resolve))
@@ -77,7 +77,7 @@ describe("the routes as functions", () => {
     expectTypeOf(wrong).toBeFunction()
   })
 
-  it("do what they say, by the network and within the process", async () => {
+  it("work over the network and in process", async () => {
     await using server = await scene({ script: [{ text: "one" }, { text: "two" }, { text: "three" }] })
     for (const client of server.clients) {
       expect(await client.server.health()).toMatchObject({ status: "ok" })
@@ -101,7 +101,7 @@ describe("the routes as functions", () => {
     }
   })
 
-  it("take numbers, truth and lists in a query, and null where there may be none", async () => {
+  it("accept numbers, booleans and lists in a query, and null where it is allowed", async () => {
     await using server = await scene({ script: [{ text: "needle" }] })
     const [client] = server.clients as [Client]
     const { id } = await client.sessions.create()
@@ -117,7 +117,7 @@ describe("the routes as functions", () => {
     expect(new Set(all.map(({ kind }) => kind))).toEqual(new Set(["text", "title"]))
   })
 
-  it("are about the client's directory unless they name another", async () => {
+  it("use the client's directory unless the call names another one", async () => {
     await using server = await scene()
     const client = createClient({ fetch: server.server.app.fetch, directory: server.directory })
     const { id, directory } = await client.sessions.create()
@@ -128,7 +128,7 @@ describe("the routes as functions", () => {
     expect((await elsewhere.sessions.list({ directory: server.directory })).items).toHaveLength(1)
   })
 
-  it("give bytes as bytes", async () => {
+  it("return bytes as bytes", async () => {
     await using server = await scene()
     const bytes = new Uint8Array([0, 1, 2, 250, 255])
     const hash = await server.stemma.store.blobs.put(bytes)
@@ -137,7 +137,7 @@ describe("the routes as functions", () => {
 })
 
 describe("a call that fails", () => {
-  it("throws the server's code, sentence and details, with the status", async () => {
+  it("throws the server's code, message and details, with the status", async () => {
     await using server = await scene()
     for (const client of server.clients) {
       const session = client.session("ses_01k00000000000000000000000")
@@ -154,7 +154,7 @@ describe("a call that fails", () => {
     }
   })
 
-  it("with a wrong token is denied, and the token is in no error", async () => {
+  it("with a wrong token is denied, and no error contains the token", async () => {
     await using server = await scene()
     const secret = "another-token-that-is-wrong"
     const client = createClient({ baseUrl: server.url, token: secret })
@@ -165,7 +165,7 @@ describe("a call that fails", () => {
     expect(odd).toThrow("The token contains spaces")
   })
 
-  it("after the headers of a slow answer were sent is thrown all the same", async () => {
+  it("after the headers of a slow answer were sent still throws", async () => {
     await using server = await scene()
     for (const client of server.clients) {
       const { id } = await client.sessions.create()
@@ -174,7 +174,7 @@ describe("a call that fails", () => {
     }
   })
 
-  it("because nobody is there is unavailable", async () => {
+  it("because the server cannot be reached is unavailable", async () => {
     const server = await listen(() => {})
     await server[Symbol.asyncDispose]()
     const error = await failure(createClient({ baseUrl: server.url }).server.health())
@@ -184,16 +184,16 @@ describe("a call that fails", () => {
 
   it.each([
     ["an answer that is cut off", 200, '{"status": "o', "unavailable"],
-    ["a page where JSON should be", 200, "<html>", "unavailable"],
+    ["a page instead of JSON", 200, "<html>", "unavailable"],
     ["a gateway without a server", 502, "<html>", "unavailable"],
     ["too many requests", 429, "", "unavailable"],
-    ["a status without a reason", 418, "", "unavailable"],
-    ["a failure without a reason", 500, "", "unavailable"],
-    ["a refusal without a reason", 403, "no", "unavailable"],
-    ["a page that is not there", 404, "<html>", "unavailable"],
-    ["what another server says in JSON", 404, '{"error": "Not Found"}', "unavailable"],
-    ["a refusal of Stemma's own", 403, '{"code": "denied", "message": "No."}', "denied"],
-  ])("by %s is told by a code", async (_, status, body, code) => {
+    ["a status without a body", 418, "", "unavailable"],
+    ["a failure without a body", 500, "", "unavailable"],
+    ["a refusal without an error object", 403, "no", "unavailable"],
+    ["a missing page", 404, "<html>", "unavailable"],
+    ["a JSON error of another server", 404, '{"error": "Not Found"}', "unavailable"],
+    ["an error of a Stemma server", 403, '{"code": "denied", "message": "No."}', "denied"],
+  ])("because of %s has the expected code", async (_, status, body, code) => {
     await using server = await listen((_request, response) => {
       response.writeHead(status, { "retry-after": "3", "content-type": "text/html" }).end(body)
     })
@@ -202,7 +202,7 @@ describe("a call that fails", () => {
     if (status !== 200) expect(error.details).toEqual({ status, retryAfterMs: 3000 })
   })
 
-  it("by a redirect takes the token nowhere", async () => {
+  it("because of a redirect does not send the token to the new address", async () => {
     let asked = 0
     await using other = await listen((_request, response) => {
       asked++
@@ -217,7 +217,7 @@ describe("a call that fails", () => {
     expect(asked).toBe(0)
   })
 
-  it("because it was given up throws the signal's reason at once", async () => {
+  it("because its signal aborted throws the signal's reason immediately", async () => {
     await using server = await listen(() => {})
     const client = createClient({ baseUrl: server.url })
     await expect(client.server.health({ signal: AbortSignal.timeout(20) })).rejects.toMatchObject({
@@ -230,7 +230,7 @@ describe("a call that fails", () => {
     })
   })
 
-  it("because of what was given says so before anything is sent", async () => {
+  it("because of invalid arguments throws before a request is sent", async () => {
     const client = createClient({ fetch: () => Promise.reject(new Error("sent")) })
     expect(await failure(client.session("..").info())).toMatchObject({ code: "invalid" })
     expect(await failure(client.session("").remove())).toMatchObject({ code: "invalid" })
@@ -240,7 +240,7 @@ describe("a call that fails", () => {
     expect(() => createClient({ baseUrl: "127.0.0.1:4096" })).toThrow("is not an http or https address")
   })
 
-  it("sends an id as one piece of the path, whatever is in it", async () => {
+  it("sends an id as one path segment, whatever it contains", async () => {
     const urls: string[] = []
     const client = createClient({
       baseUrl: "https://example.org/stemma/#token",

@@ -3,14 +3,14 @@ import { createClient } from "../../src/client/index.ts"
 import { until } from "../support/run-scene.ts"
 import { httpScene, token } from "../support/server/http-scene.ts"
 
-test("events of all sessions of a directory are heard over HTTP, and go on from a cursor", async () => {
+test("events of all sessions of a directory arrive over HTTP, and a stream continues from a cursor", async () => {
   await using scene = await httpScene({ script: () => ({ text: "hello" }) })
   const client = createClient({ baseUrl: scene.url, token, directory: scene.directory })
-  const heard: string[] = []
+  const received: string[] = []
   const stream = client.events()
   const listening = (async () => {
     for await (const event of stream) {
-      heard.push(event.type)
+      received.push(event.type)
       if (event.type === "session.idle") return
     }
   })()
@@ -18,8 +18,8 @@ test("events of all sessions of a directory are heard over HTTP, and go on from 
   const { id } = await client.sessions.create()
   expect((await client.session(id).ask({ text: "hi" })).text).toBe("hello")
   await listening
-  expect(heard).toContain("session.created")
-  expect(heard).toContain("message.part.updated")
+  expect(received).toContain("session.created")
+  expect(received).toContain("message.part.updated")
   const { cursor } = stream
   await client.session(id).ask({ text: "again" })
   const missed: string[] = []
@@ -27,25 +27,25 @@ test("events of all sessions of a directory are heard over HTTP, and go on from 
   const catching = (async () => {
     for await (const event of later) missed.push(JSON.stringify(event))
   })()
-  await until("it is heard", () => missed.some((event) => event.includes('"text":"again"')))
+  await until("it is received", () => missed.some((event) => event.includes('"text":"again"')))
   later.close()
   await catching
   expect(missed.join("")).not.toContain('"text":"hi"')
 })
 
-test("what happens elsewhere is not heard", async () => {
+test("events of other directories do not arrive", async () => {
   await using scene = await httpScene({ script: () => ({ text: "hello" }), files: { "below/a.txt": "" } })
   const client = createClient({ baseUrl: scene.url, token })
   using stream = client.events({ directory: `${scene.directory}/below` })
-  const heard: string[] = []
+  const received: string[] = []
   const listening = (async () => {
-    for await (const event of stream) heard.push(event.type)
+    for await (const event of stream) received.push(event.type)
   })()
   await stream.ready
   const other = await client.sessions.create({ directory: scene.directory })
   const own = await client.sessions.create({ directory: `${scene.directory}/below` })
-  await until("its own is heard", () => heard.includes("session.created"))
-  expect(heard.filter((type) => type === "session.created")).toHaveLength(1)
+  await until("its own is received", () => received.includes("session.created"))
+  expect(received.filter((type) => type === "session.created")).toHaveLength(1)
   expect(own.directory).not.toBe(other.directory)
   stream.close()
   await listening

@@ -15,7 +15,7 @@ const message = fc.record({
   comment: fc.option(line),
 })
 
-it("an event stream means the same however its bytes are cut and its lines end", () => {
+it("an event stream is parsed the same, however its bytes are split and its lines end", () => {
   const stream = fc.array(fc.tuple(message, fc.constantFrom("\n", "\r\n", "\r")), { maxLength: 8 })
   const cuts = fc.array(fc.nat(60), { minLength: 1, maxLength: 20 })
   fc.assert(

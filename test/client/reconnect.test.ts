@@ -18,8 +18,8 @@ async function take(events: AsyncIterable<StemmaEvent>, count: number): Promise<
   return taken
 }
 
-describe("a stream of events", () => {
-  it("goes on from the last cursor after the connection broke, also in the middle of a frame", async () => {
+describe("an event stream", () => {
+  it("continues from the last cursor after a disconnect, also in the middle of a frame", async () => {
     await using server = await fakeServer([
       stream([synced("c1"), idle("c2"), idle()], "mid-frame"),
       stream([idle("c3"), synced("c3")], "cut"),
@@ -34,7 +34,7 @@ describe("a stream of events", () => {
     await until("the connection is closed", () => server.open() === 0)
   })
 
-  it("comes back to a server that is gone, busy or broken, and waits as long as it asks for", async () => {
+  it("reconnects to a server that is gone, busy or broken, and respects Retry-After", async () => {
     await using server = await fakeServer([
       refuse(503, { code: "unavailable", message: "Later." }, { "retry-after": "1" }),
       refuse(500, { code: "internal", message: "Broken." }),
@@ -52,20 +52,20 @@ describe("a stream of events", () => {
     expect(server.asked.map(({ query }) => query.since)).toEqual([...Array(5).fill("c0"), "c1", "c1", "c1"])
   })
 
-  it("waits longer each time nothing comes of it", async () => {
+  it("waits longer after each failed attempt", async () => {
     await using server = await fakeServer([refuse(503, { code: "unavailable", message: "Later." })])
     const client = createClient({ baseUrl: server.url, reconnect: { firstMs: 20, maxMs: 200 } })
     using events = client.session(id).events()
     await until("it was asked five times", () => server.asked.length >= 5)
     events.close()
     const waits = server.asked.slice(1).map(({ atMs }, index) => atMs - server.asked[index]!.atMs)
-    // Timers may be late, never early: half of 20, 40, 80 and 160 ms.
+    // Timers may be late, never early: the minimum is half of 20, 40, 80 and 160 ms.
     for (const [index, wait] of waits.slice(0, 4).entries()) {
       expect(wait).toBeGreaterThanOrEqual(10 * 2 ** index - 2)
     }
   })
 
-  it("that says nothing for too long is dropped; one that says that it lives is not", async () => {
+  it("without data is dropped after the silence timeout; a stream with heartbeats is not", async () => {
     await using server = await fakeServer([
       stream([synced("c1")]),
       (response) => {
@@ -89,7 +89,7 @@ describe("a stream of events", () => {
     [403, "denied"],
     [404, "not_found"],
     [400, "invalid"],
-  ])("ends with the error when coming back is of no use: %i", async (status, code) => {
+  ])("ends with the error when a retry cannot help: %i", async (status, code) => {
     await using server = await fakeServer([
       stream([synced("c1"), idle("c1")], "cut"),
       refuse(status, { code, message: "No." }),
@@ -105,7 +105,7 @@ describe("a stream of events", () => {
     expect(server.asked).toHaveLength(2)
   })
 
-  it("is ready when everything from then on will be told, and not before", async () => {
+  it("is ready only when it will deliver every later event", async () => {
     await using scene = await runScene({ script: [{ text: "hello" }] })
     await using server = createServer(scene.stemma, { drainMs: 50 })
     const client = createClient({ fetch: server.app.fetch, reconnect })
@@ -126,7 +126,7 @@ describe("a stream of events", () => {
     await expect(gone.ready).rejects.toMatchObject({ code: "not_found" })
   })
 
-  it("ends without an error when its reader leaves or the signal says so, at any moment", async () => {
+  it("ends without an error when its reader leaves or its signal aborts, at any moment", async () => {
     await using server = await fakeServer([stream([synced("c1")])])
     const client = createClient({ baseUrl: server.url, reconnect })
     const controller = new AbortController()
@@ -152,7 +152,7 @@ describe("a stream of events", () => {
     await until("all connections are closed", () => server.open() === 0)
   })
 
-  it("of a directory names it", async () => {
+  it("of a directory names the directory in its request", async () => {
     await using server = await fakeServer([stream([synced("c1"), idle("c2")])])
     const client = createClient({ baseUrl: server.url, reconnect, directory: "/here" })
     await take(client.events({ since: "c0" }), 1)
@@ -163,7 +163,7 @@ describe("a stream of events", () => {
     ])
   })
 
-  it("with a tree tells of children too", async () => {
+  it("with a tree contains events of children", async () => {
     await using scene = await runScene({ script: [{ text: "hello" }] })
     await using server = createServer(scene.stemma, { drainMs: 50 })
     const client = createClient({ fetch: server.app.fetch, reconnect })

@@ -4,11 +4,11 @@ import { testSeed } from "../support/seed.ts"
 import { temporaryDirectory } from "../support/temporary-directory.ts"
 
 const { seed } = testSeed("client replica crash")
-/** `test/soak/client-replica.test.ts` has more of them. */
+/** `test/soak/client-replica.test.ts` runs more of these. */
 const kills = 4
 const cutsMin = 20
 
-it("a client that is cut off at any moment, by a server that is killed, ends with the replica of an uninterrupted one and of the store", {
+it("a client that is disconnected at any moment, by a server that is killed, ends with the same replica as an uninterrupted client and as the store", {
   timeout: 180_000,
 }, async () => {
   await using directory = await temporaryDirectory()

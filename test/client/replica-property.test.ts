@@ -3,7 +3,7 @@ import { afterAll, expect, it } from "vitest"
 import { createClient, type Replica } from "../../src/client/index.ts"
 import { createServer } from "../../src/server/index.ts"
 import { cuttingFetch } from "../support/client/cutting-fetch.ts"
-import { EventListener } from "../support/client/event-listener.ts"
+import { EventReader } from "../support/client/event-reader.ts"
 import { expectSame } from "../support/client/session-state.ts"
 import { Story } from "../support/client/story.ts"
 import { makeStory, openStory } from "../support/client/story-scene.ts"
@@ -20,7 +20,7 @@ const stemma = await openStory(directory.path)
 const server = createServer(stemma, { interactive: true, drainMs: 100 })
 afterAll(async () => {
   await server.close()
-  // A run that is left in the middle, by a test that failed, is not waited for.
+  // A failed test may leave a run in the middle; closing does not wait for it.
   await Promise.race([stemma.close(), new Promise((resolve) => setTimeout(resolve, 1000).unref())])
   await stemma.close()
   await directory[Symbol.asyncDispose]()
@@ -35,11 +35,11 @@ const step = fc.array(fc.nat(9999), { minLength: 8, maxLength: 8 })
 const schedule = fc.record({
   steps: fc.array(step, { minLength: 1, maxLength: 10 }),
   line: fc.nat(),
-  /** How long after each step the next one comes. */
+  /** The time between a step and the next step. */
   pausesMs: fc.array(fc.nat(12), { minLength: 10, maxLength: 10 }),
 })
 
-it("however often a client is cut off, its replica ends as that of an uninterrupted one and as the store, and so do its events", async () => {
+it("a client that is disconnected often ends with the same replica as an uninterrupted client and as the store, and its events agree", async () => {
   const property = fc.asyncProperty(schedule, async ({ steps, line, pausesMs }) => {
     const random = randomFrom(line)
     const cutter = cuttingFetch(server.app.fetch, { random, bytesMax: 6000 })
@@ -49,7 +49,7 @@ it("however often a client is cut off, its replica ends as that of an uninterrup
     using first = calm.session(id).replica()
     using second = rough.session(id).replica()
     const events = rough.session(id).events()
-    using listener = new EventListener(events)
+    using listener = new EventReader(events)
     using others = new DisposableStack()
     const replicas: Record<string, Replica> = { first, second }
     const witnesses = Object.entries(replicas).map(([name, replica]) => new Witness(name, replica))
@@ -58,7 +58,7 @@ it("however often a client is cut off, its replica ends as that of an uninterrup
       for (const [index, numbers] of steps.entries()) {
         await story.step(drawFrom(numbers))
         await new Promise((resolve) => setTimeout(resolve, pausesMs[index]))
-        // Some come late and want little: they must ask for what a revert brings back.
+        // These replicas start late with few messages, so they must request the messages that a revert shows again.
         if (index === 2) replicas.third = others.use(rough.session(id).replica({ last: 2 }))
         if (index === 4) replicas.fourth = others.use(calm.session(id).replica({ last: 1 }))
       }

@@ -34,7 +34,7 @@ const texts = (replica: Replica) => replica.messages().map(textOf)
 
 const answers = (count: number) => Array.from({ length: count }, (_, index) => ({ text: `answer ${index}` }))
 
-/** Says each delta when its gate is open, and ends when the last gate is. */
+/** Streams each delta when its gate opens, and ends when the last gate opens. */
 function gatedModel(deltas: readonly string[], gates: readonly PromiseWithResolvers<void>[]): Model {
   return {
     ref: { providerID: "scripted", modelID: "m" },
@@ -78,14 +78,14 @@ describe("a replica", () => {
     await expectSame(server.stemma.store, server.id, { replica })
   })
 
-  it("tells its listeners once for each batch, and hands out the same array while nothing changes", async () => {
+  it("calls its subscribers once for each batch, and returns the same array while nothing changes", async () => {
     await using server = await scene({ script: answers(1) })
     using replica = server.session.replica()
     await replica.ready
     let calls = 0
     const end = replica.subscribe(() => calls++)
     await server.session.append({ role: "user", text: "one" })
-    await until("it is told", () => replica.messages().length === 1)
+    await until("it is received", () => replica.messages().length === 1)
     // A commit of a message, its part and the session is one batch.
     expect(calls).toBe(1)
     expect(replica.messages()).toBe(replica.messages())
@@ -97,7 +97,7 @@ describe("a replica", () => {
     expect(replica.messages()[0]).toBe(before[0])
   })
 
-  it("begins with the last messages, and loads older ones when they are wanted", async () => {
+  it("begins with the last messages, and loads older ones on request", async () => {
     await using server = await scene()
     for (let number = 0; number < 12; number++) {
       await server.session.append({ role: "user", text: `message ${number}` })
@@ -117,7 +117,7 @@ describe("a replica", () => {
     await expectSame(server.stemma.store, server.id, { replica })
   })
 
-  it("shows nothing of long ago that changed and was not asked for", async () => {
+  it("does not show a changed older message that was not loaded", async () => {
     await using server = await scene()
     for (const text of ["zero", "one", "two", "three"]) await server.session.append({ role: "user", text })
     using replica = server.session.replica({ last: 2 })
@@ -125,11 +125,11 @@ describe("a replica", () => {
     const { items } = await server.session.history({ from: 0, to: 1, take: "start" })
     await server.session.redact({ messageID: items[0]!.message.id })
     await server.session.update({ title: "After it" })
-    await until("it is told", () => replica.session?.title === "After it")
+    await until("it is received", () => replica.session?.title === "After it")
     expect(texts(replica)).toEqual(["two", "three"])
   })
 
-  it("leaves out what a revert hides, and has it again when it is taken back", async () => {
+  it("hides messages of a revert, and shows them again after an unrevert", async () => {
     await using server = await scene({ script: answers(3) })
     using replica = server.session.replica()
     await replica.ready
@@ -156,7 +156,7 @@ describe("a replica", () => {
     await expectSame(server.stemma.store, server.id, { replica, short })
   })
 
-  it("shows whole commits only, however slowly they arrive", async () => {
+  it("shows only whole commits, however slowly they arrive", async () => {
     await using server = await scene({ script: answers(3) })
     const fetch = crumblingFetch(server.server.app.fetch, { bytes: 100 })
     const slow = createClient({ fetch, reconnect })
@@ -183,13 +183,13 @@ describe("a replica", () => {
     await expectSame(server.stemma.store, server.id, { replica })
   })
 
-  it("knows that its session was removed", async () => {
+  it("reports that its session was removed", async () => {
     await using server = await scene()
     await server.session.append({ role: "user", text: "one" })
     using live = server.session.replica()
     await live.ready
     await server.session.remove()
-    await until("it is told", () => live.view.removed)
+    await until("it is received", () => live.view.removed)
     expect(live).toMatchObject({ session: undefined })
     expect(live.messages()).toEqual([])
     using late = server.session.replica()
@@ -197,7 +197,7 @@ describe("a replica", () => {
     expect(late).toMatchObject({ isLive: false, error: { code: "not_found" } })
   })
 
-  it("goes on when a listener throws, and no listener is called after it left", async () => {
+  it("continues when a subscriber throws, and does not call a subscriber after it unsubscribed", async () => {
     await using server = await scene()
     using replica = server.session.replica()
     await replica.ready
@@ -222,7 +222,7 @@ describe("a replica", () => {
     expect(thrown).toMatchObject([{ message: "my own fault" }])
   })
 
-  it("follows no more once it is closed, and keeps what it has", async () => {
+  it("does not change after close, and keeps its messages", async () => {
     await using server = await scene()
     await server.session.append({ role: "user", text: "one" })
     const controller = new AbortController()
@@ -239,7 +239,7 @@ describe("a replica", () => {
     await expect(never.ready).rejects.toMatchObject({ code: "unavailable" })
   })
 
-  it("calls no listener once its owner has closed it, at whatever moment", async () => {
+  it("calls no subscriber after its owner closed it, at any moment", async () => {
     await using server = await fakeServer([snapshot("s.1", "x"), stream([synced("s.1")])])
     const client = createClient({ baseUrl: server.url, reconnect })
     let calls = 0
@@ -298,7 +298,7 @@ const snapshot = (cursor: string, title: string) =>
   })
 
 describe("a replica that loses its server", () => {
-  it("says so, says why, and is live again when the server is back", async () => {
+  it("is not live and has an error, and is live again when the server is back", async () => {
     await using server = await fakeServer([
       refuse(503, { code: "unavailable", message: "Later." }),
       snapshot("s.1", "before"),
@@ -319,7 +319,7 @@ describe("a replica that loses its server", () => {
     expect(server.asked.map(({ query }) => query.since)).toEqual([undefined, undefined, "s.1", "s.1", "s.1"])
   })
 
-  it("begins anew when the cursor is of another store, or of one that was restored", async () => {
+  it("starts again when its cursor is from another store, or from a restored store", async () => {
     await using server = await fakeServer([
       snapshot("s.9", "before"),
       stream([synced("s.9")], "cut"),
@@ -334,30 +334,30 @@ describe("a replica that loses its server", () => {
     expect(replica.view.revision).toBeGreaterThan(before)
   })
 
-  it("ends when it is not let in any more", async () => {
+  it("ends when its access is denied", async () => {
     await using server = await fakeServer([
       snapshot("s.9", "before"),
       stream([synced("s.9")], "cut"),
       refuse(401, { code: "denied", message: "The token is wrong." }),
     ])
     using replica = createClient({ baseUrl: server.url, reconnect }).session(id).replica()
-    await until("it is told", () => replica.error?.code === "denied")
+    await until("it is received", () => replica.error?.code === "denied")
     expect(replica).toMatchObject({ isLive: false, session: { title: "before" } })
     expect(server.asked).toHaveLength(3)
   })
 
-  it("knows that the session is gone when it comes back", async () => {
+  it("reports after a reconnect that its session was removed", async () => {
     await using server = await fakeServer([
       snapshot("s.9", "before"),
       stream([synced("s.9")], "cut"),
       refuse(404, { code: "not_found", message: "There is no session." }),
     ])
     using replica = createClient({ baseUrl: server.url, reconnect }).session(id).replica()
-    await until("it is told", () => replica.view.removed)
+    await until("it is received", () => replica.view.removed)
     expect(replica).toMatchObject({ isLive: false, session: undefined, error: { code: "not_found" } })
   })
 
-  it("ignores what a newer server tells beside what it knows, and shows the rest of it", async () => {
+  it("ignores unknown frames of a newer server, and applies the others", async () => {
     const row = { version: 7, sessionID: id }
     await using server = await fakeServer([
       json({
@@ -378,12 +378,12 @@ describe("a replica that loses its server", () => {
       ]),
     ])
     using replica = createClient({ baseUrl: server.url, reconnect }).session(id).replica()
-    await until("it is told", () => replica.error !== undefined || replica.session?.title === "after")
+    await until("it is received", () => replica.error !== undefined || replica.session?.title === "after")
     expect(replica).toMatchObject({ isLive: true, error: undefined })
     expect(server.asked).toHaveLength(2)
   })
 
-  it("forgets live text that was never kept, once the session is idle", async () => {
+  it("drops live text that was never committed when the session becomes idle", async () => {
     const message = {
       id: "msg_1",
       sessionID: id,

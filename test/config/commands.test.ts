@@ -3,11 +3,11 @@ import { join } from "node:path"
 import { describe, expect, test } from "vitest"
 import type { Command } from "../../src/config/agents/command.ts"
 import { rejection } from "../support/rejection.ts"
-import { place } from "./place.ts"
+import { configScene } from "./config-scene.ts"
 
 describe("commands", () => {
   test("a Markdown file is a command: front matter and template", async () => {
-    await using at = await place()
+    await using at = await configScene()
     await at.write({
       "user/commands/review.md":
         "---\ndescription: Reviews\nagent: plan\nmodel: a/b\nsubtask: true\n---\n\nReview $1.\n",
@@ -34,8 +34,8 @@ describe("commands", () => {
     ["---\nsubtask: often\n---\nx", "a.md:2:10: subtask: expected boolean"],
     ["---\nmodel: gpt\n---\nx", "a.md:2:8: model: expected a model as provider/model"],
     ["---\nagent: [\n---\nx", "a.md:"],
-  ])("a broken one (%j) is refused with its place", async (text, expected) => {
-    await using at = await place()
+  ])("an invalid one (%j) is refused with file, line and column", async (text, expected) => {
+    await using at = await configScene()
     await at.write({ "user/commands/a.md": text })
     expect(await rejection(at.open().current())).toMatchObject({
       code: "invalid",
@@ -43,8 +43,8 @@ describe("commands", () => {
     })
   })
 
-  test("an unknown field is a notice, and so is a template that is not the text", async () => {
-    await using at = await place()
+  test("an unknown field is a notice, and so is a template in the front matter", async () => {
+    await using at = await configScene()
     await at.write({ "user/commands/a.md": "---\nagnet: plan\ntemplate: other\n---\nText." })
     const { commands, notices } = await at.open().current()
     expect(commands.get("a")).toEqual({ name: "a", template: "Text.", trusted: true })
@@ -54,8 +54,8 @@ describe("commands", () => {
     ])
   })
 
-  test("later places go over earlier ones: the user's config, its files, the program's, the project's", async () => {
-    await using at = await place()
+  test("later sources override earlier ones: the user's config, its files, the program's, the project's", async () => {
+    await using at = await configScene()
     await at.write({
       "user/stemma.json": {
         command: {
@@ -82,8 +82,8 @@ describe("commands", () => {
     ] satisfies Command[])
   })
 
-  test("a name that nobody could type is a notice", async () => {
-    await using at = await place()
+  test("a name that cannot be typed is a notice", async () => {
+    await using at = await configScene()
     await at.write({
       "user/stemma.json": '{"command": {"two words": {"template": "x"}, "__proto__": {"template": "x"}}}',
       "user/commands/审查.md": "Ok.",
@@ -97,8 +97,8 @@ describe("commands", () => {
     ])
   })
 
-  test("a change of a file is noticed", async () => {
-    await using at = await place()
+  test("a changed file is read again", async () => {
+    await using at = await configScene()
     await at.write({ "user/commands/a.md": "One." })
     const source = at.open()
     const first = await source.current()
@@ -112,8 +112,8 @@ describe("commands", () => {
 })
 
 describe("commands of a project that is not trusted", () => {
-  test("are text and no more until it is", async () => {
-    await using at = await place()
+  test("are plain text without effects until it is trusted", async () => {
+    await using at = await configScene()
     const template = "See !`id`, !`cat $1`, @a.ts {env:OTHER}."
     await at.write({
       "project/stemma.json": { command: { go: { template: "Go.", agent: "build" } } },
@@ -164,8 +164,8 @@ ${template}`,
     })
   })
 
-  test("take no name of the user's, of the program's or of a trusted directory", async () => {
-    await using at = await place()
+  test("cannot replace a command of the user, of the program or of a trusted directory", async () => {
+    await using at = await configScene()
     await at.write({
       "user/commands/mine.md": "Mine.",
       "project/.git/HEAD": "ref: refs/heads/main\n",
@@ -189,8 +189,8 @@ ${template}`,
       expect(notices.join("\n")).toContain(`there already is a command /${name}; this one was ignored`)
   })
 
-  test("leave nothing behind under a name that a trusted directory takes", async () => {
-    await using at = await place()
+  test("leave nothing in a command that a trusted directory replaces", async () => {
+    await using at = await configScene()
     await at.write({
       "project/.git/HEAD": "ref: refs/heads/main\n",
       "project/sub/.stemma/commands/a.md": "Inner.",
@@ -203,8 +203,8 @@ ${template}`,
     expect(commands.get("a")).toEqual({ name: "a", template: "Inner.", trusted: true })
   })
 
-  test("are not read where they are broken or lead out, and stop nobody", async () => {
-    await using at = await place()
+  test("are ignored if they are invalid or lead out of the project, without an error", async () => {
+    await using at = await configScene()
     await at.write({
       "outside/x.md": "Private.",
       "project/.stemma/commands/a.md": "---\nsubtask: 5\n---\n",
@@ -221,8 +221,8 @@ ${template}`,
     ])
   })
 
-  test("are limited in number, and what trusting them grants says when it is not all", async () => {
-    await using at = await place()
+  test("are limited in number, and the list of grants says when it is incomplete", async () => {
+    await using at = await configScene()
     const many = Array.from({ length: 300 }, (_, index) => [`c${index}`, { template: "Go." }])
     await at.write({
       "project/stemma.json": JSON.stringify({ share: "auto", command: Object.fromEntries(many) }),

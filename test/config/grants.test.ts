@@ -5,7 +5,7 @@ import { grantScope, openGrants } from "../../src/config/permission/grants.ts"
 import { rejection } from "../support/rejection.ts"
 import { temporaryDirectory } from "../support/temporary-directory.ts"
 
-test("what one handle adds or removes, another one sees at once", async () => {
+test("a grant that one handle adds or removes is visible to another handle immediately", async () => {
   await using at = await temporaryDirectory()
   const [one, two] = [openGrants({ directory: at.path }), openGrants({ directory: at.path })]
   expect(await two.list("p")).toEqual([])
@@ -17,7 +17,7 @@ test("what one handle adds or removes, another one sees at once", async () => {
   expect(await two.list("p")).toEqual([second])
 })
 
-test("they are kept per project", async () => {
+test("grants are stored per project", async () => {
   await using at = await temporaryDirectory()
   const grants = openGrants({ directory: at.path })
   await grants.add("p", { permission: "bash", pattern: "*", time: 1 })
@@ -25,7 +25,7 @@ test("they are kept per project", async () => {
   expect(await grants.list("../p")).toEqual([])
 })
 
-test("many added at once from two handles are all there, once each", async () => {
+test("many grants added at the same time by two handles are all stored, once each", async () => {
   await using at = await temporaryDirectory()
   const handles = [openGrants({ directory: at.path }), openGrants({ directory: at.path })]
   await Promise.all(
@@ -39,14 +39,14 @@ test("many added at once from two handles are all there, once each", async () =>
     expect((await grants.list("p")).map((one) => one.time)).toEqual([...Array(20).keys()])
 })
 
-test("removing what is not there says so, whatever the id looks like", async () => {
+test("removing a grant that does not exist fails with not_found, whatever the id looks like", async () => {
   await using at = await temporaryDirectory()
   const grants = openGrants({ directory: at.path })
   for (const id of ["0".repeat(32), "../../x", ""])
     expect(await rejection(grants.remove("p", id))).toMatchObject({ code: "not_found" })
 })
 
-test("garbage among the files is ignored and named; only the user may read them", async () => {
+test("invalid files are ignored with a notice; only the user may read the files", async () => {
   await using at = await temporaryDirectory()
   const grants = openGrants({ directory: at.path })
   const grant = await grants.add("p", { permission: "bash", pattern: "ls", time: 1 })
@@ -60,7 +60,7 @@ test("garbage among the files is ignored and named; only the user may read them"
   expect(await grants.notices("p")).toHaveLength(3)
 })
 
-test("a clone of the same repository elsewhere has grants of its own", () => {
+test("a clone of the same repository elsewhere has its own grants", () => {
   const project = { id: "prj_1", root: "/mine", directory: "/mine", trusted: undefined }
   expect(grantScope(project)).toBe(grantScope({ ...project, directory: "/mine/sub" }))
   expect(grantScope(project)).not.toBe(grantScope({ ...project, root: "/theirs" }))

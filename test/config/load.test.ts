@@ -4,11 +4,11 @@ import { describe, expect, test } from "vitest"
 import type { Agent } from "../../src/config/agents/agent.ts"
 import { evaluate } from "../../src/session/index.ts"
 import { rejection } from "../support/rejection.ts"
-import { place } from "./place.ts"
+import { configScene } from "./config-scene.ts"
 
 describe("the user's config", () => {
   test("without any file there are defaults and the built-in agents", async () => {
-    await using at = await place()
+    await using at = await configScene()
     const { config, agents, notices, project, skills, instructions } = await at.open().current()
     expect(config).toMatchObject({
       default_agent: "build",
@@ -30,8 +30,8 @@ describe("the user's config", () => {
     expect(project).toMatchObject({ directory: at.project, root: at.project, trusted: undefined })
   })
 
-  test("the shape that people know is read, with comments and trailing commas", async () => {
-    await using at = await place()
+  test("accepts the documented shape, with comments and trailing commas", async () => {
+    await using at = await configScene()
     await at.write({
       "user/stemma.jsonc": `{
         // my own server
@@ -62,8 +62,8 @@ describe("the user's config", () => {
     ['{"provider": {"x": {"npm": "left-pad"}}}', ":1:28: provider.x.npm: expected one of"],
     ['{\n  "model": "a/b"\n  "share": "auto"\n}', ":3:3: it is not valid JSON: comma expected"],
     ["[]", ":1:1: expected object, received array"],
-  ])("a file with %j is refused with its place", async (text, expected) => {
-    await using at = await place()
+  ])("a file with %j is refused with file, line and column", async (text, expected) => {
+    await using at = await configScene()
     await at.write({ "user/stemma.json": text })
     const error = await rejection(at.open().current())
     expect(error).toMatchObject({ code: "invalid" })
@@ -71,8 +71,8 @@ describe("the user's config", () => {
     expect(String((error as Error).message)).toContain("nothing was changed")
   })
 
-  test("a file that is nested too deep, or too big, is refused", async () => {
-    await using at = await place()
+  test("a file that is nested too deeply, or too large, is refused", async () => {
+    await using at = await configScene()
     await at.write({ "user/stemma.json": "[".repeat(100_000) })
     expect(await rejection(at.open().current())).toMatchObject({
       message: expect.stringContaining("too deep"),
@@ -84,7 +84,7 @@ describe("the user's config", () => {
   })
 
   test("a corrected file works without opening the config again", async () => {
-    await using at = await place()
+    await using at = await configScene()
     await at.write({ "user/stemma.json": "{" })
     const source = at.open()
     await rejection(source.current())
@@ -92,8 +92,8 @@ describe("the user's config", () => {
     expect((await source.current()).config.title).toBe(false)
   })
 
-  test("an unknown key is a notice with its place and a near name", async () => {
-    await using at = await place()
+  test("an unknown key is a notice with its position and a similar name", async () => {
+    await using at = await configScene()
     await at.write({
       "user/stemma.json": { modle: "a/b", agent: { a: { promt: "x", prompt: "y" } }, zzzzz: 1 },
     })
@@ -107,8 +107,8 @@ describe("the user's config", () => {
     expect(agents.get("a")?.prompt).toBe("y")
   })
 
-  test("a rule that cannot keep its place is a notice", async () => {
-    await using at = await place()
+  test("a rule whose position JSON cannot keep is a notice", async () => {
+    await using at = await configScene()
     await at.write({ "user/stemma.json": '{"permission": {"read": {"*": "allow", "42": "deny"}}}' })
     const { notices } = await at.open().current()
     expect(notices).toEqual([
@@ -116,8 +116,8 @@ describe("the user's config", () => {
     ])
   })
 
-  test("two config files are one too many", async () => {
-    await using at = await place()
+  test("two config files in one directory are refused", async () => {
+    await using at = await configScene()
     await at.write({ "user/stemma.json": {}, "user/stemma.jsonc": {} })
     expect(await rejection(at.open().current())).toMatchObject({
       code: "invalid",
@@ -125,8 +125,8 @@ describe("the user's config", () => {
     })
   })
 
-  test("what the program gives goes over the user's file, key by key", async () => {
-    await using at = await place()
+  test("options of the program override the user's file, key by key", async () => {
+    await using at = await configScene()
     await at.write({
       "user/stemma.json": {
         model: "a/b",
@@ -151,8 +151,8 @@ describe("the user's config", () => {
     expect(instructions.map((one) => one.text)).toEqual(["first", "second"])
   })
 
-  test("a wrong value that the program gives is named", async () => {
-    await using at = await place()
+  test("an invalid value in the program's options is reported with its key", async () => {
+    await using at = await configScene()
     expect(await rejection(at.open({ inline: { title: "yes" } }).current())).toMatchObject({
       code: "invalid",
       message: expect.stringContaining("the given config: title: expected boolean"),
@@ -160,7 +160,7 @@ describe("the user's config", () => {
   })
 
   test("a key named __proto__ changes no object", async () => {
-    await using at = await place()
+    await using at = await configScene()
     await at.write({ "user/stemma.jsonc": '{"__proto__": {"share": "auto"}, "agent": {"__proto__": {}}, }' })
     const { config } = await at.open().current()
     expect(config.share).toBe("manual")
@@ -168,9 +168,9 @@ describe("the user's config", () => {
   })
 })
 
-describe("values from elsewhere", () => {
-  test("an unset variable leaves nothing and a notice", async () => {
-    await using at = await place()
+describe("placeholders", () => {
+  test("an unset variable becomes an empty string, with a notice", async () => {
+    await using at = await configScene()
     await at.write({ "user/stemma.json": { provider: { a: { options: { apiKey: "{env:NOPE}" } } } } })
     const { config, notices, secrets, secretNames } = await at.open().current()
     expect(config.provider.a?.options?.apiKey).toBe("")
@@ -178,8 +178,8 @@ describe("values from elsewhere", () => {
     expect({ secrets, secretNames }).toEqual({ secrets: [], secretNames: ["NOPE"] })
   })
 
-  test("a file is filled in, relative to the config, and noticed when it changes", async () => {
-    await using at = await place()
+  test("a file is inserted, relative to the config, and read again when it changes", async () => {
+    await using at = await configScene()
     await at.write({
       "user/stemma.json": {
         provider: { a: { options: { headers: { Authorization: "Bearer {file:./key}" } } } },
@@ -194,8 +194,8 @@ describe("values from elsewhere", () => {
     expect((await source.current()).secrets).toContain("another-secret")
   })
 
-  test("a value cannot bring in more than text", async () => {
-    await using at = await place()
+  test("a value is inserted as text only", async () => {
+    await using at = await configScene()
     await at.write({ "user/stemma.json": { agent: { a: { prompt: "{env:A}" } } } })
     const env = { A: '{env:B}", "model": "x/y', B: "not-this" }
     const { agents, config } = await at.open({ env }).current()
@@ -204,7 +204,7 @@ describe("values from elsewhere", () => {
   })
 
   test("keys written in the config and keys of providers are secrets too", async () => {
-    await using at = await place()
+    await using at = await configScene()
     await at.write({ "user/stemma.json": { provider: { a: { options: { apiKey: "sk-written" } } } } })
     const source = at.open({ env: { OPENAI_API_KEY: "sk-openai" }, keyNames: ["OPENAI_API_KEY", "OTHER"] })
     const { secrets, secretNames } = await source.current()
@@ -215,7 +215,7 @@ describe("values from elsewhere", () => {
 
 describe("agents", () => {
   test("a Markdown file is an agent: front matter and prompt", async () => {
-    await using at = await place()
+    await using at = await configScene()
     await at.write({
       "user/agents/reviewer.md":
         "---\ndescription: Reviews\nmode: subagent\nmodel: a/b\ntop_p: 0.5\nmaxSteps: 3\ntools:\n  write: false\n" +
@@ -248,8 +248,8 @@ describe("agents", () => {
       `---\na: &a [x,x]\n${"b: &b [*a,*a,*a,*a,*a,*a,*a,*a,*a,*a,*a,*a]\n".repeat(1)}c: [*b,*b,*b,*b]\n---\n`,
       "a.md",
     ],
-  ])("a broken one (%j) is refused with its place", async (text, expected) => {
-    await using at = await place()
+  ])("an invalid one (%j) is refused with file, line and column", async (text, expected) => {
+    await using at = await configScene()
     await at.write({ "user/agents/a.md": text })
     expect(await rejection(at.open().current())).toMatchObject({
       code: "invalid",
@@ -257,8 +257,8 @@ describe("agents", () => {
     })
   })
 
-  test("aliases that would grow without end are refused", async () => {
-    await using at = await place()
+  test("YAML aliases that would expand without bound are refused", async () => {
+    await using at = await configScene()
     const lines = Array.from(
       { length: 12 },
       (_, i) => `k${i + 1}: &a${i + 1} [*a${i}, *a${i}, *a${i}, *a${i}]`,
@@ -268,7 +268,7 @@ describe("agents", () => {
   })
 
   test("config changes, adds and disables agents", async () => {
-    await using at = await place()
+    await using at = await configScene()
     await at.write({
       "user/stemma.json": {
         default_agent: "mine",
@@ -284,7 +284,7 @@ describe("agents", () => {
   })
 
   test("a default agent that cannot answer people is replaced, with a notice", async () => {
-    await using at = await place()
+    await using at = await configScene()
     await at.write({ "user/stemma.json": { default_agent: "explore" } })
     const { config, notices } = await at.open().current()
     expect(config.default_agent).toBe("build")
@@ -292,7 +292,7 @@ describe("agents", () => {
   })
 
   test("plan and explore cannot edit, whatever the config allows", async () => {
-    await using at = await place()
+    await using at = await configScene()
     await at.write({ "user/stemma.json": { permission: { "*": "allow" } } })
     const { agents, rules } = await at.open().current()
     for (const name of ["plan", "explore"]) {
@@ -302,8 +302,8 @@ describe("agents", () => {
     }
   })
 
-  test("what the user says about the shell holds for plan and explore too", async () => {
-    await using at = await place()
+  test("the user's rules for the shell apply to plan and explore too", async () => {
+    await using at = await configScene()
     await at.write({
       "user/stemma.json": { permission: { "*": "allow", read: "deny", bash: { "git *": "deny" } } },
     })
@@ -316,8 +316,8 @@ describe("agents", () => {
 })
 
 describe("skills and instructions", () => {
-  test("skills are found, and a broken one is left out with a notice", async () => {
-    await using at = await place()
+  test("skills are found, and an invalid one is left out with a notice", async () => {
+    await using at = await configScene()
     await at.write({
       "user/skills/pdf/SKILL.md":
         "---\nname: pdf\ndescription: >\n  For PDF\n  files\nlicense: MIT\n---\nUse it so.",
@@ -340,7 +340,7 @@ describe("skills and instructions", () => {
   })
 
   test("AGENTS.md of the user comes first, that of the nearest directory last", async () => {
-    await using at = await place()
+    await using at = await configScene()
     const inner = join(at.project, "packages", "one")
     await mkdir(inner, { recursive: true })
     await at.write({
@@ -354,8 +354,8 @@ describe("skills and instructions", () => {
     expect(project.root).toBe(at.project)
   })
 
-  test("globs find files of the project, and not what a module brings along", async () => {
-    await using at = await place()
+  test("globs find files of the project, and not files of installed modules", async () => {
+    await using at = await configScene()
     await at.write({
       "user/stemma.json": { instructions: ["docs/**/*.md", "https://example.com/x.md", "nowhere.md"] },
       "project/docs/a.md": "a",
@@ -370,8 +370,8 @@ describe("skills and instructions", () => {
     ])
   })
 
-  test("a link out of the project, or to another kind of file, is not followed", async () => {
-    await using at = await place()
+  test("a symlink out of the project, or to another kind of file, is not followed", async () => {
+    await using at = await configScene()
     await at.write({ "elsewhere.md": "private", "project/.env": "KEY=1", "project/sub/.git/HEAD": "x" })
     await symlink(join(at.project, "..", "elsewhere.md"), join(at.project, "AGENTS.md"))
     await symlink(join(at.project, ".env"), join(at.project, "sub", "AGENTS.md"))
@@ -384,8 +384,8 @@ describe("skills and instructions", () => {
 })
 
 describe("changes", () => {
-  test("the same object comes as long as nothing changes, and a new one after", async () => {
-    await using at = await place()
+  test("the same object is returned while nothing changes, and a new one after a change", async () => {
+    await using at = await configScene()
     await at.write({ "user/stemma.json": { title: true }, "project/AGENTS.md": "one" })
     const source = at.open()
     const first = await source.current()
@@ -401,16 +401,16 @@ describe("changes", () => {
     expect((await source.current()).agents.has("new")).toBe(false)
   })
 
-  test("files are not looked at again within the time that was given", async () => {
-    await using at = await place()
+  test("files are not checked again within `recheckMs`", async () => {
+    await using at = await configScene()
     const source = at.open({ recheckMs: 60_000 })
     const first = await source.current()
     await at.write({ "user/stemma.json": { title: false } })
     expect(await source.current()).toBe(first)
   })
 
-  test("a directory that is not there is said to be missing", async () => {
-    await using at = await place()
+  test("a directory that does not exist is reported", async () => {
+    await using at = await configScene()
     const source = at.open({ directory: join(at.project, "nowhere") })
     expect(await rejection(source.current())).toMatchObject({ code: "not_found" })
   })

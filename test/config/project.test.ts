@@ -1,15 +1,15 @@
 import { chmod, mkdir, readdir, rename, rm, stat, writeFile } from "node:fs/promises"
 import { join } from "node:path"
 import { describe, expect, test } from "vitest"
-import { git, type Place, place } from "./place.ts"
+import { type ConfigScene, configScene, git } from "./config-scene.ts"
 
 const env = { PATH: process.env.PATH }
 
-async function idOf(at: Place, directory: string, data = at.data): Promise<string> {
+async function idOf(at: ConfigScene, directory: string, data = at.data): Promise<string> {
   return (await at.open({ directory, env, dataDirectory: data }).current()).project.id
 }
 
-async function repository(at: Place): Promise<string> {
+async function repository(at: ConfigScene): Promise<string> {
   await git(at.project, "init", "-q", "-b", "main")
   await writeFile(join(at.project, "a"), "1")
   await git(at.project, "add", "a")
@@ -19,7 +19,7 @@ async function repository(at: Place): Promise<string> {
 
 describe("the id of a project", () => {
   test("is the same in every directory, clone and work tree of a repository", async () => {
-    await using at = await place()
+    await using at = await configScene()
     const main = await repository(at)
     await mkdir(join(main, "sub"))
     const clone = join(at.project, "..", "clone")
@@ -38,8 +38,8 @@ describe("the id of a project", () => {
     expect((await at.open({ directory: tree, env }).current()).project.root).toBe(tree)
   })
 
-  test("outside of git is made from the directory, and stays when the first commit comes", async () => {
-    await using at = await place()
+  test("outside of git is derived from the directory, and does not change with the first commit", async () => {
+    await using at = await configScene()
     const plain = await idOf(at, at.project)
     expect(await idOf(at, at.data)).not.toBe(plain)
     await git(at.project, "init", "-q")
@@ -48,8 +48,8 @@ describe("the id of a project", () => {
     expect(await idOf(at, at.project)).toBe(plain)
   })
 
-  test("is asked of git once, without writing into the repository or running what it names", async () => {
-    await using at = await place()
+  test("is read from git once, without writing to the repository or running programs that it names", async () => {
+    await using at = await configScene()
     const main = await repository(at)
     const program = join(at.data, "program")
     const ran = join(at.data, "ran")
@@ -66,8 +66,8 @@ describe("the id of a project", () => {
     expect(await idOf(at, main, join(at.data, "other"))).not.toBe(id)
   })
 
-  test("of a repository that lacks commits is found without fetching them by a program that it names", async () => {
-    await using at = await place()
+  test("of a repository with missing commits is found without running the fetch program that the repository names", async () => {
+    await using at = await configScene()
     const main = await repository(at)
     await git(main, "commit", "-q", "--allow-empty", "-m", "second")
     const first = (await git(main, "rev-parse", "HEAD~1")).trim()
@@ -83,13 +83,13 @@ describe("the id of a project", () => {
     await rm(join(main, ".git", "objects", first.slice(0, 2), first.slice(2)))
     expect(await idOf(at, main)).toMatch(/^prj_/)
     expect(await stat(ran).catch(() => "never")).toBe("never")
-    // The trap is a real one: plain git falls into it.
+    // The trap works: plain git runs the program.
     await git(main, "rev-list", "--max-parents=0", "HEAD").catch(() => undefined)
     expect((await stat(ran)).isFile()).toBe(true)
   })
 
-  test("of a shallow clone is made from the directory, since its first commit is not the repository's", async () => {
-    await using at = await place()
+  test("of a shallow clone is derived from the directory, because its first commit is not the repository's first", async () => {
+    await using at = await configScene()
     const main = await repository(at)
     await git(main, "commit", "-q", "--allow-empty", "-m", "second")
     const clone = join(at.project, "..", "shallow")
@@ -97,8 +97,8 @@ describe("the id of a project", () => {
     expect(await idOf(at, clone)).not.toBe(await idOf(at, main))
   })
 
-  test("is there without git, too", async () => {
-    await using at = await place()
+  test("exists without git too", async () => {
+    await using at = await configScene()
     const main = await repository(at)
     const { project } = await at.open({ directory: main, env: { PATH: at.data } }).current()
     expect(project.id).toMatch(/^prj_/)

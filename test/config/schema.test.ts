@@ -3,11 +3,11 @@ import { expect, test } from "vitest"
 import { AgentConfig, Config, durationMs } from "../../src/config/files/schema.ts"
 import { isSchemaCurrent } from "../../tools/config-schema.ts"
 
-test("the JSON Schema that is shipped says what the code does (node tools/config-schema.ts --write)", () => {
+test("the shipped JSON Schema matches the code (node tools/config-schema.ts --write)", () => {
   expect(isSchemaCurrent()).toBe(true)
 })
 
-test("durations count in milliseconds", () => {
+test("durations are in milliseconds", () => {
   expect(["90s", "5m", "12h", "30d", "2w", "1.5h"].map(durationMs)).toEqual([
     90_000, 300_000, 43_200_000, 2_592_000_000, 1_209_600_000, 5_400_000,
   ])

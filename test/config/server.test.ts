@@ -1,7 +1,7 @@
 import { describe, expect, test } from "vitest"
 import { readServerConfig } from "../../src/config/server-config.ts"
 import { rejection } from "../support/rejection.ts"
-import { place } from "./place.ts"
+import { configScene } from "./config-scene.ts"
 
 const mine = {
   publicUrl: "https://stemma.example.org",
@@ -9,9 +9,9 @@ const mine = {
   origins: ["https://app.example.org"],
 }
 
-describe("server in the config", () => {
-  test("is taken from the user's own, and found without looking at any project", async () => {
-    await using at = await place()
+describe("`server` in the config", () => {
+  test("is read from the user's config, and is available without a project", async () => {
+    await using at = await configScene()
     await at.write({ "user/stemma.json": { server: { ...mine, publicUrl: "{env:ADDRESS}" } } })
     const env = { ADDRESS: mine.publicUrl }
     expect((await at.open({ env }).current()).config.server).toEqual(mine)
@@ -19,9 +19,9 @@ describe("server in the config", () => {
   })
 
   test.each(["not trusted", "trusted"])(
-    "is not taken from a project that is %s, and a notice says so",
+    "is ignored in a project that is %s, with a notice",
     async (trust) => {
-      await using at = await place()
+      await using at = await configScene()
       await at.write({
         "user/stemma.json": { server: mine },
         "project/stemma.json": { server: { hosts: ["evil.example"] }, title: false },
@@ -47,8 +47,8 @@ describe("server in the config", () => {
     { hosts: ["a/b"] },
     { origins: ["*"] },
     { origins: ["https://app.example.org/path"] },
-  ])("%j is refused with its place", async (server) => {
-    await using at = await place()
+  ])("%j is refused with file, line and column", async (server) => {
+    await using at = await configScene()
     await at.write({ "user/stemma.json": { server } })
     const error = await rejection(readServerConfig({ configDirectory: at.user, env: {} }))
     expect(error).toMatchObject({
@@ -57,8 +57,8 @@ describe("server in the config", () => {
     })
   })
 
-  test("the token of the environment is a secret like a key", async () => {
-    await using at = await place()
+  test("the token of the environment is a secret like an API key", async () => {
+    await using at = await configScene()
     const { secrets } = await at.open({ env: { STEMMA_TOKEN: "0123456789abcdef" } }).current()
     expect(secrets).toEqual(["0123456789abcdef"])
   })

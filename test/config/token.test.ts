@@ -5,7 +5,7 @@ import { findToken, openToken } from "../../src/config/secrets/token.ts"
 import { rejection } from "../support/rejection.ts"
 import { temporaryDirectory } from "../support/temporary-directory.ts"
 
-test("a token is made once, for its owner only, and many who start at once agree on it", async () => {
+test("a token is created once, readable by its owner only, and concurrent starts agree on it", async () => {
   await using directory = await temporaryDirectory()
   const dataDirectory = join(directory.path, "data")
   expect(await findToken({ env: {}, dataDirectory })).toBeUndefined()
@@ -18,7 +18,7 @@ test("a token is made once, for its owner only, and many who start at once agree
   expect(await findToken({ env: {}, dataDirectory })).toEqual(made[0])
 })
 
-test("the environment goes first", async () => {
+test("the environment takes precedence", async () => {
   await using directory = await temporaryDirectory()
   const options = { env: { STEMMA_TOKEN: "0123456789abcdef" }, dataDirectory: directory.path }
   expect(await openToken(options)).toEqual({ value: "0123456789abcdef" })
@@ -26,7 +26,7 @@ test("the environment goes first", async () => {
 })
 
 test.each(["short", "with a blank in the middle", "with-a-line\nend-in-the-middle"])(
-  "%j is no token",
+  "%j is not a valid token",
   async (value) => {
     await using directory = await temporaryDirectory()
     const error = await rejection(openToken({ env: { STEMMA_TOKEN: value }, dataDirectory: directory.path }))
@@ -40,7 +40,7 @@ test.each(["short", "with a blank in the middle", "with-a-line\nend-in-the-middl
 
 test.each([
   [
-    "others may read",
+    "other users may read",
     (path: string) => writeFile(path, "0123456789abcdef").then(() => chmod(path, 0o640)),
     /read by others/,
   ],

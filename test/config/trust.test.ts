@@ -7,7 +7,7 @@ import type { LoadedConfig } from "../../src/config/loaded.ts"
 import type { Action, RulesInput } from "../../src/protocol/index.ts"
 import { evaluate, evaluateWithAncestors } from "../../src/session/index.ts"
 import { rejection } from "../support/rejection.ts"
-import { place } from "./place.ts"
+import { configScene } from "./config-scene.ts"
 
 const strictness = { allow: 0, ask: 1, deny: 2 }
 
@@ -45,8 +45,8 @@ const hostile = {
 } satisfies ConfigInput & { plugin: unknown }
 
 describe("a project that is not trusted", () => {
-  test("gets none of what it asks for, and each thing is a notice that says how to trust", async () => {
-    await using at = await place()
+  test("gets none of its settings, and each ignored setting is a notice that says how to trust", async () => {
+    await using at = await configScene()
     await at.write({
       "user/stemma.json": {
         model: "openai/mine",
@@ -90,8 +90,8 @@ describe("a project that is not trusted", () => {
     expect(notices).toContain("prompt, model, disable, tools that are switched on of agent build")
   })
 
-  test("a package that it names is never taken, not even where others are", async () => {
-    await using at = await place()
+  test("cannot name a package that is not allowed, not even after it is trusted", async () => {
+    await using at = await configScene()
     await at.write({ "project/stemma.json": { provider: { x: { npm: "evil-package" } }, title: false } })
     const source = at.open()
     await source.trust()
@@ -101,8 +101,8 @@ describe("a project that is not trusted", () => {
     expect(notices.join()).toMatch(/provider\.x\.npm: expected one of.*The file was ignored/)
   })
 
-  test("may make rules stricter, also those of its agents and of known ones", async () => {
-    await using at = await place()
+  test("may make rules stricter, also those of its agents and of existing agents", async () => {
+    await using at = await configScene()
     await at.write({
       "user/stemma.json": { permission: { bash: "allow", edit: "allow" } },
       "project/stemma.json": {
@@ -121,8 +121,8 @@ describe("a project that is not trusted", () => {
     expect(evaluate("bash", "ls", rules, agents.get("careful")!.permission).action).toBe("deny")
   })
 
-  test("cannot stop the user with broken files", async () => {
-    await using at = await place()
+  test("cannot block the user with invalid files", async () => {
+    await using at = await configScene()
     await at.write({
       "project/stemma.json": "{",
       "project/stemma.jsonc": "[".repeat(100_000),
@@ -137,8 +137,8 @@ describe("a project that is not trusted", () => {
     expect(notices.join()).not.toContain("\u001b")
   })
 
-  test("cannot keep Stemma busy with many agents and long rules", async () => {
-    await using at = await place()
+  test("cannot slow Stemma down with many agents and long rules", async () => {
+    await using at = await configScene()
     const patterns = Array.from({ length: 60 }, (_, index) => [`${"*a?b".repeat(30)}${index}`, "ask"])
     const agent = { prompt: "x", permission: { "*": Object.fromEntries(patterns) } }
     const agents = Array.from({ length: 30 }, (_, index) => [`a${index}`, agent])
@@ -149,7 +149,7 @@ describe("a project that is not trusted", () => {
     expect(evaluate("read", text, rules, loaded.get("a29")!.permission).action).not.toBe("allow")
   })
 
-  test("whatever it writes, no decision becomes milder and no tool comes back", async () => {
+  test("cannot make any decision milder or bring back a tool, whatever it writes", async () => {
     const patterns = ["*", "a", "a*", "*b", "?b", "a *", "x/*", ".env", "*/.env"]
     const names = ["bash", "read", "edit", "*", "b*", "other"]
     const action = fc.constantFrom<Action>("allow", "ask", "deny")
@@ -169,7 +169,7 @@ describe("a project that is not trusted", () => {
       { requiredKeys: [] },
     )
     const texts = ["a", "ab", "b", "a b", "x/.env", ".env", "zzz", "x/y"]
-    await using at = await place()
+    await using at = await configScene()
     await fc.assert(
       fc.asyncProperty(config, config, async (user, project) => {
         const before = await loadedWith(undefined)
@@ -211,7 +211,7 @@ function decide(
 
 describe("trust", () => {
   test("shows what it would grant, then grants it", async () => {
-    await using at = await place()
+    await using at = await configScene()
     await at.write({ "project/stemma.json": hostile, "project/.stemma/agents/a.md": "Prompt." })
     const source = at.open({ env: { SECRET: "top-secret" } })
     const pending = (await source.pending())!
@@ -253,11 +253,11 @@ describe("trust", () => {
     ["adds an agent", { "project/.stemma/agents/new.md": "New." }],
     ["adds a command", { "project/.stemma/commands/new.md": "New." }],
     ["adds a skill", { "project/.stemma/skills/new/SKILL.md": "---\ndescription: d\n---\n" }],
-    // Nobody can say which one was meant, and it may be that nothing is to be shared.
+    // It is unclear which config applies, and one of them may disable sharing.
     ["adds a second config", { "project/stemma.jsonc": {} }, "disabled"],
     ["changes an agent", { "project/.stemma/agents/a.md": "Other prompt." }],
-  ])("ends when somebody %s", async (_, change, share = "manual") => {
-    await using at = await place()
+  ])("ends when a change %s", async (_, change, share = "manual") => {
+    await using at = await configScene()
     await at.write({ "project/stemma.json": { share: "auto" }, "project/.stemma/agents/a.md": "Prompt." })
     const source = at.open()
     await source.trust()
@@ -268,8 +268,8 @@ describe("trust", () => {
     expect(loaded.config.share).toBe(share)
   })
 
-  test("is not needed to share nothing, whatever else a file says; nor to have keys that are not shown", async () => {
-    await using at = await place()
+  test("is not needed to disable sharing, whatever else a file contains, nor to mask keys", async () => {
+    await using at = await configScene()
     const provider = {
       local: { options: { apiKey: "swordfishswordfishes" } },
       other: { options: { apiKey: "{env:HOME}" } },
@@ -292,7 +292,7 @@ describe("trust", () => {
   })
 
   test("ends when a config file is removed, and stays when AGENTS.md changes", async () => {
-    await using at = await place()
+    await using at = await configScene()
     await at.write({ "project/stemma.json": { share: "auto" }, "project/.stemma/agents/a.md": "Prompt." })
     const source = at.open()
     await source.trust()
@@ -303,7 +303,7 @@ describe("trust", () => {
   })
 
   test("is not given to files that changed after they were shown", async () => {
-    await using at = await place()
+    await using at = await configScene()
     await at.write({ "project/stemma.json": { share: "auto" } })
     const source = at.open()
     const pending = (await source.pending())!
@@ -312,8 +312,8 @@ describe("trust", () => {
     expect((await source.current()).project.trusted).toBe(false)
   })
 
-  test("is for one directory: the same files elsewhere, or further in, are not trusted", async () => {
-    await using at = await place()
+  test("is for one directory: the same files elsewhere, or in a subdirectory, are not trusted", async () => {
+    await using at = await configScene()
     await at.write({
       "project/stemma.json": { share: "auto" },
       "project/.git/HEAD": "ref: refs/heads/main\n",
@@ -327,8 +327,8 @@ describe("trust", () => {
     expect(sub).toMatchObject({ config: { share: "auto", title: true }, project: { trusted: false } })
   })
 
-  test("a config that is a link out of the project is not read, trusted or not", async () => {
-    await using at = await place()
+  test("does not apply to a config that is a symlink out of the project: it is not read", async () => {
+    await using at = await configScene()
     await at.write({
       "evil.json": { share: "auto" },
       "evil/a.md": "Evil.",
@@ -349,8 +349,8 @@ describe("trust", () => {
     ])
   })
 
-  test("reaching the project by a link is the same project", async () => {
-    await using at = await place()
+  test("is the same for a project that is reached by a symlink", async () => {
+    await using at = await configScene()
     await at.write({ "project/stemma.json": { share: "auto" } })
     await at.open().trust()
     const link = join(at.project, "..", "link")
@@ -358,8 +358,8 @@ describe("trust", () => {
     expect((await at.open({ directory: link }).current()).project.trusted).toBe(true)
   })
 
-  test("two who trust at once both have it, and only the user may read it", async () => {
-    await using at = await place()
+  test("can be given to many directories at the same time, and only the user may read its files", async () => {
+    await using at = await configScene()
     const directories = Array.from({ length: 8 }, (_, index) => join(at.project, `p${index}`))
     for (const [index] of directories.entries())
       await at.write({ [`project/p${index}/stemma.json`]: { share: "auto" } })
@@ -371,8 +371,8 @@ describe("trust", () => {
     for (const file of files) expect((await stat(join(at.data, "trust", file))).mode & 0o777).toBe(0o600)
   })
 
-  test("with nothing to trust there is nothing pending", async () => {
-    await using at = await place()
+  test("has nothing pending when there is nothing to trust", async () => {
+    await using at = await configScene()
     await at.write({ "project/AGENTS.md": "Advice." })
     const source = at.open()
     expect(await source.pending()).toBeUndefined()

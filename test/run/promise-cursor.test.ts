@@ -1,7 +1,7 @@
 import { expect, test } from "vitest"
 import { z } from "zod"
 import { openStore, type Stemma, type Tool } from "../../src/index.ts"
-import { Listener } from "../stream/listener.ts"
+import { EventClient } from "../stream/event-client.ts"
 import { storeWith } from "../support/run/store-with.ts"
 import { partsOf, type RunScene, runScene, until } from "../support/run-scene.ts"
 
@@ -55,7 +55,7 @@ const script = [
 async function listen(options: {
   stemma: () => Stemma
   sessionID: string
-  listener: Listener
+  listener: EventClient
   frames: () => number
   isOver: () => boolean
 }): Promise<void> {
@@ -72,7 +72,7 @@ async function listen(options: {
     let left = options.frames()
     try {
       for await (const frame of subscription) {
-        if ("event" in frame) await listener.hear(frame.event, frame.cursor)
+        if ("event" in frame) await listener.apply(frame.event, frame.cursor)
         since = frame.cursor ?? since
         if (--left <= 0 && since !== undefined) break
       }
@@ -90,7 +90,7 @@ test("clients that drop at any frame of a run and return to its process or anoth
   let isOver = false
   let isDone = false
   const clients = [1, 3, 8, 30, Number.POSITIVE_INFINITY].map((size, index) => {
-    const listener = new Listener(() => scene.stemma.store)
+    const listener = new EventClient(() => scene.stemma.store)
     let turn = 0
     const done = listen({
       // Every other subscription is to the other process.
@@ -122,14 +122,14 @@ test("clients that drop at any frame of a run and return to its process or anoth
 test("a cursor of a dead process is valid in the next process", async () => {
   await using scene = await runScene({ tools: [chatty], script, recover: false })
   const session = await scene.stemma.sessions.create()
-  const listener = new Listener(() => scene.stemma.store)
+  const listener = new EventClient(() => scene.stemma.store)
   let since: string | undefined
   const run = session.prompt("First")
   const heard = scene.stemma.subscribe({ scope: { sessionID: session.id } })
   await heard.ready
   await scene.stemma.sessions.touch(session.id)
   for await (const frame of heard) {
-    if ("event" in frame) await listener.hear(frame.event, frame.cursor)
+    if ("event" in frame) await listener.apply(frame.event, frame.cursor)
     since = frame.cursor ?? since
     // In the middle of a tool's output.
     if (
@@ -144,7 +144,7 @@ test("a cursor of a dead process is valid in the next process", async () => {
   await closing
   await run
   const next = await scene.again()
-  const later = new Listener(() => next.store)
+  const later = new EventClient(() => next.store)
   for (const [id, known] of listener.sessions) later.sessions.set(id, known)
   let isOver = false
   const done = listenOn(next, { since: since!, sessionID: session.id, listener: later, isOver: () => isOver })
@@ -160,13 +160,13 @@ test("a cursor of a dead process is valid in the next process", async () => {
 
 async function listenOn(
   stemma: Stemma,
-  options: { since: string; sessionID: string; listener: Listener; isOver: () => boolean },
+  options: { since: string; sessionID: string; listener: EventClient; isOver: () => boolean },
 ): Promise<void> {
   const stop = new AbortController()
   const timer = setInterval(() => options.isOver() && stop.abort(), 5)
   const { since, sessionID } = options
   for await (const frame of stemma.subscribe({ since, scope: { sessionID }, signal: stop.signal })) {
-    if ("event" in frame) await options.listener.hear(frame.event, frame.cursor)
+    if ("event" in frame) await options.listener.apply(frame.event, frame.cursor)
   }
   clearInterval(timer)
 }

@@ -17,7 +17,7 @@ const document = JSON.parse(readFileSync("schema/openapi.json", "utf8")) as Open
 const requests = requestsOf(document)
 const seed = testSeed("fuzz")
 
-describe("requests made from the document", () => {
+describe("requests generated from the OpenAPI document", () => {
   let world: FuzzWorld
   const check = new AnswerCheck(document)
 
@@ -28,7 +28,7 @@ describe("requests made from the document", () => {
 
   type Send = (world: FuzzWorld, request: FuzzRequest) => Promise<FuzzAnswer>
 
-  /** Fails if there is no answer, one that should not be, or if a refused request has changed something. */
+  /** Fails if the answer is missing or wrong, or if a refused request changed something. */
   async function play(given: FuzzRequest, send: Send): Promise<void> {
     const request = world.resolve(given)
     const { answer, change } = await observe(request, send)
@@ -38,7 +38,7 @@ describe("requests made from the document", () => {
     if (problem) throw new Error(`${problem}\n${shown()}`)
     if (change === undefined && !isRefused(answer) && request.method !== "GET") await world.settle(request)
     if (change === undefined) return
-    // Something from before may have ended just now: only what the same request does again is its doing.
+    // Earlier work may have ended just now. Only a change that the same request causes again is its effect.
     await world.settle()
     await new Promise((resolve) => setTimeout(resolve, 300))
     const again = await observe(request, send)
@@ -58,7 +58,7 @@ describe("requests made from the document", () => {
     return status >= 400 && status < 500
   }
 
-  test("many of them, right and wrong, are answered as it says; none that is refused changes anything", async () => {
+  test("many valid and invalid requests get documented answers, and a refused request changes nothing", async () => {
     await fc.assert(
       fc.asyncProperty(requests, (request) => play(request, sendInProcess)),
       { ...seed, numRuns: repeats({ test: 1500, soak: 20_000 }) },
@@ -69,19 +69,19 @@ describe("requests made from the document", () => {
     expect(good).toBeLessThan(0.9)
   })
 
-  test("some of them over the network are answered alike", async () => {
+  test("requests over the network get documented answers too", async () => {
     await fc.assert(
       fc.asyncProperty(requests, (request) => play(request, sendOverNetwork)),
       { ...seed, seed: seed.seed + 1, numRuns: repeats({ test: 200, soak: 2000 }) },
     )
   })
 
-  test("nearly all operations were seen to work among them", () => {
+  test("the generated requests contain a successful call of nearly every operation", () => {
     const never = check.names.filter((name) => !check.done.has(name))
     expect(never.length, never.join(", ")).toBeLessThan(check.names.length / 5)
   })
 
-  test("the store is whole afterwards", async () => {
+  test("the store has no problems afterwards", async () => {
     expect(await world.stemma.store.check()).toEqual({ problems: [] })
     expect(Object.keys(Object.prototype)).toEqual([])
     expect(({} as Record<string, unknown>).polluted).toBeUndefined()

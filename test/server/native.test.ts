@@ -41,8 +41,8 @@ interface AskOptions {
   status?: number
 }
 
-describe("every route of Stemma's own answers what its schema says", () => {
-  test("a session is made, found, changed and removed", async () => {
+describe("every native route gives answers that match its schema", () => {
+  test("create, find, change and remove a session", async () => {
     await using scene = await httpScene({ script: () => ({ text: "the answer is tea" }) })
     const made = await ask<Session>(scene, "sessions.create", { json: { title: "Tea", agent: "build" } })
     const params = { id: made.id }
@@ -82,7 +82,7 @@ describe("every route of Stemma's own answers what its schema says", () => {
     await ask(scene, "session.info", { params, status: 404 })
   })
 
-  test("a history is read, forked, reverted, compacted and redacted", async () => {
+  test("read, fork, revert, compact and redact a history", async () => {
     await using scene = await httpScene({
       script: (_, n) => ({ text: `answer ${n} ${"word ".repeat(2000)}` }),
       limit: { context: 100_000, output: 1000 },
@@ -128,7 +128,7 @@ describe("every route of Stemma's own answers what its schema says", () => {
     expect(whole.sessions).toContain(fork.id)
   })
 
-  test("prompts, commands, shell, messages from elsewhere, an abort", async () => {
+  test("prompts, commands, shell commands, appended messages and an abort", async () => {
     await using scene = await httpScene({
       script: () => ({ text: "slowly slowly", deltaDelayMs: 200 }),
       config: { command: { hello: { template: "Say hello to $1" } } },
@@ -163,7 +163,7 @@ describe("every route of Stemma's own answers what its schema says", () => {
     expect(JSON.stringify(shell.parts)).toContain("from the shell")
   })
 
-  test("questions are seen and answered", async () => {
+  test("list and answer questions", async () => {
     await using scene = await httpScene({
       config: { permission: { bash: "ask" } },
       script: [
@@ -173,7 +173,7 @@ describe("every route of Stemma's own answers what its schema says", () => {
     })
     const { id } = await ask<Session>(scene, "sessions.create")
     const params = { id }
-    // Whoever looks for questions is there to answer them.
+    // A client that polls for questions counts as the presence of a person who can answer them.
     expect(await ask(scene, "sessions.questions")).toEqual([])
     await ask(scene, "session.prompt", { params, json: { text: "run it" } })
     let open: PermissionRequest[] = []
@@ -191,7 +191,7 @@ describe("every route of Stemma's own answers what its schema says", () => {
     await ask(scene, "session.reply", { params: { id, permissionID }, json: { reply: "once" }, status: 409 })
   })
 
-  test("a family, what a place offers, the server itself", async () => {
+  test("the tree of a session, the calls about a directory, the server itself", async () => {
     await using scene = await httpScene({ script: [{ text: "ok" }] })
     const { id } = await ask<Session>(scene, "sessions.create")
     const child = await ask<Session>(scene, "sessions.create", { json: { parentID: id } })
@@ -211,7 +211,7 @@ describe("every route of Stemma's own answers what its schema says", () => {
     expect(await ask<string>(scene, "server.metrics")).toContain("stemma_")
   })
 
-  test("a session is shared and unshared", async () => {
+  test("share and unshare a session", async () => {
     await using scene = await httpScene()
     const { id } = await ask<Session>(scene, "sessions.create")
     const shared = await ask<Session>(scene, "session.share", { params: { id } })
@@ -237,7 +237,7 @@ describe("every route of Stemma's own answers what its schema says", () => {
   })
 })
 
-test("what the OpenCode client has no name for is found beside its own routes", async () => {
+test("features without an OpenCode call are available beside the OpenCode routes", async () => {
   await using scene = await httpScene()
   const { id } = await scene.json<Session>("/sessions", { json: {} })
   expect(await scene.json<Session[]>(`/session/${id}/tree`)).toHaveLength(1)

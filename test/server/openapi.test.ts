@@ -19,7 +19,7 @@ interface Listed {
   operation: Operation
 }
 
-/** A path that stands for another one is followed. */
+/** Follows a path that is an alias of another path. */
 const operations: Listed[] = Object.entries(document.paths).flatMap(([path, item]) => {
   const real = item.$ref === undefined ? item : (resolve(item.$ref) as typeof item)
   return Object.entries(real).map(([method, operation]) => ({
@@ -47,18 +47,18 @@ function* referencesIn(value: unknown): Generator<string> {
   }
 }
 
-describe("the document", () => {
-  test("says what the route tables say, and so does the list in docs/http.md", () => {
+describe("the OpenAPI document", () => {
+  test("matches the route tables, and so does the list in docs/http.md", () => {
     expect(stalePapers()).toEqual([])
   })
 
-  test("is the same whenever it is made", () => {
+  test("is generated deterministically", () => {
     expect(JSON.stringify(createDocument(documentedTables))).toBe(
       JSON.stringify(createDocument(documentedTables)),
     )
   })
 
-  test("is OpenAPI 3.1: what must be there is, and what is named is declared", () => {
+  test("is valid OpenAPI 3.1: required fields are present, and referenced names are declared", () => {
     expect(document.openapi).toMatch(/^3\.1\.\d+$/)
     expect(document.info).toMatchObject({ title: expect.any(String), version: expect.any(String) })
     const tags = document.tags.map(({ name }) => name)
@@ -75,21 +75,21 @@ describe("the document", () => {
       for (const name of Object.keys(kind)) expect(name).toMatch(/^[\w.-]+$/)
   })
 
-  test("gives each operation a name of its own", () => {
+  test("gives each operation a unique id", () => {
     const own = Object.values(document.paths).flatMap(({ $ref: _, ...item }) =>
       Object.values(item).map(({ operationId }) => operationId),
     )
     expect(own.filter((name, at) => own.indexOf(name) !== at)).toEqual([])
   })
 
-  test("refers to nothing that is missing, and has no schema that nobody refers to", () => {
+  test("has no dangling reference and no unused schema", () => {
     const references = new Set(referencesIn(document))
     expect([...references].filter((one) => resolve(one) === undefined)).toEqual([])
     const schemas = Object.keys(document.components.schemas).map((name) => `#/components/schemas/${name}`)
     expect(schemas.filter((one) => !references.has(one))).toEqual([])
   })
 
-  test("declares exactly the parameters that a path has", () => {
+  test("declares exactly the parameters of each path", () => {
     for (const { path, operation } of operations) {
       const named = [...path.matchAll(/\{(\w+)\}/g)].map((match) => match[1]!)
       const declared = (operation.parameters ?? []).filter((one) => one.in === "path")
@@ -98,7 +98,7 @@ describe("the document", () => {
     }
   })
 
-  test("has every route of every table, and the error of each of its statuses", () => {
+  test("contains every route of every table, with an error schema for each error status", () => {
     for (const route of routes) {
       const path = pathNames(route.path).reduce((at, name) => at.replace(`:${name}`, `{${name}}`), route.path)
       const found = operations.find((one) => one.path === path && one.method === route.method.toLowerCase())
@@ -110,12 +110,12 @@ describe("the document", () => {
     }
   })
 
-  test("has no two paths that differ in the names of their parameters only", () => {
+  test("has no two paths that differ only in parameter names", () => {
     const shapes = Object.keys(document.paths).map((path) => path.replace(/\{\w+\}/g, "{}"))
     expect(shapes.filter((shape, at) => shapes.indexOf(shape) !== at)).toEqual([])
   })
 
-  test("knows the other name of a route", () => {
+  test("contains the alias of a route", () => {
     expect(document.paths["/session/{id}/tree"]).toEqual({ $ref: "#/paths/~1sessions~1{id}~1tree" })
   })
 })
@@ -136,7 +136,7 @@ describe("the server", () => {
   })
   let base = ""
 
-  test("gives the document to anybody who may call it", async () => {
+  test("serves the document to every caller with access", async () => {
     const response = await fetch(`${base}/openapi.json`)
     expect(response.headers.get("content-type")).toBe("application/json")
     expect(await response.json()).toEqual(document)
@@ -154,7 +154,7 @@ describe("the server", () => {
     }
   })
 
-  test("shows the document as a page without script, inline style or anything from elsewhere", async () => {
+  test("shows the document as a page without scripts, inline styles or external resources", async () => {
     const response = await fetch(`${base}/docs`)
     const page = await response.text()
     expect(response.headers.get("content-type")).toBe("text/html; charset=utf-8")
@@ -171,7 +171,7 @@ describe("the server", () => {
     for (const name of Object.keys(document.components.schemas)) expect(ids).toContain(`schema-${name}`)
   })
 
-  test("sends the style of the page as a style", async () => {
+  test("serves the page's style sheet with a CSS content type", async () => {
     const response = await fetch(`${base}/docs/style.css`)
     expect(response.status).toBe(200)
     expect(response.headers.get("content-type")).toBe("text/css; charset=utf-8")

@@ -18,7 +18,7 @@ async function session(scene: OpencodeScene): Promise<string> {
   return (await data(scene.client.session.create({ directory: scene.directory }))).id
 }
 
-test("a session is listed, found by its title, renamed, given rules, archived and brought back", async () => {
+test("a session is listed, found by its title, renamed, given rules, archived and restored", async () => {
   await using scene = await opencodeScene({ git: true, files: { "sub/a.txt": "a\n" } })
   const { client, directory } = scene
   const model = { providerID: "scripted", id: "other" }
@@ -50,7 +50,7 @@ test("a session is listed, found by its title, renamed, given rules, archived an
   expect(back.time.archived).toBeUndefined()
 })
 
-test("messages come in pages from the end, each with the way to the one before it", async () => {
+test("messages come in pages from the end, each page with a link to the previous one", async () => {
   await using scene = await opencodeScene({ script: [] })
   const { client } = scene
   const sessionID = await session(scene)
@@ -80,7 +80,7 @@ test("messages come in pages from the end, each with the way to the one before i
   expect((await client.session.message({ sessionID, messageID: "msg_9" })).response.status).toBe(404)
 })
 
-test("a prompt without a reply only adds a message, with its files kept", async () => {
+test("a prompt with noReply only adds a message, with its files", async () => {
   await using scene = await opencodeScene({ files: { ".env": "KEY=1\n" } })
   const { client, directory } = scene
   const sessionID = await session(scene)
@@ -107,7 +107,7 @@ test("a prompt without a reply only adds a message, with its files kept", async 
   expect(await data(client.session.messages({ sessionID }))).toHaveLength(2)
 })
 
-test("a directory that a prompt brings along is a text that lists it, without what may not be read", async () => {
+test("a directory in a prompt becomes a text that lists its files, without files that may not be read", async () => {
   await using scene = await opencodeScene({
     files: { "sub/x.txt": "1", "sub/.env": "KEY=1", "sub/more/y.txt": "2", "private/z.txt": "3" },
     config: { permission: { read: { "private*": "deny" } } },
@@ -141,7 +141,7 @@ test("a directory that a prompt brings along is a text that lists it, without wh
   expect(refused.response.status).toBe(403)
 })
 
-test("a file that is too large for a url has an address of its own", async () => {
+test("a file that is too large for a data URL gets its own URL", async () => {
   await using scene = await opencodeScene()
   const sessionID = await session(scene)
   const bytes = Buffer.alloc(1024 * 1024 + 1, "a")
@@ -155,7 +155,7 @@ test("a file that is too large for a url has an address of its own", async () =>
   expect(Buffer.from(await given.arrayBuffer()).equals(bytes)).toBe(true)
 })
 
-test("commands, shell commands, todos, diffs and a summary are given as that client knows them", async () => {
+test("commands, shell commands, todos, diffs and a summary have the shapes that the OpenCode client expects", async () => {
   const todos = [{ content: "Look", status: "pending", priority: "high", id: "1" }]
   await using scene = await opencodeScene({
     git: true,
@@ -215,7 +215,7 @@ test("commands, shell commands, todos, diffs and a summary are given as that cli
   )
 })
 
-test("an abort ends a run, and what is busy says so by its name", async () => {
+test("an abort ends a run, and a busy session is reported as busy", async () => {
   await using scene = await opencodeScene({
     script: [{ text: "Hi." }, { text: "Never.", delayMs: Number.POSITIVE_INFINITY }],
   })
@@ -239,7 +239,7 @@ test("an abort ends a run, and what is busy says so by its name", async () => {
   await until("it is idle", async () => Object.keys(await data(client.session.status())).length === 0)
 })
 
-test("a shell command that the rules forbid is refused before anything is written", async () => {
+test("a shell command that the rules deny is refused before anything is written", async () => {
   await using scene = await opencodeScene({
     config: { permission: { bash: { "*": "allow", "rm *": "deny" } } },
   })
@@ -253,7 +253,7 @@ test("a shell command that the rules forbid is refused before anything is writte
   expect(await data(client.session.messages({ sessionID }))).toEqual([])
 })
 
-test("a prompt that takes longer than the heartbeat still gives its answer", async () => {
+test("a prompt that takes longer than the heartbeat interval returns its answer", async () => {
   await using scene = await opencodeScene({
     script: [{ text: "At last.", delayMs: 300 }],
     server: { heartbeatMs: 20 },
@@ -270,7 +270,7 @@ test("a prompt that takes longer than the heartbeat still gives its answer", asy
   expect(await raw.text()).toMatch(/^\s*\{/)
 })
 
-test("what the server does not have is refused with a sentence, never passed over", async () => {
+test("unsupported features are refused with an explanation, never ignored", async () => {
   await using scene = await opencodeScene()
   const { client, directory } = scene
   const sessionID = await session(scene)
@@ -298,7 +298,7 @@ test("what the server does not have is refused with a sentence, never passed ove
   expect(await data(client.session.messages({ sessionID }))).toEqual([])
 })
 
-test("errors have a useful message, also when they are thrown", async () => {
+test("errors have a useful message, also as thrown errors", async () => {
   await using scene = await opencodeScene()
   const { client } = scene
   await expect(client.session.get({ sessionID: "ses_none" }, { throwOnError: true })).rejects.toThrow(
@@ -312,7 +312,7 @@ test("errors have a useful message, also when they are thrown", async () => {
   expect((await stranger.session.list()).response.status).toBe(401)
 })
 
-test("a directory that is not absolute, or not there, is a 400", async () => {
+test("a directory that is relative or does not exist gets status 400", async () => {
   await using scene = await opencodeScene({ files: { "a.txt": "a\n" } })
   const { client, directory } = scene
   const wrong = ["relative", join(directory, "nowhere"), join(directory, "a.txt"), "/nul\0"]
@@ -332,7 +332,7 @@ test("a directory that is not absolute, or not there, is a 400", async () => {
   expect((await data(byHand.path.get())).directory).toBe(odd)
 })
 
-test("output that was hidden from the model is marked as compacted", async () => {
+test("pruned tool output is marked as compacted", async () => {
   await using scene = await opencodeScene()
   const sessionID = await session(scene)
   const handle = await scene.stemma.sessions.get(sessionID)
@@ -354,7 +354,7 @@ test("output that was hidden from the model is marked as compacted", async () =>
   expect(await state()).toMatchObject({ status: "completed", output: "Much.", time: { compacted: 1234 } })
 })
 
-test("every route is called by the client by its own name", async () => {
+test("the client calls every route by the route's own name", async () => {
   await using scene = await opencodeScene({
     git: true,
     files: { "a.txt": "a\n" },

@@ -5,7 +5,7 @@ import { bearer, data, opencodeScene, watch } from "../support/server/opencode-s
 
 const text = (words: string) => [{ type: "text" as const, text: words }]
 
-/** What a client that follows the events knows of the parts of a session. */
+/** The parts of a session as a client knows them that follows the events. */
 function partsKnown(events: readonly Event[]): Map<string, Part> {
   const parts = new Map<string, Part>()
   for (const event of events) {
@@ -20,7 +20,7 @@ function partsKnown(events: readonly Event[]): Map<string, Part> {
   return parts
 }
 
-test("a client that is cut off goes on where it was, by Last-Event-ID, and misses nothing", async () => {
+test("a disconnected client continues with Last-Event-ID and misses nothing", async () => {
   await using scene = await opencodeScene({
     script: [
       { text: ["One", ",", " slowly", "."], deltaDelayMs: 40 },
@@ -62,12 +62,12 @@ test("a client that is cut off goes on where it was, by Last-Event-ID, and misse
   )
   await data(scene.client.session.prompt({ sessionID, parts: text("Third") }))
   const history = await data(scene.client.session.messages({ sessionID }))
-  const told = new Map(history.flatMap(({ parts }) => parts).map((part) => [part.id, part]))
-  await until("it knows everything", () => partsKnown(watched.events).size === told.size)
+  const received = new Map(history.flatMap(({ parts }) => parts).map((part) => [part.id, part]))
+  await until("it knows everything", () => partsKnown(watched.events).size === received.size)
   await watched.next("message.updated", ({ properties: { info } }) => {
     return info.id === history.at(-1)!.info.id && info.role === "assistant" && info.finish === "stop"
   })
-  expect(partsKnown(watched.events)).toEqual(told)
+  expect(partsKnown(watched.events)).toEqual(received)
 
   const since = await fetch(`${url}/event?directory=${encodeURIComponent(directory)}&since=nonsense`, {
     headers: bearer,
@@ -76,7 +76,7 @@ test("a client that is cut off goes on where it was, by Last-Event-ID, and misse
   expect(await since.json()).toMatchObject({ name: "BadRequest" })
 })
 
-test("a stream of a directory tells of its own sessions only, and of what runs in them at once", async () => {
+test("a stream of a directory contains only its own sessions, and begins with the status of running sessions", async () => {
   await using scene = await opencodeScene({
     files: { "one/a": "", "two/b": "" },
     script: [{ text: "Never.", delayMs: Number.POSITIVE_INFINITY }],
@@ -98,7 +98,7 @@ test("a stream of a directory tells of its own sessions only, and of what runs i
   expect(JSON.stringify(second.events)).not.toContain(sessionID)
 })
 
-test("the stream gives Stemma's own frames to those who ask for them", async () => {
+test("the stream sends Stemma's own frames if the client asks for them", async () => {
   await using scene = await opencodeScene({ script: [{ text: "Hi." }] })
   const { id: sessionID } = await data(scene.client.session.create({ directory: scene.directory }))
   for (const [format, sign] of [
@@ -110,21 +110,21 @@ test("the stream gives Stemma's own frames to those who ask for them", async () 
       headers: bearer,
       signal: over.signal,
     })
-    let told = ""
+    let received = ""
     const reading = (async () => {
-      for await (const chunk of response.body!.pipeThrough(new TextDecoderStream())) told += chunk
+      for await (const chunk of response.body!.pipeThrough(new TextDecoderStream())) received += chunk
     })().catch(() => {})
-    await until("it is synced", () => told.includes('"type":"synced"'))
-    expect(told).not.toContain("server.connected")
+    await until("it is synced", () => received.includes('"type":"synced"'))
+    expect(received).not.toContain("server.connected")
     await scene.stemma.sessions.update(sessionID, { title: `for ${format}` })
-    await until("the change is told", () => told.includes(`for ${format}`))
-    expect(told).toContain(sign)
+    await until("the change is received", () => received.includes(`for ${format}`))
+    expect(received).toContain(sign)
     over.abort()
     await reading
   }
 })
 
-test("a question is refused if nobody listens", async () => {
+test("a question is refused if no client is connected", async () => {
   await using scene = await opencodeScene({
     config: { permission: { edit: "ask" } },
     script: [

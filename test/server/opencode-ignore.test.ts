@@ -105,7 +105,7 @@ test("ignore files are read as git reads them, also for empty directories and in
   write(join(root, ".git/info/exclude"), "of-exclude\n")
 
   const plain = entries.map((path) => path.replace(/\/$/, ""))
-  const told = git(["check-ignore", "--no-index", "-z", "--stdin"], plain.join("\0"))
+  const ignored = git(["check-ignore", "--no-index", "-z", "--stdin"], plain.join("\0"))
   const own = await Promise.all(
     plain.map(async (path, index) => {
       const directory = dirname(join(root, path))
@@ -114,7 +114,7 @@ test("ignore files are read as git reads them, also for empty directories and in
       return isIgnored({ name: basename(path), isDirectory }) ? [path] : []
     }),
   )
-  expect(own.flat()).toEqual(told.split("\0").slice(0, -1))
+  expect(own.flat()).toEqual(ignored.split("\0").slice(0, -1))
   expect(own.flat()).toContain("dist/in/x.txt")
 })
 

@@ -14,7 +14,7 @@ const ways = [
 ]
 
 for (const { way, headers, isNamedOnce } of ways) {
-  test(`the OpenCode client drives a whole story, with ${way}`, async () => {
+  test(`the OpenCode client runs a whole story, with ${way}`, async () => {
     await using scene = await opencodeScene({
       git: true,
       files: { "readme.md": "Hello\n" },

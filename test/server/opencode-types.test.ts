@@ -15,7 +15,7 @@ import type * as Wire from "../../src/server/opencode/wire/wire-session.ts"
 
 type Given<R extends { 200: unknown }> = R[200]
 
-test("what is answered has the types of the OpenCode client", () => {
+test("answers have the types of the OpenCode client", () => {
   expectTypeOf<Wire.WireSession>().toExtend<Sdk.Session>()
   expectTypeOf<Wire.WireTodo>().toExtend<Sdk.Todo>()
   expectTypeOf<Wire.WireFileDiff>().toExtend<Sdk.SnapshotFileDiff>()
@@ -35,13 +35,13 @@ test("what is answered has the types of the OpenCode client", () => {
   expectTypeOf<Place.WireFileContent>().toExtend<Sdk.FileContent>()
 })
 
-test("what is told as an event has the types of the OpenCode client", () => {
-  // What a stream says of itself is no news to that client.
-  type News = Exclude<WireEvent, { type: "synced" | "lagged" }>
-  expectTypeOf<News>().toExtend<Sdk.Event>()
+test("events have the types of the OpenCode client", () => {
+  // The stream's own events are not part of the client's event types.
+  type SessionEvent = Exclude<WireEvent, { type: "synced" | "lagged" }>
+  expectTypeOf<SessionEvent>().toExtend<Sdk.Event>()
 })
 
-test("what the OpenCode client sends is taken", () => {
+test("requests of the OpenCode client are accepted", () => {
   type Prompt = NonNullable<Sdk.SessionPromptData["body"]>
   type Plain = Omit<Prompt, "format" | "parts"> & {
     format?: Sdk.OutputFormatText

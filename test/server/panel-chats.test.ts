@@ -13,7 +13,7 @@ interface Chat {
   ended: Promise<"whole" | "broken">
 }
 
-/** Sends a message, or joins. What comes is read at once. */
+/** Sends a message, or joins the session. Events are read immediately. */
 async function open(scene: HttpScene, body: { message?: string; sessionId?: string }): Promise<Chat> {
   const path = "/api/agents/build/chat"
   const response = await (body.message === undefined
@@ -45,8 +45,8 @@ async function readAll(response: Response, events: ChatEvent[]): Promise<"whole"
   }
 }
 
-/** What a chat was told, once it is over: its text, and the types of everything else. */
-async function told({ events, ended }: Chat): Promise<string> {
+/** The events of a chat that is over: its text, and the types of all other events. */
+async function eventsOf({ events, ended }: Chat): Promise<string> {
   expect([await ended, events.at(-1)?.type]).toEqual(["whole", "done"])
   return events.map((event) => (event.type === "text_delta" ? event.text : `<${event.type}>`)).join("")
 }
@@ -55,7 +55,7 @@ function waiting({ stemma }: { stemma: Stemma }, sessionID: string, count: numbe
   return until(`${count} prompts wait`, async () => (await stemma.store.inbox(sessionID)).length === count)
 }
 
-/** A script whose steps wait until they are let go, one by one. */
+/** A script whose steps wait until the test releases each of them. */
 function gatedSteps(answers: readonly ScriptedAnswer[]) {
   const gates = answers.map(() => Promise.withResolvers<void>())
   const begun = answers.map(() => Promise.withResolvers<void>())
@@ -70,7 +70,7 @@ function gatedSteps(answers: readonly ScriptedAnswer[]) {
 const readIt: ScriptedAnswer = { text: "Look: ", calls: [{ tool: "read", input: { filePath: "a.txt" } }] }
 
 describe("chats on one session", () => {
-  test("each is told its own answer alone, and is done when that is whole", async () => {
+  test("each receive only their own answer, and end when it is complete", async () => {
     const steps = gatedSteps([{ text: "one" }, { text: "two" }, { text: "three" }])
     await using scene = await httpScene({ script: steps.script })
     const first = await open(scene, { message: "first" })
@@ -81,17 +81,17 @@ describe("chats on one session", () => {
     const third = await open(scene, { message: "third", sessionId })
     await waiting(scene, sessionId, 2)
     steps.letGo(0)
-    expect(await told(first)).toBe("<start>one<done>")
+    expect(await eventsOf(first)).toBe("<start>one<done>")
     steps.letGo(1)
-    expect(await told(second)).toBe("<start>two<done>")
+    expect(await eventsOf(second)).toBe("<start>two<done>")
     await steps.begun(2)
     const joined = await open(scene, { sessionId })
     steps.letGo(2)
-    expect(await told(third)).toBe("<start>three<done>")
-    expect(await told(joined)).toBe("<start>three<done>")
+    expect(await eventsOf(third)).toBe("<start>three<done>")
+    expect(await eventsOf(joined)).toBe("<start>three<done>")
   })
 
-  test("one that steers a turn is answered with it, from where it came in", async () => {
+  test("a steering message is answered in the running turn, and its chat begins at its step", async () => {
     const steps = gatedSteps([readIt, { text: "Both." }, { text: "Later." }])
     await using scene = await httpScene({ script: steps.script, files: { "a.txt": "hello" } })
     const first = await open(scene, { message: "first" })
@@ -102,12 +102,12 @@ describe("chats on one session", () => {
     const third = await open(scene, { message: "third", sessionId: first.sessionID })
     steps.letGo(1)
     steps.letGo(2)
-    expect(await told(first)).toBe("<start>Look: <tool_call><tool_result>Both.<done>")
-    expect(await told(second)).toBe("<start>Both.<done>")
-    expect(await told(third)).toBe("<start>Later.<done>")
+    expect(await eventsOf(first)).toBe("<start>Look: <tool_call><tool_result>Both.<done>")
+    expect(await eventsOf(second)).toBe("<start>Both.<done>")
+    expect(await eventsOf(third)).toBe("<start>Later.<done>")
   })
 
-  test("an abort ends the one that is being answered, not the one behind it", async () => {
+  test("an abort ends the chat that is being answered, not the next one", async () => {
     const steps = gatedSteps([{ text: "never" }, { text: "two" }])
     await using scene = await httpScene({ script: steps.script })
     const first = await open(scene, { message: "first" })
@@ -115,13 +115,13 @@ describe("chats on one session", () => {
     const second = await open(scene, { message: "second", sessionId: first.sessionID })
     await waiting(scene, first.sessionID, 1)
     await (await scene.stemma.sessions.get(first.sessionID)).abort("Enough.")
-    expect(await told(first)).toBe("<start><error><done>")
+    expect(await eventsOf(first)).toBe("<start><error><done>")
     expect(first.events[1]).toMatchObject({ name: "MessageAbortedError", message: "Enough." })
     steps.letGo(1)
-    expect(await told(second)).toBe("<start>two<done>")
+    expect(await eventsOf(second)).toBe("<start>two<done>")
   })
 
-  test("a turn that goes on after a compaction is joined from its prompt", async () => {
+  test("a turn that continues after a compaction is joined from its prompt", async () => {
     const long = "word ".repeat(3000)
     const steps = gatedSteps([{ text: long }, { text: long }, { text: long }, readIt, { text: "Read." }])
     for (const n of [0, 1, 2]) steps.letGo(n)
@@ -133,7 +133,7 @@ describe("chats on one session", () => {
     })
     const session = await scene.stemma.sessions.create({ agent: "build" })
     const sessionId = session.id
-    for (const message of ["one", "two", "three"]) await told(await open(scene, { message, sessionId }))
+    for (const message of ["one", "two", "three"]) await eventsOf(await open(scene, { message, sessionId }))
     const chat = await open(scene, { message: "read it", sessionId })
     await steps.begun(3)
     const compacting = session.compact()
@@ -144,18 +144,18 @@ describe("chats on one session", () => {
     const joined = await open(scene, { sessionId })
     steps.letGo(4)
     const all = "<start>Look: <tool_call><tool_result><compaction_start><compaction_end>Read.<done>"
-    expect(await told(chat)).toBe(all)
-    expect(await told(joined)).toBe(all)
+    expect(await eventsOf(chat)).toBe(all)
+    expect(await eventsOf(joined)).toBe(all)
   })
 })
 
 describe("a session that is deleted", () => {
-  test("while a prompt waits: an error, and done, for whoever sent it and whoever joined", async () => {
+  test("while a prompt waits: the sender and the joined chat get an error and `done`", async () => {
     const steps = gatedSteps([{ text: "never" }])
     await using scene = await httpScene({ script: steps.script })
     await using other = await scene.again()
     const { id: sessionId } = await scene.stemma.sessions.create({ agent: "build" })
-    // Somebody else is at work in it: the prompt is not taken.
+    // Another process holds the lease, so the prompt is not taken.
     const lease = await other.store.claim(sessionId)
     const chat = await open(scene, { message: "first", sessionId })
     const joined = await open(scene, { sessionId })
@@ -163,31 +163,31 @@ describe("a session that is deleted", () => {
     expect(gone.status).toBe(204)
     await other.store.release(lease)
     for (const one of [chat, joined]) {
-      expect(await told(one)).toBe("<start><error><done>")
+      expect(await eventsOf(one)).toBe("<start><error><done>")
       expect(one.events[1]).toMatchObject({ name: "not_found" })
       expect(one.events[2]).toEqual({ type: "done", sessionId, tokenEstimate: 0 })
     }
   })
 })
 
-describe("joining a session where nobody answers", () => {
-  test("is done at once if its last message was only noted down", async () => {
+describe("joining a session without a run", () => {
+  test("ends immediately if its last message needs no reply", async () => {
     await using scene = await httpScene()
     const session = await scene.stemma.sessions.create({ agent: "build" })
     await session.append({ role: "user", text: "Mind this." })
-    expect(await told(await open(scene, { sessionId: session.id }))).toBe("<start><done>")
+    expect(await eventsOf(await open(scene, { sessionId: session.id }))).toBe("<start><done>")
   })
 
-  test("is done at once if it was forked from before the answer", async () => {
+  test("ends immediately if the session is a fork from before the answer", async () => {
     await using scene = await httpScene({ script: [{ text: "one" }] })
     const chat = await open(scene, { message: "first" })
-    await told(chat)
+    await eventsOf(chat)
     const [, reply] = await (await scene.stemma.sessions.get(chat.sessionID)).messages()
     const fork = await scene.stemma.sessions.fork(chat.sessionID, { messageID: reply!.message.id })
-    expect(await told(await open(scene, { sessionId: fork.id }))).toBe("<start><done>")
+    expect(await eventsOf(await open(scene, { sessionId: fork.id }))).toBe("<start><done>")
   })
 
-  test("waits as long as another process holds it, and no longer", async () => {
+  test("waits as long as another process holds the lease", async () => {
     await using scene = await httpScene()
     await using other = await scene.again()
     const session = await scene.stemma.sessions.create({ agent: "build" })
@@ -198,10 +198,10 @@ describe("joining a session where nobody answers", () => {
     await until("it has looked twice", () => looks.mock.calls.length > 1)
     expect(chat.events.map(({ type }) => type)).toEqual(["start"])
     await other.store.release(lease)
-    expect(await told(chat)).toBe("<start><done>")
+    expect(await eventsOf(chat)).toBe("<start><done>")
   })
 
-  test("ends with the reason if the answer was cut off; if another process goes on, with the answer", async () => {
+  test("ends with the error if the answer was interrupted, and with the answer if another process continues it", async () => {
     const steps = gatedSteps([readIt, { text: "never" }, { text: "It says hello." }])
     await using scene = await httpScene({ script: steps.script, files: { "a.txt": "hello" } })
     const first = await scene.again()
@@ -213,32 +213,32 @@ describe("joining a session where nobody answers", () => {
     void first.close()
     await first.close()
     const said = "<start>Look: <tool_call><tool_result>"
-    expect(await told(early)).toBe(`${said}<error><done>`)
+    expect(await eventsOf(early)).toBe(`${said}<error><done>`)
     expect(early.events.at(-2)).toMatchObject({ name: "InterruptedError" })
     await using _second = await scene.again({ recover: true })
     await steps.begun(2)
     const late = await open(scene, { sessionId })
     steps.letGo(2)
-    expect(await told(late)).toBe(`${said}It says hello.<done>`)
+    expect(await eventsOf(late)).toBe(`${said}It says hello.<done>`)
   })
 })
 
-test("a turn of very many messages is joined from its last ones", async () => {
+test("joining a turn with very many messages begins at its last messages", async () => {
   await using scene = await httpScene()
   const session = await scene.stemma.sessions.create({ agent: "build" })
   await session.append({ role: "user", text: "Count." })
   for (let n = 0; n < 201; n++) await session.append({ role: "assistant", text: `${n} ` })
-  expect(await told(await open(scene, { sessionId: session.id }))).toMatch(/^<start>1 .*<done>$/)
+  expect(await eventsOf(await open(scene, { sessionId: session.id }))).toMatch(/^<start>1 .*<done>$/)
 })
 
-test("a prompt that nobody takes is not waited for without end", async () => {
+test("waiting for a prompt that no process takes ends with an error", async () => {
   await using scene = await httpScene({ script: [{ text: "never" }] })
   const { stemma } = scene
   const { id: sessionID } = await stemma.sessions.create({ agent: "build" })
   const promptID = createID("message", Date.now())
   const model = { providerID: "scripted", modelID: "m" }
   const message = { id: promptID, role: "user", time: { created: 1 }, agent: "build", model } as const
-  // As a process leaves it that died right after.
+  // The state that a process leaves if it dies right after the admission.
   const item = {
     id: promptID,
     sessionID,
@@ -257,11 +257,11 @@ test("a prompt that nobody takes is not waited for without end", async () => {
   expect(chats[1]).toMatchObject({ name: "unavailable" })
 })
 
-test("what a revert hides is neither listed nor told again", async () => {
+test("messages hidden by a revert are neither listed nor sent again", async () => {
   await using scene = await httpScene({ script: (_, at) => ({ text: `answer ${at + 1}` }) })
   const { sessionID, ended } = await open(scene, { message: "one" })
   await ended
-  await told(await open(scene, { message: "two secret", sessionId: sessionID }))
+  await eventsOf(await open(scene, { message: "two secret", sessionId: sessionID }))
   const items = await (await scene.stemma.sessions.get(sessionID)).messages()
   const shown = async () => {
     const path = `/api/agents/build/sessions/${sessionID}`
@@ -271,7 +271,7 @@ test("what a revert hides is neither listed nor told again", async () => {
   await scene.stemma.sessions.revert(sessionID, { messageID: items[2]!.message.id })
   expect(await shown()).not.toMatch(/secret|answer 2/)
   expect(await shown()).toContain("answer 1")
-  expect(await told(await open(scene, { sessionId: sessionID }))).toBe("<start>answer 1<done>")
+  expect(await eventsOf(await open(scene, { sessionId: sessionID }))).toBe("<start>answer 1<done>")
   await scene.stemma.sessions.revert(sessionID, { messageID: items[0]!.message.id })
   expect(await shown()).toBe("[]")
   expect((await scene.call(`/api/agents/build/chat?sessionId=${sessionID}`)).status).toBe(404)

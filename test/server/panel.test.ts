@@ -33,7 +33,7 @@ interface Meta {
 }
 
 describe("a chat", () => {
-  test("answers with the events of the reply and ends with the session's id and its tokens", async () => {
+  test("streams the events of the reply and ends with the session's id and its token count", async () => {
     await using scene = await httpScene({
       script: [
         {
@@ -65,7 +65,7 @@ describe("a chat", () => {
     expect(done.sessionId).toBe(events[0]!.sessionId)
   })
 
-  test("goes on with a session by its id alone: the history is the server's", async () => {
+  test("continues a session by its id: the server has the history", async () => {
     await using scene = await httpScene({ script: [{ text: "Noted." }, { text: "It was blue." }] })
     const first = await chat(scene, { message: "My colour is blue." })
     const sessionId = first.at(-1)!.sessionId
@@ -74,14 +74,14 @@ describe("a chat", () => {
     expect(JSON.stringify(scene.model.requests.at(-1)!.messages)).toContain("My colour is blue.")
   })
 
-  test("refuses a history that a client sends along", async () => {
+  test("refuses a history in the request", async () => {
     await using scene = await httpScene()
     const response = await scene.call("/api/agents/build/chat", { json: { message: "hi", history: [] } })
     expect(response.status).toBe(400)
     expect(await response.json()).toMatchObject({ code: "invalid" })
   })
 
-  test("finds or makes the session of an outside channel, one per agent and key", async () => {
+  test("finds or creates the session of an external channel, one for each agent and key", async () => {
     await using scene = await httpScene({ script: () => ({ text: "ok" }) })
     const message = { message: "hi", sessionKey: "telegram:group:-100123" }
     const together = await Promise.all([chat(scene, message), chat(scene, message), chat(scene, message)])
@@ -93,7 +93,7 @@ describe("a chat", () => {
     expect((await scene.call("/api/agents/build/chat", { json: clash })).status).toBe(400)
   })
 
-  test("the name of a channel is plain, and none of Stemma's own", async () => {
+  test("a channel name is plain, and not one that Stemma uses itself", async () => {
     await using scene = await httpScene({ script: () => ({ text: "ok" }) })
     await scene.json("/sessions/current", { json: { agent: "build", scope: "boss" } })
     for (const sessionKey of ["x\u0000y", "a\nb", "current:name:boss", "\ud800"]) {
@@ -104,7 +104,7 @@ describe("a chat", () => {
     expect((await scene.call(path)).status).toBe(400)
   })
 
-  test("a channel that was put away comes back when somebody writes to it", async () => {
+  test("an archived channel session is restored by a new message", async () => {
     await using scene = await httpScene({ script: () => ({ text: "ok" }) })
     const message = { message: "hi", sessionKey: "telegram:1" }
     const sessionId = (await chat(scene, message)).at(-1)!.sessionId as string
@@ -113,7 +113,7 @@ describe("a chat", () => {
     expect((await scene.stemma.store.session(sessionId)).time.archived).toBeUndefined()
   })
 
-  test("another agent's session is not there", async () => {
+  test("a session of another agent is not found", async () => {
     await using scene = await httpScene({ script: () => ({ text: "ok" }) })
     const sessionId = (await chat(scene, { message: "hi" })).at(-1)!.sessionId as string
     for (const [method, path, json] of [
@@ -131,7 +131,7 @@ describe("a chat", () => {
     expect((await scene.stemma.store.session(sessionId)).title).toBe("hi")
   })
 
-  test("context joins the system text of that message only", async () => {
+  test("the context of a message is added to the system prompt of that message only", async () => {
     await using scene = await httpScene({ script: () => ({ text: "ok" }) })
     const first = await chat(scene, { message: "one", context: "The user is in Kyoto." })
     await chat(scene, { message: "two", sessionId: first.at(-1)!.sessionId })
@@ -140,7 +140,7 @@ describe("a chat", () => {
     expect(systems[1]).not.toContain("Kyoto")
   })
 
-  test("a message is never searched for commands or files", async () => {
+  test("a message is not searched for commands or file references", async () => {
     await using scene = await httpScene({
       script: [{ text: "ok" }],
       files: { "secret.txt": "the password is swordfish" },
@@ -153,7 +153,7 @@ describe("a chat", () => {
     expect(existsSync(`${scene.directory}/made.txt`)).toBe(false)
   })
 
-  test("nobody on a channel can be asked: what needs a person is refused and the answer goes on", async () => {
+  test("a question in a channel chat is refused, and the answer continues", async () => {
     await using scene = await httpScene({
       config: { permission: { bash: "ask" } },
       script: [
@@ -166,7 +166,7 @@ describe("a chat", () => {
     expect(textOf(events)).toBe("I may not.")
   })
 
-  test("nor is anybody asked who happens to listen, or was there a moment ago", async () => {
+  test("a channel chat asks no person, even if a person is present in another client", async () => {
     await using scene = await httpScene({
       config: { permission: { bash: "ask" } },
       script: (_, n) =>
@@ -181,7 +181,7 @@ describe("a chat", () => {
     expect(await scene.stemma.permissions.open()).toEqual([])
   })
 
-  test("a failure of the model is an event, and the chat is done", async () => {
+  test("a failed model call is an event, and the chat ends", async () => {
     await using scene = await httpScene({
       script: [{ error: { kind: "refused", message: "no such model" } }],
     })
@@ -216,7 +216,7 @@ describe("a chat", () => {
     }
   })
 
-  test("joining a chat that is over gives the last turn and ends", async () => {
+  test("joining a finished chat gives the last turn and ends", async () => {
     await using scene = await httpScene({ script: [{ text: "one" }, { text: "two" }] })
     const sessionId = (await chat(scene, { message: "first" })).at(-1)!.sessionId
     await chat(scene, { message: "second", sessionId })
@@ -229,7 +229,7 @@ describe("a chat", () => {
     expect(joined.at(-1)!.type).toBe("done")
   })
 
-  test("a try that failed is void", async () => {
+  test("the text of a failed attempt is withdrawn by a `reset` event", async () => {
     await using scene = await httpScene({
       script: [
         { text: ["Hel", "lo ", "wor"], deltaDelayMs: 80, error: { kind: "server", afterDeltas: 3 } },
@@ -252,12 +252,12 @@ describe("images", () => {
   test.each([
     ["png as a data url", `data:image/png;base64,${png.toString("base64")}`, "image/png"],
     ["png as base64", png.toString("base64"), "image/png"],
-    ["png that calls itself text", `data:text/plain;base64,${png.toString("base64")}`, "image/png"],
+    ["png with the media type of text", `data:text/plain;base64,${png.toString("base64")}`, "image/png"],
     ["gif", Buffer.from("GIF89a....").toString("base64"), "image/gif"],
     ["jpeg", Buffer.from([0xff, 0xd8, 0xff, 0xe0, 0, 0]).toString("base64"), "image/jpeg"],
     ["webp", webp.toString("base64"), "image/webp"],
     ["pdf", Buffer.from("%PDF-1.7\n").toString("base64"), "application/pdf"],
-  ])("%s is taken", async (_, image, mime) => {
+  ])("%s is accepted", async (_, image, mime) => {
     await using scene = await httpScene({ script: [{ text: "ok" }] })
     const sessionId = (await chat(scene, { message: "look", images: [image] })).at(-1)!.sessionId as string
     const [prompt] = await (await scene.stemma.sessions.get(sessionId)).messages()
@@ -268,17 +268,17 @@ describe("images", () => {
   })
 
   test.each([
-    ["an html page", Buffer.from("<script>alert(1)</script>").toString("base64")],
+    ["an HTML page", Buffer.from("<script>alert(1)</script>").toString("base64")],
     ["an svg", `data:image/svg+xml;base64,${Buffer.from("<svg/>").toString("base64")}`],
     ["an elf", Buffer.from([0x7f, 0x45, 0x4c, 0x46]).toString("base64")],
     ["no base64", "data:image/png;base64,***"],
-    ["a data url without base64", "data:image/png,abc"],
-    ["a file url", "file:///etc/passwd"],
+    ["a data URL without base64", "data:image/png,abc"],
+    ["a file URL", "file:///etc/passwd"],
     [
-      "one of more than 10 MB",
+      "an image of more than 10 MB",
       Buffer.concat([png, Buffer.alloc(10_000_001 - png.length)]).toString("base64"),
     ],
-  ])("%s is refused and nothing is made", async (_, image) => {
+  ])("%s is refused and no session is created", async (_, image) => {
     await using scene = await httpScene()
     const response = await scene.call("/api/agents/build/chat", {
       json: { message: "look", images: [image] },
@@ -287,7 +287,7 @@ describe("images", () => {
     expect((await scene.stemma.sessions.list()).items).toEqual([])
   })
 
-  test("one of exactly 10 MB is taken", async () => {
+  test("an image of exactly 10 MB is accepted", async () => {
     await using scene = await httpScene({ script: [{ text: "ok" }] })
     const image = Buffer.concat([png, Buffer.alloc(10_000_000 - png.length)]).toString("base64")
     expect((await chat(scene, { message: "look", images: [image] })).at(-1)!.type).toBe("done")
@@ -295,7 +295,7 @@ describe("images", () => {
 })
 
 describe("the sessions of an agent", () => {
-  test("are listed with what a list shows, newest first, in pages", async () => {
+  test("are listed with the fields of a list, newest first, in pages", async () => {
     await using scene = await httpScene({ script: () => ({ text: "ok" }) })
     for (const message of ["one", "two", "three"]) await chat(scene, { message })
     await chat(scene, { message: "another's" }, "plan")
@@ -342,7 +342,7 @@ describe("the sessions of an agent", () => {
     expect([...start.messages, ...end.messages]).toEqual(whole.messages)
   })
 
-  test("are renamed, put away and deleted", async () => {
+  test("are renamed, archived and deleted", async () => {
     await using scene = await httpScene({ script: () => ({ text: "ok" }) })
     const sessionId = (await chat(scene, { message: "hi" })).at(-1)!.sessionId as string
     const path = `/api/agents/build/sessions/${sessionId}`
@@ -359,7 +359,7 @@ describe("the sessions of an agent", () => {
   })
 })
 
-test("a compaction within a chat is told", async () => {
+test("a compaction during a chat is an event of the chat", async () => {
   await using scene = await httpScene({
     script: (_, n) => ({ text: `answer ${n} ${"word ".repeat(3000)}` }),
     config: { compaction: { threshold: 9000, keepTurns: 1 } },
@@ -380,7 +380,7 @@ test("a compaction within a chat is told", async () => {
   expect(types).toContain("compaction_end")
 })
 
-test("while the server closes new messages are refused with 503", async () => {
+test("a closing server refuses new messages with 503", async () => {
   await using scene = await httpScene({
     script: [{ text: "slow answer", deltaDelayMs: 300 }],
     server: { drainMs: 3000 },

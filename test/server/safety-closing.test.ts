@@ -12,7 +12,7 @@ interface Served extends AsyncDisposable {
   call(path: string, json?: unknown): Promise<Response>
 }
 
-/** A process that serves; the next one on the same data takes over what this one leaves. */
+/** A server process. The next process on the same data continues the work that this one leaves. */
 async function serve(root: string, { drainMs, name }: { drainMs: number; name: string }): Promise<Served> {
   await mkdir(join(root, "project"), { recursive: true })
   const child = startChild("../server/safety-child.ts", {
@@ -42,12 +42,12 @@ async function typesOf(stream: Response): Promise<string[]> {
 }
 
 describe("SIGTERM", () => {
-  test("lets what runs end and be answered; new prompts get 503 meanwhile, reading goes on", async () => {
+  test("lets running work end and be answered; new prompts get 503 until then, and reads still work", async () => {
     await using directory = await temporaryDirectory()
     await using served = await serve(directory.path, { drainMs: 20_000, name: "first" })
     const id = await sessionOf(served)
     const asked = served.call(`/sessions/${id}/ask`, { text: "wait 1500" })
-    const heard = typesOf(await served.call(`/sessions/${id}/event`))
+    const received = typesOf(await served.call(`/sessions/${id}/event`))
     await until("it runs", async () => {
       const status = (await (await served.call(`/sessions/${id}/status`)).json()) as { type: string }
       return status.type === "busy"
@@ -72,11 +72,11 @@ describe("SIGTERM", () => {
     expect((await served.call(`/sessions/${id}/history`)).status).toBe(200)
     expect(await (await asked).json()).toMatchObject({ text: "The whole answer." })
     expect(await served.child.ended).toEqual({ code: 0, signal: null })
-    expect(await heard).toContain("session.idle")
+    expect(await received).toContain("session.idle")
     expect(served.child.errors()).toBe("")
   })
 
-  test("ends the process in time whatever runs, and the next one finishes it", async () => {
+  test("ends the process in time even if a run continues, and the next process finishes the run", async () => {
     await using directory = await temporaryDirectory()
     const drainMs = 300
     let id: string
@@ -97,7 +97,7 @@ describe("SIGTERM", () => {
       const startMs = performance.now()
       served.child.process.kill("SIGTERM")
       expect(await served.child.ended).toEqual({ code: 0, signal: null })
-      // Two seconds on a machine that has nothing else to do.
+      // Two seconds on an idle machine.
       expect(performance.now() - startMs).toBeLessThan(drainMs + 10_000)
       for await (const _ of messagesOf(stream));
       expect(served.child.errors()).toBe("")
@@ -116,7 +116,7 @@ describe("SIGTERM", () => {
     })
     const { items } = (await (await again.call(`/sessions/${id}/history`)).json()) as { items: HistoryItem[] }
     expect(items.filter(({ message }) => message.role === "user")).toHaveLength(2)
-    // The first one did not wait for its answer.
+    // The first process did not wait for its answer.
     const cutOff = items.filter(
       ({ message }) => message.role === "assistant" && message.finish === "interrupted",
     )
@@ -126,8 +126,8 @@ describe("SIGTERM", () => {
   })
 })
 
-describe("a server that was closed", () => {
-  test("closes once, is closed at once if nothing runs, and listens no more", async () => {
+describe("a closed server", () => {
+  test("closes only once, closes immediately if nothing runs, and no longer listens", async () => {
     await using scene = await httpScene({ server: { drainMs: 30_000 } })
     const stream = await scene.call("/event")
     const startMs = performance.now()

@@ -15,8 +15,8 @@ beforeAll(async () => {
 })
 afterAll(() => scene[Symbol.asyncDispose]())
 
-/** What somebody writes instead of an id. Segments that are dots are gone before any route sees them. */
-const tricks = [
+/** Values that an attacker sends instead of an id. URL parsing removes dot segments before the router sees them. */
+const craftedIDs = [
   "..%2f..%2fetc%2fpasswd",
   "%2e%2e%2f%2e%2e%2fetc",
   "..%5c..%5cwindows",
@@ -57,12 +57,12 @@ const tricks = [
 describe("an id in a path", () => {
   const operations = allOperations().filter(({ path }) => path.includes("{"))
 
-  test("is checked on every route that has one: none of them answers to a trick", async () => {
+  test("is validated on every route that has one, so that no crafted id is accepted", async () => {
     expect(operations.length).toBeGreaterThan(60)
     const cursor = await scene.stemma.store.cursor()
     for (const { method, path, operation } of operations) {
-      for (const trick of tricks) {
-        const target = path.replace(/\{\w+\}/g, trick)
+      for (const craftedID of craftedIDs) {
+        const target = path.replace(/\{\w+\}/g, craftedID)
         const request = new Request(scene.url + target, {
           method,
           headers: { host: new URL(scene.url).host, authorization: `Bearer ${token}`, ...json },
@@ -80,18 +80,18 @@ describe("an id in a path", () => {
     expect(await scene.stemma.store.cursor()).toBe(cursor)
   })
 
-  test("is checked as it came over the wire", async () => {
+  test("is validated as it was sent over the wire", async () => {
     for (const path of ["/sessions/", "/session/", "/blobs/", "/share/", "/api/agents/build/sessions/"]) {
-      for (const trick of tricks) {
-        const answer = await scene.sayJson(`GET ${path}${trick} HTTP/1.1`, "")
-        expect([400, 404], `${path}${trick}`).toContain(answer.status)
+      for (const craftedID of craftedIDs) {
+        const answer = await scene.sayJson(`GET ${path}${craftedID} HTTP/1.1`, "")
+        expect([400, 404], `${path}${craftedID}`).toContain(answer.status)
         expectRefusal(answer, answer.status)
         expect(answer.headers["x-planted"]).toBeUndefined()
       }
     }
   })
 
-  test("of nothing but dots is gone before any route is chosen, and opens no other", async () => {
+  test("that consists of dots only is removed by URL parsing, and does not reach another route", async () => {
     for (const dots of ["..", "%2e%2e", "%2E.", "."]) {
       expect((await scene.say(`GET /sessions/${dots}/sessions HTTP/1.1`, scene.host)).status, dots).toBe(401)
       expect((await scene.say(`GET /docs/${dots}/sessions HTTP/1.1`, scene.host)).status, dots).toBe(401)
@@ -103,7 +103,7 @@ describe("an id in a path", () => {
 })
 
 describe("a directory", () => {
-  test("must be a whole path, and one that is there", async () => {
+  test("must be an absolute path of an existing directory", async () => {
     for (const bad of [
       "%00",
       "..",
@@ -124,7 +124,7 @@ describe("a directory", () => {
 })
 
 describe("a file", () => {
-  test("outside the directory is not shown, by whatever name", async () => {
+  test("outside the directory is not shown, however its path is written", async () => {
     const directory = encodeURIComponent(scene.directory)
     const inside = await scene.sayJson(
       `GET /file/content?directory=${directory}&path=secret.txt HTTP/1.1`,

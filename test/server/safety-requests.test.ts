@@ -24,7 +24,7 @@ beforeAll(async () => {
 })
 afterAll(() => scene[Symbol.asyncDispose]())
 
-/** The beginning of a request with a body, up to the body. */
+/** The head of a request with a body. */
 const post = (...headers: string[]) =>
   [
     "POST /sessions HTTP/1.1",
@@ -36,13 +36,13 @@ const post = (...headers: string[]) =>
     "",
   ].join("\r\n")
 
-describe("a body", () => {
-  test("of 21 MiB is refused by its length, before it is sent", async () => {
+describe("a request body", () => {
+  test("of 21 MiB is refused by its Content-Length, before it is sent", async () => {
     await using connection = openConnection(scene.port, post(`Content-Length: ${21 * mebibyte}`))
     expectRefusal(await connection.ended, 413)
   })
 
-  test("of 21 MiB in chunks is refused when it is too much, and no more of it is kept", async () => {
+  test("of 21 MiB in chunks is refused at the limit, and the rest is not kept", async () => {
     const before = process.memoryUsage().arrayBuffers
     await using connection = openConnection(scene.port, post("Transfer-Encoding: chunked"))
     const chunk = Buffer.concat([Buffer.from("10000\r\n"), Buffer.alloc(65_536, 0x20), Buffer.from("\r\n")])
@@ -107,7 +107,7 @@ describe("a body", () => {
     ["application/json", '{"__proto__":{"title":"x"}}', 400],
     ["application/json", '{"constructor":{"prototype":{"title":"x"}}}', 400],
     ["application/json", `{"title":${'{"a":'.repeat(5000)}1${"}".repeat(5000)}}`, 400],
-  ])("of type %s that says %.30s is refused with %i", async (type, body, status) => {
+  ])("of type %s with the content %.30s is refused with %i", async (type, body, status) => {
     const headers = ["POST /sessions HTTP/1.1", scene.host, authorization, `Content-Type: ${type}`]
     const answer = await exchange(
       scene.port,
@@ -118,7 +118,7 @@ describe("a body", () => {
     expect(({} as Record<string, unknown>).title).toBeUndefined()
   })
 
-  test("that is no UTF-8 is refused", async () => {
+  test("that is not valid UTF-8 is refused", async () => {
     const body = Buffer.from([0x7b, 0x22, 0xff, 0xfe, 0x22, 0x3a, 0x31, 0x7d])
     const said = Buffer.concat([
       Buffer.from(post(`Content-Length: ${body.length}`, "Connection: close")),
@@ -129,7 +129,7 @@ describe("a body", () => {
   })
 })
 
-describe("headers", () => {
+describe("request headers", () => {
   test("of more than 16 KiB are refused with 431", async () => {
     expectRefusal(await scene.say("GET /healthz HTTP/1.1", scene.host, `X-Big: ${"x".repeat(17_000)}`), 431)
     const many = Array.from({ length: 3000 }, (_, at) => `X-${at}: 1`)
@@ -147,15 +147,15 @@ describe("headers", () => {
   test.each([
     ["both lengths", ["Content-Length: 2", "Transfer-Encoding: chunked"]],
     ["two different lengths", ["Content-Length: 2", "Content-Length: 3"]],
-    ["a length below nothing", ["Content-Length: -1"]],
-    ["a length that is no number", ["Content-Length: 2x"]],
-    ["a chunked that is not last", ["Transfer-Encoding: chunked, identity"]],
-    ["a blank before a colon", ["Content-Length : 2"]],
+    ["a negative length", ["Content-Length: -1"]],
+    ["a length that is not a number", ["Content-Length: 2x"]],
+    ["a Transfer-Encoding where chunked is not last", ["Transfer-Encoding: chunked, identity"]],
+    ["a space before a colon", ["Content-Length : 2"]],
     ["a folded line", ["X-A: b", " c"]],
     ["a line without a colon", ["nonsense"]],
     ["a bare carriage return", ["X-A: b\rX-B: c"]],
     ["a NUL", ["X-A: b\0c"]],
-  ])("with %s are refused: no two servers may read them in two ways", async (_, headers) => {
+  ])("with %s are refused, because two servers could parse them differently", async (_, headers) => {
     const body = "0\r\n\r\nGET /sessions HTTP/1.1\r\n\r\n"
     const answer = await exchange(
       scene.port,
@@ -166,14 +166,14 @@ describe("headers", () => {
     expect(answer.text.match(/HTTP\/1\.1/g)).toHaveLength(1)
   })
 
-  test("that expect what we do not do are refused with 417", async () => {
+  test("with an unsupported Expect are refused with 417", async () => {
     expectRefusal(await scene.say("POST /sessions HTTP/1.1", scene.host, authorization, "Expect: tea"), 417)
   })
 })
 
 describe("a method", () => {
   test.each(["OPTIONS", "TRACE", "PUT", "DELETE", "PATCH", "PROPFIND", "PURGE"])(
-    "%s is not one of this path",
+    "%s is not allowed on this path",
     async (method) => {
       const answer = await scene.say(`${method} /sessions HTTP/1.1`, scene.host, authorization)
       expectRefusal(answer, 405)
@@ -182,7 +182,7 @@ describe("a method", () => {
     },
   )
 
-  test.each(["get", "BREW", "GET/", "\0"])("%j is none", async (method) => {
+  test.each(["get", "BREW", "GET/", "\0"])("%j is not a known method", async (method) => {
     expectRefusal(await scene.say(`${method} /healthz HTTP/1.1`, scene.host, authorization), 400)
   })
 
@@ -196,7 +196,7 @@ describe("a method", () => {
     )
   })
 
-  test("CONNECT and an upgrade lead nowhere", async () => {
+  test("CONNECT opens no tunnel, and an upgrade is ignored", async () => {
     const tunnel = await scene.say("CONNECT 127.0.0.1:22 HTTP/1.1", scene.host, authorization)
     expect([0, 400, 405]).toContain(tunnel.status)
     const upgrade = await scene.say("GET /healthz HTTP/1.1", scene.host, "Upgrade: websocket")
@@ -205,7 +205,7 @@ describe("a method", () => {
 })
 
 describe("connections", () => {
-  test("that say nothing are ended, and hinder nobody meanwhile", async () => {
+  test("that send nothing are closed, and block no other connection", async () => {
     const silent = Array.from({ length: 300 }, () => openConnection(scene.port))
     try {
       expect(await scene.json("/healthz")).toMatchObject({ status: "ok" })
@@ -216,7 +216,7 @@ describe("connections", () => {
     }
   })
 
-  test("may be used again after a refusal", async () => {
+  test("can be reused after a refusal", async () => {
     const request = (path: string) => `GET ${path} HTTP/1.1\r\n${scene.host}\r\n${authorization}\r\n`
     const last = `${request("/healthz")}Connection: close\r\n\r\n`
     await using connection = openConnection(
@@ -227,7 +227,7 @@ describe("connections", () => {
     expect(text.match(/HTTP\/1\.1 \d+/g)).toEqual(["HTTP/1.1 404", "HTTP/1.1 400", "HTTP/1.1 200"])
   })
 
-  test("that turn into noise in the middle of a stream are cut, not written into", async () => {
+  test("that send invalid data during a stream are closed, and get no error text in the stream", async () => {
     const { id } = await scene.stemma.sessions.create()
     const request = `GET /sessions/${id}/event HTTP/1.1\r\n${scene.host}\r\n${authorization}\r\n\r\n`
     await using connection = openConnection(scene.port, request)
@@ -239,7 +239,7 @@ describe("connections", () => {
 })
 
 describe("every answer", () => {
-  test("has the headers of safety: JSON, text, bytes, pages, streams, slow answers, refusals", async () => {
+  test("has the security headers: JSON, text, bytes, pages, streams, slow answers, refusals", async () => {
     const { id } = await scene.stemma.sessions.create()
     const hash = await scene.stemma.store.blobs.put(Buffer.from("<script>alert(1)</script>"))
     const paths = [
@@ -272,7 +272,7 @@ describe("every answer", () => {
     expect(attached.headers["content-type"]).toBe("application/octet-stream")
   })
 
-  test("keeps what is in the environment, and the token, to itself", async () => {
+  test("contains neither the environment nor the token", async () => {
     const { id } = await scene.stemma.sessions.create()
     const readings = [
       "/project",

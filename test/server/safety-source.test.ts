@@ -19,18 +19,18 @@ afterAll(() => scene[Symbol.asyncDispose]())
 
 const get = (...headers: string[]) => scene.say("GET /healthz HTTP/1.1", ...headers)
 
-describe("a Host", () => {
-  test("is any name of the address that it serves, in any case", async () => {
+describe("a Host header", () => {
+  test("may be any name of the address that the server listens on, in any case", async () => {
     for (const name of ["127.0.0.1", "localhost", "LocalHost", "[::1]"])
       expect((await get(`Host: ${name}:${scene.port}`)).status, name).toBe(200)
   })
 
-  test("is a name of the config, on any port", async () => {
+  test("may be a name from the config, on any port", async () => {
     for (const name of ["stemma.example.org", "stemma.example.org:8443"])
       expect((await get(`Host: ${name}`)).status, name).toBe(200)
   })
 
-  test("that is another name, or another port of this machine, is refused", async () => {
+  test("with another name, or another port of this machine, is refused", async () => {
     const foreign = [
       "evil.example.org",
       `evil.example.org:${scene.port}`,
@@ -46,7 +46,7 @@ describe("a Host", () => {
     for (const name of foreign) expectRefusal(await get(`Host: ${name}`), 403)
   })
 
-  test("that is no plain name is refused, whatever stands before or behind the right one", async () => {
+  test("that is not a plain host name is refused, even if it contains the right name", async () => {
     const own = `127.0.0.1:${scene.port}`
     for (const odd of [
       `${own}@evil.example.org`,
@@ -62,14 +62,14 @@ describe("a Host", () => {
       expectRefusal(await get(`Host: ${odd}`), 400)
   })
 
-  test("must be there once", async () => {
+  test("must occur exactly once", async () => {
     expectRefusal(await get(scene.host, "Host: evil.example.org"), 403)
     expectRefusal(await get("Host: evil.example.org", scene.host), 403)
     expectRefusal(await scene.say("GET /healthz HTTP/1.1"), 400)
     expectRefusal(await scene.say("GET /healthz HTTP/1.0"), 400)
   })
 
-  test("and the address of the request are the same", async () => {
+  test("must match the address in the request line", async () => {
     expect((await scene.say(`GET ${scene.url}/healthz HTTP/1.1`, scene.host)).status).toBe(200)
     expectRefusal(await scene.say("GET http://evil.example.org/healthz HTTP/1.1", scene.host), 400)
     expectRefusal(
@@ -79,13 +79,13 @@ describe("a Host", () => {
     expectRefusal(await scene.say(`GET ${scene.url}/healthz HTTP/1.1`, "Host: evil.example.org"), 400)
   })
 
-  test("is checked before the token, so that a page which tricked a browser learns nothing", async () => {
+  test("is checked before the token, so that DNS rebinding learns nothing about the token", async () => {
     expectRefusal(await scene.say("GET /sessions HTTP/1.1", "Host: evil.example.org", authorization), 403)
   })
 })
 
-describe("an Origin", () => {
-  test("of its own is allowed, and no other gets headers of CORS", async () => {
+describe("an Origin header", () => {
+  test("of the server itself is allowed, without CORS headers in the answer", async () => {
     for (const name of ["127.0.0.1", "localhost"]) {
       const answer = await get(`Host: ${name}:${scene.port}`, `Origin: http://${name}:${scene.port}`)
       expect(answer.status).toBe(200)
@@ -93,7 +93,7 @@ describe("an Origin", () => {
     }
   })
 
-  test("of another page is refused, with the token too", async () => {
+  test("of another page is refused, even with the token", async () => {
     const foreign = [
       "https://evil.example.org",
       "null",
@@ -113,7 +113,7 @@ describe("an Origin", () => {
     }
   })
 
-  test("of the config may call, and ask beforehand; what it is told names it alone", async () => {
+  test("from the config may call and may send a preflight, and the answer names only this origin", async () => {
     const answer = await scene.say("GET /sessions HTTP/1.1", scene.host, `Origin: ${known}`, authorization)
     expect(answer.status).toBe(200)
     expect(answer.headers["access-control-allow-origin"]).toBe(known)
@@ -135,13 +135,13 @@ describe("an Origin", () => {
     expectRefusal(other, 403)
   })
 
-  test("of the config still needs the token, and may read why it was refused", async () => {
+  test("from the config still needs the token, and its page may read the error", async () => {
     const answer = await scene.say("GET /sessions HTTP/1.1", scene.host, `Origin: ${known}`)
     expectRefusal(answer, 401)
     expect(answer.headers["access-control-allow-origin"]).toBe(known)
   })
 
-  test("that a browser does not say is known by what it says of the page instead", async () => {
+  test("that is missing is replaced by Sec-Fetch-Site and Sec-Fetch-Mode", async () => {
     const ask = (site: string, mode: string, path = "/sessions") =>
       scene.say(
         `GET ${path} HTTP/1.1`,
@@ -153,7 +153,7 @@ describe("an Origin", () => {
     for (const site of ["cross-site", "same-site"]) expectRefusal(await ask(site, "no-cors"), 403)
     expect((await ask("same-origin", "cors")).status).toBe(200)
     expect((await ask("none", "navigate")).status).toBe(200)
-    // A link may lead to what is public. Who looks for questions would count as a person who is there to answer.
+    // A link may lead to public pages. A link to questions or events would count as the presence of a person.
     for (const path of ["/docs", "/healthz"]) {
       expect((await ask("cross-site", "navigate", path)).status).toBe(200)
     }
@@ -175,12 +175,12 @@ describe("without a token", () => {
     expect((await fetch(`${url}/sessions`)).status).toBe(200)
   })
 
-  test("it does not listen at all unless told that it may", async () => {
+  test("a server does not listen unless `auth: false` is set", async () => {
     await using run = await runScene()
     await expect(createServer(run.stemma).listen({ port: 0 })).rejects.toMatchObject({ code: "invalid" })
   })
 
-  test("a page of another origin is refused all the same", async () => {
+  test("a page of another origin is refused too", async () => {
     await using run = await runScene()
     await using server = createServer(run.stemma, { auth: false })
     const { url } = await server.listen({ port: 0 })

@@ -20,7 +20,7 @@ const ask = (...headers: string[]) => scene.say("GET /sessions HTTP/1.1", scene.
 const basic = (text: string) => `Authorization: Basic ${Buffer.from(text).toString("base64")}`
 
 describe("the token", () => {
-  test("opens the server as bearer, or as the password of any name", async () => {
+  test("is accepted as a bearer token, and as the password of any user name", async () => {
     for (const header of [
       authorization,
       `authorization: bearer ${token}`,
@@ -32,7 +32,7 @@ describe("the token", () => {
       expect((await ask(header)).status, header).toBe(200)
   })
 
-  test("must be exactly it: no other length, no other letter, no other place", async () => {
+  test("must match exactly: no other length, no other character, no other header", async () => {
     const wrong = [
       undefined,
       "Authorization:",
@@ -72,18 +72,18 @@ describe("the token", () => {
     }
   })
 
-  test("said twice, and not the same, opens nothing", async () => {
+  test("is refused if a second, different Authorization header is sent", async () => {
     expectRefusal(await ask(authorization, "Authorization: Bearer x"), 401)
     expectRefusal(await ask("Authorization: Bearer x", authorization), 401)
   })
 
-  test("in an address is not looked at: addresses end in logs", async () => {
+  test("is ignored in a URL, because URLs are logged", async () => {
     for (const name of ["token", "access_token", "auth", "key"])
       expectRefusal(await scene.say(`GET /sessions?${name}=${token} HTTP/1.1`, scene.host), 401)
     expectRefusal(await scene.say(`GET /${token}/sessions HTTP/1.1`, scene.host), 401)
   })
 
-  test("is needed by every route that does not say otherwise, before anything else is looked at", async () => {
+  test("is required by every route that is not public, before any other check", async () => {
     for (const { method, path, operation } of allOperations()) {
       const target = path.replace(/\{\w+\}/g, "%00")
       const answer = await scene.say(
@@ -97,7 +97,7 @@ describe("the token", () => {
     }
   })
 
-  test("is needed to learn that there is nothing", async () => {
+  test("is required to learn that a path does not exist", async () => {
     for (const target of ["/nothing", "/sessions/", "//sessions", "/session", "/favicon.ico", "/.env"])
       expectRefusal(await scene.say(`GET ${target} HTTP/1.1`, scene.host), 401)
     expectRefusal(await scene.say("GET /nothing HTTP/1.1", scene.host, authorization), 404)
@@ -105,7 +105,7 @@ describe("the token", () => {
     expect([first.status, first.headers.location]).toEqual([302, "/docs"])
   })
 
-  test("that could be guessed, or that no header can hold, is not taken", () => {
+  test("is not accepted if it can be guessed or is not valid in a header", () => {
     for (const bad of ["", "short", "fifteen-letters", "a token with blanks in it", "ein-tökén-ohne-ascii"])
       expect(() => createServer(scene.stemma, { token: bad }), bad).toThrow(/at least 16 characters/)
   })

@@ -8,7 +8,7 @@ import { type HttpScene, httpScene } from "../support/server/http-scene.ts"
 import { followShared, readShared, share, textsOf } from "../support/server/share-scene.ts"
 
 describe('share: "auto"', () => {
-  test("shares each new session, by whichever route it is made, but none that works for another", async () => {
+  test("shares each new session, whichever route makes it, but no child session", async () => {
     await using scene = await httpScene({ config: { share: "auto" }, script: () => ({ text: "hi" }) })
     const made = await scene.json<Session>("/sessions", { json: { title: "Mine" } })
     expect(made.share!.url).toMatch(new RegExp(`^${scene.url}/share/[\\w-]{22,}$`))
@@ -23,7 +23,7 @@ describe('share: "auto"', () => {
     expect(child.share).toBeUndefined()
   })
 
-  test("leaves a session alone that was there before, and one that nobody could come to", async () => {
+  test("does not share a session from before the server started, nor a session of a server without an address", async () => {
     await using scene = await runScene({ config: { share: "auto" } })
     const early = await scene.stemma.sessions.create()
     await using server = createServer(scene.stemma, {})
@@ -32,7 +32,7 @@ describe('share: "auto"', () => {
     expect((await early.info()).share).toBeUndefined()
   })
 
-  test("is not for a project to say that nobody trusts", async () => {
+  test("is ignored in the config of a project that is not trusted", async () => {
     await using scene = await httpScene()
     const directory = join(scene.directory, "theirs")
     await mkdir(join(directory, ".stemma"), { recursive: true })
@@ -48,7 +48,7 @@ describe('share: "auto"', () => {
 })
 
 describe('share: "manual"', () => {
-  test("shares what is asked for, and a fork of it is not shared", async () => {
+  test("shares only on request, and a fork of a shared session is not shared", async () => {
     await using scene = await httpScene({ config: { share: "manual" } })
     const made = await scene.json<Session>("/sessions", { json: {} })
     expect(made.share).toBeUndefined()
@@ -59,7 +59,7 @@ describe('share: "manual"', () => {
 })
 
 describe('share: "disabled"', () => {
-  test("refuses to share, and shows nothing that was shared before", async () => {
+  test("refuses to share, and does not show sessions that were shared before", async () => {
     await using scene = await httpScene()
     const made = await scene.json<Session>("/sessions", { json: { title: "Before" } })
     const path = await share(scene, made.id)
@@ -102,7 +102,7 @@ describe("a project's config", () => {
       return loaded.project.trusted === false
     })
 
-  test("that is no longer trusted still hides its keys", async () => {
+  test("still masks its keys after its trust ended", async () => {
     await using scene = await httpScene()
     const provider = { local: { options: { apiKey: key } } }
     const { id, directory, write } = await sharedIn(scene, { provider })
@@ -112,13 +112,13 @@ describe("a project's config", () => {
     await write({ provider, title: false })
     await settled(scene, directory)
     expect(await shown()).toBe("the endpoint takes [redacted]")
-    // A key that is gone from the file was one all the same.
+    // A key that was removed from the file is still a secret.
     await write({ title: false })
     await settled(scene, directory)
     expect(await shown()).toBe("the endpoint takes [redacted]")
   })
 
-  test("that changes changes what new readers are given at once, though others follow", async () => {
+  test("affects new readers immediately after a change, even while other readers follow", async () => {
     await using scene = await httpScene()
     const { id, write } = await sharedIn(scene, {})
     const path = await share(scene, id)
@@ -133,7 +133,7 @@ describe("a project's config", () => {
     expect(late.raw).toContain("[redacted]")
   })
 
-  test("hides keys that it had before anybody read the page", async () => {
+  test("masks keys that were replaced before the first reader opened the page", async () => {
     await using scene = await httpScene()
     const { id, directory, write } = await sharedIn(scene, {
       provider: { local: { options: { apiKey: key } } },
@@ -145,7 +145,7 @@ describe("a project's config", () => {
     expect(textsOf((await readShared(scene, path)).messages).join()).toBe("the endpoint takes [redacted]")
   })
 
-  test("that is broken for a moment ends no page", async () => {
+  test("with a temporary syntax error does not end the shared page", async () => {
     await using scene = await httpScene()
     const { id, directory, write } = await sharedIn(scene, {})
     const path = await share(scene, id)
@@ -157,11 +157,11 @@ describe("a project's config", () => {
     await until("it is hidden", async () => (await fetch(`${scene.url}${path}/data`)).status === 404)
     await say("said while it was broken")
     await write({})
-    await until("it is told", () => reader.raw.includes("said while it was broken"))
+    await until("it is received", () => reader.raw.includes("said while it was broken"))
     expect(reader.types).not.toContain("ended")
   })
 
-  test("that shares nothing holds though it is no longer trusted, or broken, or gone with its directory", async () => {
+  test('with share "disabled" is respected even if it is not trusted, invalid, or gone with its directory', async () => {
     await using scene = await httpScene()
     const { id, directory, write } = await sharedIn(scene, {})
     const path = await share(scene, id)

@@ -27,8 +27,8 @@ async function shows(reader: PublicReader, texts: readonly string[]): Promise<vo
   })
 }
 
-describe("a shared session is followed", () => {
-  test("by whole messages: a secret that streams in halves is in no byte of it", async () => {
+describe("the stream of a shared session", () => {
+  test("sends whole messages only: no part of a secret that is split over deltas is sent", async () => {
     const deltas = ["The key is ", key.slice(0, 9), key.slice(9, 20), key.slice(20), " and that ", "is all."]
     await using scene = await httpScene({ script: [{ text: deltas, deltaDelayMs: 80 }, { text: "second" }] })
     const id = await newSession(scene)
@@ -50,7 +50,7 @@ describe("a shared session is followed", () => {
     expect(new Set(reader.types)).toEqual(new Set(["reset", "session", "message", "synced"]))
   })
 
-  test("from where the page was, and from where a reader left, without anything twice", async () => {
+  test("continues from the page's cursor and from a reader's last id, without repeating messages", async () => {
     await using scene = await httpScene({ script: () => ({ text: "answer" }) })
     const id = await newSession(scene)
     const path = await share(scene, id)
@@ -74,7 +74,7 @@ describe("a shared session is followed", () => {
     }
   })
 
-  test("with a title that changes", async () => {
+  test("contains title changes", async () => {
     await using scene = await httpScene()
     const id = await newSession(scene)
     using reader = await followShared(scene, await share(scene, id))
@@ -83,7 +83,7 @@ describe("a shared session is followed", () => {
     await until("the title is new", () => reader.title === "New [redacted]")
   })
 
-  test("by many at once, who are all told the same", async () => {
+  test("sends the same to many readers at the same time", async () => {
     await using scene = await httpScene({ script: () => ({ text: "answer" }) })
     const id = await newSession(scene)
     const path = await share(scene, id)
@@ -95,7 +95,7 @@ describe("a shared session is followed", () => {
     }
   })
 
-  test("without counting as a person who could answer questions", async () => {
+  test("does not count as the presence of a person who can answer questions", async () => {
     await using scene = await httpScene({
       script: [
         { calls: [{ tool: "bash", input: { command: "echo hi", description: "say hi" } }] },
@@ -107,15 +107,15 @@ describe("a shared session is followed", () => {
     using reader = await followShared(scene, await share(scene, id, { tools: true }))
     await synced(reader)
     await scene.call(`/sessions/${id}/ask`, { json: { text: "run it" } })
-    await until("the call is told", () => reader.raw.includes('"tool":"bash"'))
+    await until("the call is received", () => reader.raw.includes('"tool":"bash"'))
     const parts = reader.messages.flatMap((message) => message.parts)
     expect(parts.find((part) => part.type === "tool")).toMatchObject({ tool: "bash", status: "error" })
     expect(reader.types).not.toContain("permission")
   })
 })
 
-describe("who follows a shared session is told when", () => {
-  test("sharing ends: the stream ends at once, and the address is gone", async () => {
+describe("a reader of a shared session is notified when", () => {
+  test("sharing ends: the stream ends immediately, and the address returns 404", async () => {
     await using scene = await httpScene({ script: () => ({ text: "answer" }) })
     const id = await newSession(scene)
     const path = await share(scene, id)
@@ -131,7 +131,7 @@ describe("who follows a shared session is told when", () => {
     expect(late.status).toBe(404)
   })
 
-  test("sharing ends while an answer streams: nothing of it was told", async () => {
+  test("sharing ends while an answer streams: no text of the answer was sent", async () => {
     await using scene = await httpScene({
       script: [{ text: ["never ", "to be ", "seen"], deltaDelayMs: 60 }],
     })
@@ -158,7 +158,7 @@ describe("who follows a shared session is told when", () => {
     expect((await fetch(scene.url + path)).status).toBe(404)
   })
 
-  test("what is shown changes: the stream ends, and goes on anew", async () => {
+  test("the share options change: the stream ends, and a new stream begins with a reset", async () => {
     await using scene = await httpScene({ script: [{ text: "said", reasoning: "thought" }] })
     const id = await newSession(scene)
     const path = await share(scene, id, { reasoning: true })
@@ -175,7 +175,7 @@ describe("who follows a shared session is told when", () => {
     expect(again.raw).not.toContain("thought")
   })
 
-  test("a revert hides messages, is taken back, and is made real", async () => {
+  test("a revert hides messages, is undone, and is committed by the next prompt", async () => {
     await using scene = await httpScene({ script: (_, at) => ({ text: `answer ${at + 1}` }) })
     const id = await newSession(scene)
     const path = await share(scene, id)
@@ -236,7 +236,7 @@ describe("who follows a shared session is told when", () => {
     expect(late.raw).not.toContain("regrettable")
   })
 
-  test("a title that is the first words of a prompt goes with it", async () => {
+  test("the message is hidden whose first words are the title: the title is hidden too", async () => {
     await using scene = await httpScene({ script: () => ({ text: "Noted." }), config: { title: false } })
     const { id } = await scene.json<Session>("/sessions", { json: {} })
     const path = await share(scene, id)
@@ -254,7 +254,7 @@ describe("who follows a shared session is told when", () => {
     expect(JSON.stringify(await readShared(scene, path))).not.toMatch(/4711|0815/)
   })
 
-  test("another process ends it", async () => {
+  test("another process ends sharing", async () => {
     await using scene = await httpScene()
     const id = await newSession(scene)
     using reader = await followShared(scene, await share(scene, id))
@@ -265,7 +265,7 @@ describe("who follows a shared session is told when", () => {
     expect(reader.types.at(-1)).toBe("ended")
   })
 
-  test("the server closes: the stream breaks off, and can be taken up elsewhere", async () => {
+  test("the server closes: the stream breaks off, and another server can continue it", async () => {
     await using scene = await httpScene({ script: () => ({ text: "answer" }) })
     const id = await newSession(scene)
     const path = await share(scene, id)
@@ -278,8 +278,8 @@ describe("who follows a shared session is told when", () => {
   })
 })
 
-describe("a reader that reads nothing", () => {
-  test("is kept nothing for, holds nobody up, and is gone when sharing ends", async () => {
+describe("a stalled reader of a shared session", () => {
+  test("has a bounded buffer, delays no other reader, and is disconnected when sharing ends", async () => {
     await using scene = await httpScene({ server: { stallMs: 60_000 } })
     const session = await scene.stemma.sessions.create()
     const path = await share(scene, session.id)
@@ -293,7 +293,7 @@ describe("a reader that reads nothing", () => {
     await scene.json(`/sessions/${session.id}/share`, { method: "DELETE" })
     stalled.response.resume()
     await stalled.ended
-    // A connection holds a few megabytes by itself.
+    // The socket buffers alone hold a few megabytes.
     expect(stalled.raw.length).toBeLessThan(60 * text.length)
     expect(textsOf(stalled.messages).some((one) => one.startsWith("89 "))).toBe(false)
   })

@@ -10,7 +10,7 @@ import { ask, parsePage, readShared, share, textsOf } from "../support/server/sh
 
 const key = `ghp_${"aB3dE5fGh7JkL9mNpQ2r".repeat(2).slice(0, 36)}`
 
-const told = [
+const answers = [
   {
     reasoning: `They want the file. ${key}`,
     text: "I read it.",
@@ -19,12 +19,12 @@ const told = [
   { text: `Done: the key is ${key}.` },
 ]
 
-/** A session with a prompt, reasoning, a call of a tool and an answer. */
-async function toldScene(
+/** A session with a prompt, reasoning, a tool call and an answer. */
+async function conversationScene(
   options: Parameters<typeof httpScene>[0] = {},
 ): Promise<{ scene: HttpScene; id: string }> {
   const scene = await httpScene({
-    script: told,
+    script: answers,
     files: { "notes.txt": `the file says hello\nDB_PASSWORD=swordfish9\n` },
     ...options,
   })
@@ -39,9 +39,9 @@ async function page(scene: HttpScene, path: string, headers: Record<string, stri
   return fetch(scene.url + path, { headers })
 }
 
-describe("what a shared session shows", () => {
-  test("is text, and that tools were used, and nothing of what must stay", async () => {
-    const { scene, id } = await toldScene()
+describe("a shared session", () => {
+  test("shows text and the names of used tools, and nothing private", async () => {
+    const { scene, id } = await conversationScene()
     await using _ = scene
     const path = await share(scene, id)
     const document = await readShared(scene, path)
@@ -66,8 +66,8 @@ describe("what a shared session shows", () => {
     }
   })
 
-  test("is reasoning and what tools were given and gave back where that is asked for, without secrets and places", async () => {
-    const { scene, id } = await toldScene()
+  test("shows reasoning, tool input and tool output on request, without secrets and paths", async () => {
+    const { scene, id } = await conversationScene()
     await using _ = scene
     const path = await share(scene, id, { reasoning: true, tools: true })
     const document = await readShared(scene, path)
@@ -88,7 +88,7 @@ describe("what a shared session shows", () => {
       expect(text).not.toContain(secret)
   })
 
-  test("is only the name and a short reason of an error", async () => {
+  test("shows only the name and a short message of an error", async () => {
     await using scene = await httpScene({
       script: [{ error: { kind: "refused", message: `No: ${"x".repeat(1000)} ${key}`, statusCode: 400 } }],
     })
@@ -101,7 +101,7 @@ describe("what a shared session shows", () => {
     expect(JSON.stringify(messages)).not.toMatch(/responseBody|responseHeaders|ghp_/)
   })
 
-  test("is the name and the size of an attachment, not what is in it", async () => {
+  test("shows the name and the size of an attachment, not its content", async () => {
     await using scene = await httpScene({ script: [{ text: "seen" }] })
     const { id } = await scene.json<Session>("/sessions", { json: {} })
     const bytes = Buffer.from("png-bytes-of-a-picture")
@@ -119,7 +119,7 @@ describe("what a shared session shows", () => {
     expect(JSON.stringify(document)).not.toMatch(/somebody|base64|blob:/)
   })
 
-  test("is not the content of files that joined the session, unless tools are asked for", async () => {
+  test("does not show the content of attached files, unless tools are shared", async () => {
     await using scene = await httpScene({ script: [{ text: "ok" }], files: { "a.txt": "inside the file" } })
     const { id } = await scene.json<Session>("/sessions", { json: { files: ["a.txt"] } })
     await ask(scene, id, "look at @a.txt")
@@ -129,7 +129,7 @@ describe("what a shared session shows", () => {
     expect(JSON.stringify(await readShared(scene, path))).toContain("inside the file")
   })
 
-  test("is of a subagent only that there was one", async () => {
+  test("shows that a subagent ran, and nothing of its session", async () => {
     await using scene = await httpScene({
       script: [
         {
@@ -160,7 +160,7 @@ describe("what a shared session shows", () => {
     expect(await child.json()).toMatchObject({ code: "invalid", message: expect.stringContaining("root") })
   })
 
-  test("is a secret in two parts of one message neither in halves nor whole", async () => {
+  test("does not show a secret that is split over two parts of a message", async () => {
     await using scene = await httpScene()
     const session = await scene.stemma.sessions.create()
     await session.append({
@@ -174,7 +174,7 @@ describe("what a shared session shows", () => {
     expect(textsOf(messages)).toEqual(["first [redacted]", " second"])
   })
 
-  test("is without secrets of the environment, of the server, and of the machine", async () => {
+  test("shows no secrets of the environment or the server, and no home directory", async () => {
     const env = { PATH: process.env.PATH, HOME: "/home/jane", MY_DB_PASSWORD: "only words here" }
     await using scene = await httpScene({ env })
     const session = await scene.stemma.sessions.create({ title: `The ${token}` })
@@ -185,7 +185,7 @@ describe("what a shared session shows", () => {
     expect(textsOf(document.messages)).toEqual(["a [redacted] b [redacted] c ~/x [redacted]"])
   })
 
-  test("is long in pages", async () => {
+  test("with many messages is shown in pages", async () => {
     await using scene = await httpScene()
     const session = await scene.stemma.sessions.create()
     for (let at = 0; at < 230; at++) await session.append({ role: "user", text: `number ${at}` })
@@ -204,7 +204,7 @@ describe("what a shared session shows", () => {
 describe("the page", () => {
   const evil = `"><script>alert(1)</script><img src=x onerror=alert(2)> 'x' \`y\` &lt;b&gt; </article></main></html>`
 
-  test("has the text without a script, and no element, attribute or script that came with the text", async () => {
+  test("shows the text without a script, and no element, attribute or script from the text", async () => {
     await using scene = await httpScene({
       script: [
         { text: evil, reasoning: evil, calls: [{ tool: evil, input: { evil } }] },
@@ -236,8 +236,8 @@ describe("the page", () => {
     expect(text.split("<script>alert(1)</script>").length).toBeGreaterThan(7)
   })
 
-  test("may run nothing inline, is kept nowhere and found by no search engine", async () => {
-    const { scene, id } = await toldScene()
+  test("allows no inline script, is not cached, and is not indexed by search engines", async () => {
+    const { scene, id } = await conversationScene()
     await using _ = scene
     const path = await share(scene, id)
     for (const at of [path, `${path}/data`, `${path}/event`]) {
@@ -254,8 +254,8 @@ describe("the page", () => {
     }
   })
 
-  test("is JSON for who asks for it, and has its script and style beside it", async () => {
-    const { scene, id } = await toldScene()
+  test("is JSON if the client accepts JSON, and serves its script and style from its own address", async () => {
+    const { scene, id } = await conversationScene()
     await using _ = scene
     const path = await share(scene, id)
     const response = await page(scene, path, { accept: "application/json" })
@@ -269,8 +269,8 @@ describe("the page", () => {
     }
   })
 
-  test("can be read and nothing else: other calls at its address need the token", async () => {
-    const { scene, id } = await toldScene()
+  test("is read-only: other calls at its address need the token", async () => {
+    const { scene, id } = await conversationScene()
     await using _ = scene
     const path = await share(scene, id)
     for (const method of ["POST", "PUT", "PATCH", "DELETE"]) {
@@ -281,9 +281,9 @@ describe("the page", () => {
   })
 })
 
-describe("an address", () => {
-  test("cannot be guessed, stays the same while it is shared, and is another one after that", async () => {
-    const { scene, id } = await toldScene()
+describe("the address of a share", () => {
+  test("cannot be guessed, stays the same while sharing lasts, and is different after that", async () => {
+    const { scene, id } = await conversationScene()
     await using _ = scene
     const first = await share(scene, id)
     expect(first).toMatch(/^\/share\/[A-Za-z0-9_-]{22,}$/)
@@ -295,15 +295,15 @@ describe("an address", () => {
     expect((await page(scene, second)).status).toBe(200)
   })
 
-  test("is one for two who share at the same moment", async () => {
-    const { scene, id } = await toldScene()
+  test("is the same for two callers that share at the same time", async () => {
+    const { scene, id } = await conversationScene()
     await using _ = scene
     const paths = await Promise.all([1, 2, 3, 4].map(() => share(scene, id)))
     expect(new Set(paths).size).toBe(1)
   })
 
-  test("that is wrong is answered like one that was ended", async () => {
-    const { scene, id } = await toldScene()
+  test("that is wrong gets the same answer as an address whose sharing ended", async () => {
+    const { scene, id } = await conversationScene()
     await using _ = scene
     const ended = await share(scene, id)
     await scene.json(`/sessions/${id}/share`, { method: "DELETE" })
@@ -334,8 +334,8 @@ describe("an address", () => {
     }
   })
 
-  test("of an odd shape is never looked for", async () => {
-    const { scene } = await toldScene()
+  test("with an invalid shape is not searched for in the store", async () => {
+    const { scene } = await conversationScene()
     await using _ = scene
     const asked: unknown[] = []
     const sessions = scene.stemma.store.sessions.bind(scene.stemma.store)
@@ -351,7 +351,7 @@ describe("an address", () => {
     expect(asked).toHaveLength(1)
   })
 
-  test("begins with the public one of the server, also without listening", async () => {
+  test("begins with the server's public URL, even if the server does not listen", async () => {
     await using scene = await runScene({})
     const server = createServer(scene.stemma, { publicUrl: "https://stemma.example.org/at/" })
     await using _ = server

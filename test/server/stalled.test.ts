@@ -12,17 +12,17 @@ setFlagsFromString("--expose-gc")
 const collectGarbage = runInNewContext("gc") as () => void
 
 const deltas = 200_000
-/** Long enough for the buffers of the sockets to be full long before the end. */
+/** The text is long enough to fill the socket buffers long before its end. */
 const deltaText = (index: number) => `this is the delta with the number ${index} `
 const text = Array.from({ length: deltas }, (_, index) => deltaText(index)).join("")
 
 /**
- * The answer's own text (8 MB) is kept while it grows: where it is written, in the hub, and by the reader. What may wait for
- * one who reads nothing (10,000 frames) is a few more; all of it would be twice as much.
+ * The answer's text (8 MB) is in memory three times while it grows: in the run, in the hub and in the reader. The
+ * buffer of a stalled reader (10,000 frames) adds a few MB; an unbounded buffer would need about twice as much in all.
  */
 const heldMBMax = 45
 
-/** A model that says all of it faster than any that there is. */
+/** A model that streams the text faster than any real model. */
 function talker(onPause: (said: number) => void): Model {
   async function* stream(): AsyncGenerator<ModelEvent> {
     yield { type: "text-start", id: "text" }
@@ -50,8 +50,8 @@ async function talkingScene(options: { stallMs: number; onPause?: (said: number)
   return Object.assign(scene, { id })
 }
 
-describe("a reader that reads nothing", () => {
-  test("holds no memory, keeps nobody, and is told where to go on when it reads again", async () => {
+describe("a reader that stops reading", () => {
+  test("uses bounded memory, delays no other reader, and gets a cursor to continue from when it reads again", async () => {
     const usedMBs: number[] = []
     await using scene = await talkingScene({ stallMs: 120_000, onPause: () => usedMBs.push(usedMB()) })
     using stalled = new RowReader(scene, { sessionID: scene.id })
@@ -71,7 +71,7 @@ describe("a reader that reads nothing", () => {
     expect(Math.max(...usedMBs) - usedMBs[0]!).toBeLessThan(heldMBMax)
 
     stalled.readOn()
-    // Nothing that looks like the end of it: whoever only sees the connection comes back too.
+    // The connection breaks instead of ending, so that a client that ignores the frames reconnects too.
     expect(await stalled.ended).toBe(false)
     expect(stalled.text.length).toBeLessThan(text.length)
     expect(stalled.laggedAt).toBeTypeOf("string")
@@ -80,7 +80,7 @@ describe("a reader that reads nothing", () => {
     expect(stalled.text === text).toBe(true)
   })
 
-  test("is cut off after a while, and goes on from the last id it has seen", async () => {
+  test("is disconnected after a while, and continues from the last id that it received", async () => {
     await using scene = await talkingScene({ stallMs: 300 })
     using stalled = new RowReader(scene, { sessionID: scene.id })
     await stalled.open()

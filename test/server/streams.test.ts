@@ -22,14 +22,14 @@ async function read(scene: HttpScene, path: string, headers: Record<string, stri
 
 const isSynced = ({ data }: Message) => data.type === "synced"
 
-/** What a reader was told last of what a session is doing. */
+/** The last status of a session that a reader received. */
 function statusOf({ messages }: Pick<Reader, "messages">, id: string): string | undefined {
-  const told = messages.flatMap(({ data }) =>
+  const statuses = messages.flatMap(({ data }) =>
     data.type === "session.status"
       ? [data.properties as { sessionID: string; status: { type: string } }]
       : [],
   )
-  return told.findLast(({ sessionID }) => sessionID === id)?.status.type
+  return statuses.findLast(({ sessionID }) => sessionID === id)?.status.type
 }
 
 async function newSession(scene: HttpScene): Promise<string> {
@@ -37,7 +37,7 @@ async function newSession(scene: HttpScene): Promise<string> {
 }
 
 describe("a stream", () => {
-  test("begins with `synced` and what the session is doing, then tells what happens", async () => {
+  test("begins with `synced` and the session's status, then sends events", async () => {
     await using scene = await httpScene({ script: [{ text: "hello there" }] })
     const id = await newSession(scene)
     using reader = await read(scene, `/session/${id}/event`)
@@ -54,7 +54,7 @@ describe("a stream", () => {
     expect(types.at(-1)).toBe("session.idle")
   })
 
-  test.each(["since", "Last-Event-ID"])("goes on from a cursor given by %s", async (way) => {
+  test.each(["since", "Last-Event-ID"])("continues from a cursor given by %s", async (way) => {
     await using scene = await httpScene({ script: () => ({ text: "hello" }) })
     const id = await newSession(scene)
     let cursor = ""
@@ -62,7 +62,7 @@ describe("a stream", () => {
       using first = await read(scene, `/session/${id}/event`)
       await until("it is synced", () => first.messages.some(isSynced))
       await scene.json(`/sessions/${id}/ask`, { json: { text: "one" } })
-      await until("it is told", () => first.messages.some(({ data }) => data.type === "session.idle"))
+      await until("it is statuses", () => first.messages.some(({ data }) => data.type === "session.idle"))
       cursor = first.messages.findLast((message) => message.id !== undefined)!.id!
     }
     await scene.json(`/sessions/${id}/ask`, { json: { text: "two" } })
@@ -77,7 +77,7 @@ describe("a stream", () => {
     expect(missed).not.toContain('"text":"one"')
   })
 
-  test("of a cursor of another store is refused before it begins", async () => {
+  test("with a cursor of another store is refused before it begins", async () => {
     await using scene = await httpScene()
     const id = await newSession(scene)
     const response = await scene.call(`/session/${id}/event?since=abc.12`)
@@ -86,7 +86,7 @@ describe("a stream", () => {
     expect((await scene.call("/session/ses_01m7hs74p92jm4nc0h9276zvya/event")).status).toBe(404)
   })
 
-  test("of a tree tells of the sessions below; one of a session does not", async () => {
+  test("of a tree contains the sessions below; a stream of a session does not", async () => {
     await using scene = await httpScene({ script: () => ({ text: "hello" }) })
     const id = await newSession(scene)
     const child = (await scene.json<Session>("/sessions", { json: { parentID: id } })).id
@@ -94,12 +94,12 @@ describe("a stream", () => {
     using tree = await read(scene, `/session/${id}/event?tree=1`)
     await until("both are synced", () => own.messages.some(isSynced) && tree.messages.some(isSynced))
     await scene.json(`/sessions/${child}/ask`, { json: { text: "hi" } })
-    await until("it is told", () => tree.messages.some(({ data }) => data.type === "session.idle"))
+    await until("it is statuses", () => tree.messages.some(({ data }) => data.type === "session.idle"))
     expect(JSON.stringify(own.messages)).not.toContain(child)
   })
 
   test.each(["/event", "/event?format=events", "/event?format=rows"])(
-    "%s tells a reader that comes back what became idle meanwhile",
+    "%s sends a reader that reconnects the status of sessions that became idle in between",
     async (path) => {
       const held = Promise.withResolvers<void>()
       await using scene = await httpScene({
@@ -114,7 +114,7 @@ describe("a stream", () => {
       {
         using first = await read(scene, path)
         await until("it is synced", () => first.messages.some(isSynced))
-        // Who has nothing to come back to is told of no session that does nothing.
+        // A reader without a cursor gets no status of idle sessions.
         await scene.json(`/sessions/${id}/prompt`, { json: { text: "go" } })
         await until("it is busy", () => statusOf(first, id) === "busy")
         expect(statusOf(first, quiet)).toBeUndefined()
@@ -122,10 +122,10 @@ describe("a stream", () => {
       }
       held.resolve()
       await until("it is idle", () => scene.stemma.status(id).type === "idle")
-      // Also if all rows were told, and nothing but the idleness was missed.
+      // The status is sent even if the reader has all rows and missed only the change to idle.
       for (const since of [cursor, await scene.stemma.store.cursor()]) {
         using second = await read(scene, path, { "last-event-id": since })
-        await until("it is told", () => statusOf(second, id) === "idle")
+        await until("it is statuses", () => statusOf(second, id) === "idle")
         const at = second.messages.findIndex(isSynced)
         expect(second.messages[at + 1]?.data.type).toBe("session.status")
       }
@@ -133,13 +133,13 @@ describe("a stream", () => {
   )
 
   test.each(["/event", "/event?format=rows", "tree"])(
-    "%s tells what began to run while its reader was still catching up",
+    "%s reports a run that began while its reader was still catching up",
     async (path) => {
       await using scene = await httpScene({ script: [{ text: "Never.", delayMs: Number.POSITIVE_INFINITY }] })
       const session = await scene.stemma.sessions.create()
       const other = await newSession(scene)
       const since = await scene.stemma.store.cursor()
-      // More than a page of the store, and more than waits in a stream that nobody reads.
+      // More than one page of the store, and more than the buffer of an unread stream.
       const parts = Array.from({ length: 300 }, (_, at) => ({
         type: "text" as const,
         text: `${at} `.repeat(50),
@@ -156,13 +156,16 @@ describe("a stream", () => {
       const reading = (async () => {
         for await (const message of messagesOf(response)) reader.messages.push(message)
       })()
-      await until("it is told", () => reader.messages.some(isSynced) && statusOf(reader, target) === "busy")
+      await until(
+        "it is statuses",
+        () => reader.messages.some(isSynced) && statusOf(reader, target) === "busy",
+      )
       await scene.server.close()
       await reading
     },
   )
 
-  test("of rows gives rows and live text, each row with a cursor", async () => {
+  test("of rows contains rows and live text, each row with a cursor", async () => {
     const words = Array.from({ length: 30 }, (_, at) => `w${at} `)
     await using scene = await httpScene({ script: [{ text: words, deltaDelayMs: 10 }] })
     const id = await newSession(scene)
@@ -180,7 +183,7 @@ describe("a stream", () => {
     expect(deltas.every((delta) => delta.id === undefined)).toBe(true)
   })
 
-  test("says that it lives when nothing happens", async () => {
+  test("sends a heartbeat when nothing happens", async () => {
     await using scene = await httpScene({ server: { heartbeatMs: 40 } })
     const id = await newSession(scene)
     const response = await scene.call(`/session/${id}/event`)
@@ -192,7 +195,7 @@ describe("a stream", () => {
     expect(text).toMatch(/^retry: \d+\n\n/)
   })
 
-  test("ends when the server closes, in a way that readers come back from", async () => {
+  test("ends when the server closes, so that readers reconnect", async () => {
     await using scene = await httpScene()
     const id = await newSession(scene)
     using reader = await read(scene, `/session/${id}/event`)
@@ -201,7 +204,7 @@ describe("a stream", () => {
     await reader.ended
   })
 
-  test("that its reader leaves costs nothing any more", async () => {
+  test("that its reader closed is unsubscribed", async () => {
     await using scene = await httpScene()
     const id = await newSession(scene)
     for (let at = 0; at < 20; at++) {
@@ -212,7 +215,7 @@ describe("a stream", () => {
     await until("none is left", async () => /^stemma_event_subscribers 0$/m.test(await text()))
   })
 
-  test("is answered within the process as on a network", async () => {
+  test("works in process as it does over the network", async () => {
     await using scene = await httpScene({ script: [{ text: "hello" }] })
     const id = await newSession(scene)
     const response = await scene.server.app.fetch(new Request(`http://x/session/${id}/event`))
@@ -229,14 +232,14 @@ describe("a stream", () => {
   })
 })
 
-describe("a person counts as there", () => {
+describe("the presence of a person", () => {
   const script = [
     { calls: [{ tool: "bash", input: { command: "echo hi", description: "say hi" } }] },
     { text: "done" },
   ]
   const config = { permission: { bash: "ask" as const } }
 
-  test("while somebody listens", async () => {
+  test("lasts while a reader follows the session", async () => {
     await using scene = await httpScene({ script, config })
     const id = await newSession(scene)
     using reader = await read(scene, `/session/${id}/event`)
@@ -249,7 +252,7 @@ describe("a person counts as there", () => {
     await until("it is done", () => JSON.stringify(reader.messages).includes('"text":"done"'))
   })
 
-  test("and with nobody a question is refused at once", async () => {
+  test("is necessary for a question: without it the question is refused immediately", async () => {
     await using scene = await httpScene({ script, config })
     const id = await newSession(scene)
     const reply = await scene.json<{ text: string }>(`/sessions/${id}/ask`, { json: { text: "run it" } })

@@ -9,7 +9,7 @@ it.each([
   { what: "at any moment, with snapshots", snapshots: true, by: "time", kills: soakTimes(300) },
   { what: "at any moment, without snapshots", snapshots: false, by: "time", kills: soakTimes(300) },
   { what: "between two commits", snapshots: true, by: "commit", kills: soakTimes(400) },
-] as const)("answers survive many deaths of their processes: $what", async ({ what, ...lane }) => {
+] as const)("answers survive many kills of their processes: $what", async ({ what, ...lane }) => {
   await using directory = await temporaryDirectory()
   const report = await runCrashLane({ directory: directory.path, seed, ...lane })
   process.stdout.write(`${what}: ${JSON.stringify(report, undefined, 2)}\n`)

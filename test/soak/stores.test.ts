@@ -9,10 +9,10 @@ import { temporaryDirectory } from "../support/temporary-directory.ts"
 const replay = testSeed("soak")
 
 describe.each(durableDrivers)("$name", (driver) => {
-  it("answers many long lists of random operations as memory does", () =>
+  it("gives the same answers as the memory store to many long lists of random operations", () =>
     checkAgainstMemory(driver, { ...replay, runs: soakTimes(500), stepsMax: 200 }))
 
-  it("loses nothing that it acknowledged in many kills", async () => {
+  it("loses no acknowledged commit in many kills", async () => {
     await using directory = await temporaryDirectory()
     const kills = soakTimes(500)
     const report = await crashLane(driver, { directory: directory.path, kills, seed: replay.seed })
@@ -22,6 +22,6 @@ describe.each(durableDrivers)("$name", (driver) => {
 })
 
 describe.each(drivers)("$name", (driver) => {
-  it("gives many replicas its own state", () =>
+  it("brings many replicas to its own state", () =>
     checkReplicas(driver, { ...replay, runs: soakTimes(1000), stepsMax: 120 }))
 })

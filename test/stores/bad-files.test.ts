@@ -14,7 +14,7 @@ import { type TemporaryDirectory, temporaryDirectory } from "../support/temporar
 const sqlite = driverNamed("sqlite")
 const jsonl = driverNamed("jsonl")
 
-/** A store with the fixture in it, closed. */
+/** A closed store that contains the fixture. */
 async function closedStore(driver: Driver) {
   const directory = await temporaryDirectory()
   const store = await driver.open(directory.path)
@@ -23,7 +23,7 @@ async function closedStore(driver: Driver) {
   return { directory, fixture, [Symbol.asyncDispose]: () => directory[Symbol.asyncDispose]() }
 }
 
-/** The hashes of all files that hold something; locks and what SQLite shares between processes do not count. */
+/** The hashes of all files that are not empty, except lock files and SQLite's shared memory. */
 async function contents(directory: TemporaryDirectory): Promise<Record<string, string>> {
   const found: Record<string, string> = {}
   for (const entry of await readdir(directory.path, { recursive: true, withFileTypes: true })) {
@@ -39,7 +39,7 @@ describe("sqlite", () => {
   it.each([
     ["a part", "UPDATE parts SET data = '{broken'"],
     ["a message", "UPDATE messages SET data = '{broken'"],
-  ])("names the damage when the JSON of %s is malformed, and check finds it", async (_what, damage) => {
+  ])("reports malformed JSON in %s, and check finds it", async (_what, damage) => {
     await using closed = await closedStore(sqlite)
     execute(closed.directory, damage)
     const before = await rowsOf(closed.directory)
@@ -50,14 +50,14 @@ describe("sqlite", () => {
     expect(await rowsOf(closed.directory)).toEqual(before)
   })
 
-  it("names the damage when the JSON of a session is malformed", async () => {
+  it("reports malformed JSON in a session", async () => {
     await using closed = await closedStore(sqlite)
     execute(closed.directory, "UPDATE session_data SET data = '{broken'")
     await using store = await sqlite.open(closed.directory.path)
     expectHelpful(await rejection(store.session(closed.fixture.calm)), "internal")
   })
 
-  it("refuses a database of a newer version and leaves it as it is", async () => {
+  it("refuses a database of a newer version and does not change it", async () => {
     await using closed = await closedStore(sqlite)
     execute(closed.directory, "PRAGMA user_version = 9999")
     const before = await contents(closed.directory)
@@ -66,7 +66,7 @@ describe("sqlite", () => {
     expect(await contents(closed.directory)).toEqual(before)
   })
 
-  it("refuses a database of another program and leaves it as it is", async () => {
+  it("refuses a database of another program and does not change it", async () => {
     await using directory = await temporaryDirectory()
     execute(directory, "CREATE TABLE notes (text); PRAGMA application_id = 7")
     const before = await contents(directory)
@@ -74,7 +74,7 @@ describe("sqlite", () => {
     expect(await contents(directory)).toEqual(before)
   })
 
-  it("refuses a file that is no database and leaves it as it is", async () => {
+  it("refuses a file that is not a database and does not change it", async () => {
     await using directory = await temporaryDirectory()
     await writeFile(sqliteFile(directory.path), "This is a letter, not a database. ".repeat(50))
     const before = await contents(directory)
@@ -99,7 +99,7 @@ describe("sqlite", () => {
 })
 
 describe("jsonl", () => {
-  it("names file and line when a line inside is malformed, and leaves it as it is", async () => {
+  it("names the file and the line of a malformed line, and does not change the file", async () => {
     await using closed = await closedStore(jsonl)
     const path = await sessionFile(closed.directory, closed.fixture.calm)
     const lines = (await readFile(path, "utf8")).split("\n")
@@ -117,7 +117,7 @@ describe("jsonl", () => {
     expect((await contents(closed.directory))[path]).toBe(before[path])
   })
 
-  it("goes on after a last line that was cut off, and says so", async () => {
+  it("opens a session whose last line is incomplete, and check reports the line", async () => {
     await using closed = await closedStore(jsonl)
     await appendFile(
       await sessionFile(closed.directory, closed.fixture.calm),
@@ -128,7 +128,7 @@ describe("jsonl", () => {
     expect((await store.check()).problems).toEqual([expect.stringContaining("in the middle of a line")])
   })
 
-  it("refuses a session of a newer version and leaves it as it is", async () => {
+  it("refuses a session of a newer version and does not change it", async () => {
     await using closed = await closedStore(jsonl)
     const path = await sessionFile(closed.directory, closed.fixture.calm)
     const text = await readFile(path, "utf8")
@@ -157,7 +157,7 @@ const mountsPrivately =
   isRoot && spawnSync("unshare", ["-m", "sh", "-c", "mount -t tmpfs -o size=1m tmpfs /mnt"]).status === 0
 
 describe.each(durableDrivers)("$name", (driver) => {
-  it("is denied a directory that it may not write, and says so", async () => {
+  it('fails with code "denied" in a directory without write permission', async () => {
     await using directory = await temporaryDirectory()
     const stored = join(directory.path, "store")
     await mkdir(stored)
@@ -168,7 +168,7 @@ describe.each(durableDrivers)("$name", (driver) => {
     expectSentence(refused.error!.message)
   })
 
-  it("is denied the store of somebody else, and leaves it as it is", async () => {
+  it('fails with code "denied" on another user\'s store, and does not change it', async () => {
     await using closed = await closedStore(driver)
     await chmod(closed.directory.path, isRoot ? 0o755 : 0o555)
     const before = await contents(closed.directory)
@@ -179,13 +179,13 @@ describe.each(durableDrivers)("$name", (driver) => {
     expect(await contents(closed.directory)).toEqual(before)
   })
 
-  it("is denied a path that leads through a file", async () => {
+  it('fails with code "denied" for a path that leads through a file', async () => {
     await using directory = await temporaryDirectory()
     await writeFile(join(directory.path, "file"), "a file")
     expectHelpful(await rejection(driver.open(join(directory.path, "file", "store"))), "denied")
   })
 
-  it("keeps what it acknowledged when a file may not grow any more, and says so", async () => {
+  it('keeps acknowledged commits at the file size limit, and reports "unavailable"', async () => {
     await using directory = await temporaryDirectory()
     const refused = await runRefused(driver, directory, {
       wrapper: ["sh", "-c", 'ulimit -f 2000 && exec "$@"', "sh"],
@@ -197,7 +197,7 @@ describe.each(durableDrivers)("$name", (driver) => {
     expect(refused.problems).toEqual([])
   })
 
-  it("keeps what it acknowledged when the disk is full, says so, and goes on when there is space", async (context) => {
+  it('keeps acknowledged commits when the disk is full, reports "unavailable", and continues when there is space', async (context) => {
     if (!mountsPrivately) {
       const reason = "a small disk needs the right to mount one (root)"
       process.stdout.write(`bad-files: the full disk is skipped: ${reason}\n`)

@@ -11,7 +11,7 @@ import { expectHelpful, rejection } from "../support/rejection.ts"
 import { type TemporaryDirectory, temporaryDirectory } from "../support/temporary-directory.ts"
 
 describe.each(drivers)("$name", (driver) => {
-  // One store for all bad calls: each of them leaves it as it was.
+  // All bad calls share one store, because none of them may change it.
   let directory: TemporaryDirectory
   let store: Store
   let fixture: Fixture
@@ -27,7 +27,7 @@ describe.each(drivers)("$name", (driver) => {
   })
 
   it.each(badCalls)(
-    "refuses, changes nothing and says what to do when %s (%s)",
+    "when %s (%s): refuses the call, changes nothing and says what to do",
     async (_what, code, call) => {
       const sessionIDs = [fixture.calm, fixture.busy]
       const look = () => observe(store, { sessionIDs, blobs: [], nowMs: clock.now(), queries: ["prompt"] })
@@ -41,7 +41,7 @@ describe.each(drivers)("$name", (driver) => {
     },
   )
 
-  it("tells the present length when a piece has a wrong offset", async () => {
+  it("a piece with a wrong offset gets an error that contains the current length", async () => {
     await using directory = await temporaryDirectory()
     await using store = await driver.open(directory.path)
     const { busy, busyMessage, busyPart, fence } = await makeFixture(store)
@@ -51,7 +51,7 @@ describe.each(drivers)("$name", (driver) => {
     expect(StemmaError.is(error, "conflict") && error.details?.length).toBe(5)
   })
 
-  it("refuses the run whose lease has run out", async () => {
+  it("refuses commits of a run whose lease has expired", async () => {
     await using directory = await temporaryDirectory()
     const clock = manualClock()
     await using store = await driver.open(directory.path, { clock })
@@ -63,7 +63,7 @@ describe.each(drivers)("$name", (driver) => {
     expect(items.at(-1)?.sealed).toBe(false)
   })
 
-  it("is unavailable after it was closed", async () => {
+  it("is unavailable after close", async () => {
     await using directory = await temporaryDirectory()
     const store = await driver.open(directory.path)
     const { calm } = await makeFixture(store)

@@ -5,11 +5,11 @@ import { testSeed } from "../support/seed.ts"
 import { temporaryDirectory } from "../support/temporary-directory.ts"
 
 const { seed } = testSeed("crash")
-/** `test/soak/stores.test.ts` has more of them. */
+/** `test/soak/stores.test.ts` runs more of these. */
 const kills = 25
 
 it.concurrent.each(durableDrivers)(
-  "$name loses nothing that it acknowledged when its process is killed again and again",
+  "$name loses no acknowledged commit when its process is killed again and again",
   async (driver) => {
     await using directory = await temporaryDirectory()
     const report = await crashLane(driver, { directory: directory.path, kills, seed })

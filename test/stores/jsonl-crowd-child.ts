@@ -1,4 +1,7 @@
-/** Writes to a store with others: says things in one session under its lease, or appends to its file as a stranger. */
+/**
+ * Writes to a store that other processes use too: appends messages to one session under its lease, or appends to the
+ * session's file like a program that takes no lock.
+ */
 import { appendFileSync } from "node:fs"
 import { setTimeout as sleep } from "node:timers/promises"
 import { StemmaError } from "../../src/protocol/index.ts"
@@ -7,10 +10,10 @@ import { sayOp, sessionID } from "./jsonl-scene.ts"
 
 const [directory, name, count] = process.argv.slice(2) as [string, string, string]
 
-if (name === "stranger") await writeAsStranger()
-else await writeAsOneOfUs()
+if (name === "stranger") await writeWithoutLock()
+else await writeUnderLease()
 
-async function writeAsStranger(): Promise<void> {
+async function writeWithoutLock(): Promise<void> {
   const file = `${directory}/agents/main/sessions/${sessionID}.jsonl`
   for (let number = 0; number < Number(count); number++) {
     const message = { role: "user", content: `stranger ${number}`, timestamp: 1_700_000_000_000 + number }
@@ -21,7 +24,7 @@ async function writeAsStranger(): Promise<void> {
   }
 }
 
-async function writeAsOneOfUs(): Promise<void> {
+async function writeUnderLease(): Promise<void> {
   await using store = await openJsonlStore({ directory })
   for (let number = 0; number < Number(count); number++) {
     const lease = await claim(store)

@@ -3,7 +3,7 @@ import { expect, it } from "vitest"
 import { startChild } from "../support/child-process.ts"
 import { createOp, JsonlScene, sayOp, sessionID, textOf } from "./jsonl-scene.ts"
 
-it("two processes and a program that knows no lock write to one session, and every line is whole", async () => {
+it("two processes and a program that takes no lock write to one session, and no line is damaged", async () => {
   await using scene = await JsonlScene.begin()
   const watching = await scene.open()
   await watching.commit({ ops: [createOp(), sayOp("first")] })
@@ -21,7 +21,8 @@ it("two processes and a program that knows no lock write to one session, and eve
     })
   }
 
-  // Each line of the stranger's begins a branch, so that the history is what was said since the last one seen.
+  // Each line of the other program starts a new branch, so the history contains only the messages after the last such
+  // line that the store has read. The others are in left tails.
   const { left } = (await watching.session(sessionID)).history
   const reached = [await watching.history(sessionID, { limit: 1000 })]
   for (const { segment } of left)

@@ -23,19 +23,19 @@ async function closedScene(): Promise<JsonlScene> {
 
 const index = "agents/main/sessions/sessions.json"
 
-describe("a line that is not finished at the end", () => {
+describe("an incomplete last line", () => {
   const half = '{"type":"message","id":"msg_cut","mess'
   const otherHalf = 'age":{"role":"user","content":"slow"}}\n'
-  const told = expect.stringMatching(/ses_one\.jsonl ends in the middle of a line: 38 bytes/)
+  const reported = expect.stringMatching(/ses_one\.jsonl ends in the middle of a line: 38 bytes/)
 
-  it("is left alone and told, and taken in once it is finished", async () => {
+  it("is reported and not changed, and is read once it is complete", async () => {
     await using scene = await closedScene()
     scene.append(scene.main(), half)
     const before = scene.text(scene.main())
     const store = await scene.open()
     expect(await texts(store)).toEqual(["first", "second"])
-    expect(scene.warnings).toEqual([told])
-    expect((await store.check()).problems).toEqual([told])
+    expect(scene.warnings).toEqual([reported])
+    expect((await store.check()).problems).toEqual([reported])
     expect(scene.text(scene.main())).toBe(before)
     scene.append(scene.main(), otherHalf)
     expect(await texts(store)).toEqual(["first", "second", "slow"])
@@ -44,7 +44,7 @@ describe("a line that is not finished at the end", () => {
     expect(await texts(await scene.open())).toEqual(["first", "second", "slow"])
   })
 
-  it("holds up what would be appended to it, and nothing else", async () => {
+  it("blocks appends to its file, and nothing else", async () => {
     await using scene = await closedScene()
     const store = await scene.open()
     const commit = await claimed(store)
@@ -65,7 +65,7 @@ describe("a line that is not finished at the end", () => {
     expect((await again.check()).problems).toEqual([])
   })
 
-  it("is moved aside before something is appended, if nobody went on with it for long", async () => {
+  it("is moved to another file before the next append, if it has not grown for a long time", async () => {
     await using scene = await closedScene()
     scene.append(scene.main(), half)
     const longAgo = Date.now() / 1000 - 60
@@ -83,7 +83,7 @@ describe("a line that is not finished at the end", () => {
     expect((await again.check()).problems).toEqual([])
   })
 
-  it("lacks only its line feed: it is read, and ended before something is appended", async () => {
+  it("that lacks only its line feed is read, and gets its line feed before the next append", async () => {
     await using scene = await closedScene()
     const store = await scene.open()
     const commit = await claimed(store)
@@ -94,7 +94,7 @@ describe("a line that is not finished at the end", () => {
     expect(await texts(await scene.open())).toEqual(["first", "second", "slow", "third"])
   })
 
-  it("is cut from the state file too", async () => {
+  it("is removed from the state file", async () => {
     await using scene = await closedScene()
     const state = scene.main().replace(".jsonl", ".state.jsonl")
     const before = scene.text(state)
@@ -105,7 +105,7 @@ describe("a line that is not finished at the end", () => {
     expect(scene.text(state)).toBe(before)
   })
 
-  it("is told by check and left alone where nothing may be written", async () => {
+  it("is reported by check and not changed in a read-only store", async () => {
     await using scene = await closedScene()
     scene.append(scene.main(), half)
     const store = await scene.open({ readOnly: true })
@@ -117,10 +117,10 @@ describe("a line that is not finished at the end", () => {
   })
 })
 
-describe("a file that is no session", () => {
+describe("a file that is not a session", () => {
   const notes = "my own notes, no JSON, no line feed"
 
-  it("is neither listed nor changed, whatever its ending", async () => {
+  it("is neither listed nor changed, whatever its name", async () => {
     await using scene = await closedScene()
     scene.write(scene.main("notes"), notes)
     scene.write(scene.main("data"), '{"some":"data"}\n{"other":1}')
@@ -138,7 +138,7 @@ describe("a file that is no session", () => {
     ).toEqual(["data.jsonl", "notes.jsonl"])
   })
 
-  it("is never written through a link that took the place of a session's file", async () => {
+  it("is not written through a symlink that replaced a session's file", async () => {
     await using scene = await closedScene()
     const store = await scene.open()
     const commit = await claimed(store)
@@ -150,8 +150,8 @@ describe("a file that is no session", () => {
   })
 })
 
-describe("a bad line inside a file", () => {
-  it("is an error that names file and line, of that session alone", async () => {
+describe("a malformed line inside a file", () => {
+  it("causes an error with file and line, and only in its session", async () => {
     await using scene = await closedScene()
     const lines = scene.text(scene.main()).split("\n")
     writeFileSync(scene.main(), lines.with(2, "{broken").join("\n"))
@@ -181,7 +181,7 @@ describe("a bad line inside a file", () => {
     expect(await texts(await scene.open())).toEqual(["first", "second"])
   })
 
-  it("does not stop the session from being listed when the index is gone, or from being removed", async () => {
+  it("does not prevent listing the session without an index, or removing it", async () => {
     await using scene = await closedScene()
     rmSync(scene.path(index))
     writeFileSync(scene.main(), scene.text(scene.main()).replace('"msg_first"', "msg_first"))
@@ -192,7 +192,7 @@ describe("a bad line inside a file", () => {
     expect((await store.sessions()).items).toHaveLength(1)
   })
 
-  it("of bytes that are no text is found too", async () => {
+  it("that is binary data is reported", async () => {
     await using scene = await closedScene()
     const bytes = Buffer.concat([randomBytes(500), Buffer.from([0, 0xff, 0x0a]), randomBytes(100)])
     scene.write(scene.main("ses_noise"), "")
@@ -203,7 +203,7 @@ describe("a bad line inside a file", () => {
     expect((await store.check()).problems).toHaveLength(1)
   })
 
-  it("that is JSON but no message of ours is found, and so is a message that is missing", async () => {
+  it("that is JSON but not a message is reported, and a missing message is reported", async () => {
     await using scene = await closedScene()
     const text = scene.text(scene.main())
     const lines = text.split("\n")
@@ -219,7 +219,7 @@ describe("a bad line inside a file", () => {
     })
   })
 
-  it("that another program appends while the store is open is told as long as it is there", async () => {
+  it("that another program appends to an open store is reported until it is removed", async () => {
     await using scene = await closedScene()
     const store = await scene.open()
     const before = scene.text(scene.main())
@@ -237,10 +237,10 @@ describe("a bad line inside a file", () => {
   })
 })
 
-describe("a main file that is gone", () => {
+describe("a missing main file", () => {
   const gone = expect.stringMatching(/ses_one\.jsonl is gone/)
 
-  it("is told by an open store, by check, and by the next one that is opened", async () => {
+  it("is reported by an open store, by check, and by the next open", async () => {
     await using scene = await closedScene()
     const store = await scene.open()
     expect(await texts(store)).toEqual(["first", "second"])
@@ -260,7 +260,7 @@ describe("a main file that is gone", () => {
     expect((await last.check()).problems).toEqual([])
   })
 
-  it("does not stop the session from being removed, and nor does a bad line", async () => {
+  it("does not prevent removing the session, nor does a malformed line", async () => {
     await using scene = await closedScene()
     const store = await scene.open()
     rmSync(scene.main())
@@ -272,7 +272,7 @@ describe("a main file that is gone", () => {
     expect((await store.check()).problems).toEqual([])
   })
 
-  it("is told too if only the index still knows the session", async () => {
+  it("is reported even if only the index lists the session", async () => {
     await using scene = await closedScene()
     rmSync(scene.main())
     rmSync(scene.main().replace(".jsonl", ".state.jsonl"))
@@ -281,7 +281,7 @@ describe("a main file that is gone", () => {
     expect((await store.check()).problems).toEqual([gone])
   })
 
-  it("is no news if the session was removed", async () => {
+  it("is not reported if the session was removed", async () => {
     await using scene = await closedScene()
     const store = await scene.open()
     await store.remove(sessionID)
@@ -294,7 +294,7 @@ describe("a main file that is gone", () => {
 })
 
 describe("the index", () => {
-  it("has what other programs read of each session", async () => {
+  it("contains the fields that other programs read of each session", async () => {
     await using scene = await closedScene()
     const { sessions } = JSON.parse(scene.text(scene.path(index))) as { sessions: Record<string, object> }
     expect(sessions[sessionID]).toMatchObject({
@@ -312,15 +312,15 @@ describe("the index", () => {
 
   const damages: [what: string, damage: (scene: JsonlScene) => void][] = [
     ["is missing", (scene) => rmSync(scene.path(index))],
-    ["is no JSON", (scene) => writeFileSync(scene.path(index), '{"sessions":{"ses_one":{')],
-    ["is of another shape", (scene) => writeFileSync(scene.path(index), '{"sessions":[1,2]}')],
+    ["is not JSON", (scene) => writeFileSync(scene.path(index), '{"sessions":{"ses_one":{')],
+    ["has another shape", (scene) => writeFileSync(scene.path(index), '{"sessions":[1,2]}')],
     [
       "was edited by hand",
       (scene) =>
         writeFileSync(scene.path(index), scene.text(scene.path(index)).replaceAll("A title", "Forged")),
     ],
     [
-      "tells of sessions that are gone",
+      "lists sessions that do not exist",
       (scene) =>
         writeFileSync(scene.path(index), scene.text(scene.path(index)).replaceAll("ses_two", "ses_three")),
     ],
@@ -333,14 +333,14 @@ describe("the index", () => {
       },
     ],
     [
-      "is gone with the journal",
+      "is missing together with the journal",
       (scene) => {
         rmSync(scene.path("journal.jsonl"))
         rmSync(scene.path(index))
       },
     ],
   ]
-  it.each(damages)("is made again from the files if it %s", async (_what, damage) => {
+  it.each(damages)("is rebuilt from the files if it %s", async (_what, damage) => {
     await using scene = await closedScene()
     const reading = await scene.open()
     const before = (await reading.sessions()).items
@@ -358,9 +358,9 @@ describe("the index", () => {
     expect(Object.keys(sessions).sort()).toEqual([sessionID, "ses_two"])
   })
 
-  it("spares reading the sessions when the store is opened", async () => {
+  it("makes it unnecessary to read the sessions when the store is opened", async () => {
     await using scene = await closedScene()
-    // A file that cannot be read would be noticed if it was read; its time and size are those the index knows.
+    // A read of this file would fail. Its time and size are those in the index, so the store must not read it.
     const { mtime } = statSync(scene.main())
     writeFileSync(scene.main(), scene.text(scene.main()).replaceAll("{", "!"))
     utimesSync(scene.main(), mtime, mtime)
@@ -370,7 +370,7 @@ describe("the index", () => {
     await expect(store.history(sessionID)).rejects.toMatchObject({ code: "internal" })
   })
 
-  it("follows commits within a few seconds while the store is open", async () => {
+  it("contains new commits within a few seconds while the store is open", async () => {
     await using scene = await closedScene()
     const store = await scene.open()
     await store.commit({ ops: [{ op: "session.patch", sessionID, set: { title: "Fresh" } }] })
@@ -379,7 +379,7 @@ describe("the index", () => {
 })
 
 describe("a store", () => {
-  it("of a newer version is refused and left as it is", async () => {
+  it("of a newer version is refused and not changed", async () => {
     await using scene = await closedScene()
     writeFileSync(scene.path("store.json"), '{"format":99,"id":"abc"}\n')
     await expect(scene.open()).rejects.toMatchObject({ code: "unsupported" })
@@ -387,7 +387,7 @@ describe("a store", () => {
     expect(scene.text(scene.path("store.json"))).toBe('{"format":99,"id":"abc"}\n')
   })
 
-  it("whose name is damaged says so", async () => {
+  it("whose store.json is damaged fails with an error that names the file", async () => {
     await using scene = await closedScene()
     writeFileSync(scene.path("store.json"), "?")
     await expect(scene.open()).rejects.toMatchObject({
@@ -396,7 +396,7 @@ describe("a store", () => {
     })
   })
 
-  it("opened for reading only changes nothing and refuses to write", async () => {
+  it("that is opened read-only changes nothing and refuses to write", async () => {
     await using scene = await closedScene()
     scene.write(
       scene.main("ses-hand", "main"),
@@ -422,14 +422,14 @@ describe("a store", () => {
     expect(await texts(store)).toEqual(["first", "second", "third", "more"])
   })
 
-  it("that is not there cannot be opened for reading", async () => {
+  it("that does not exist cannot be opened read-only", async () => {
     await using scene = await JsonlScene.begin()
     await expect(scene.open({ directory: scene.path("nowhere"), readOnly: true })).rejects.toMatchObject({
       code: "not_found",
     })
   })
 
-  it("forgets a session whose file was taken away, and knows it again when it comes back", async () => {
+  it("does not list a session whose file was moved away, and lists it again when the file is back", async () => {
     await using scene = await closedScene()
     renameSync(scene.main(), scene.path("aside"))
     const store = await scene.open()

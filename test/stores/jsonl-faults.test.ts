@@ -11,9 +11,9 @@ function diskFull(): Error {
   return fileError(Object.assign(new Error("no space left on device"), { code: "ENOSPC" }), "a file")
 }
 
-describe.each(scenarios)("a disk that is full while $name", (scenario) => {
+describe.each(scenarios)("a disk that becomes full while $name", (scenario) => {
   it.each(["normal", "full"] as const)(
-    "changes nothing, says so, and works when there is room (%s)",
+    "changes nothing, causes an error that asks for space, and the same change works later (%s)",
     async (durability) => {
       let refusals = 0
       for (let call = 1; ; call++) {
@@ -54,8 +54,8 @@ describe.each(scenarios)("a disk that is full while $name", (scenario) => {
   )
 })
 
-describe("a file system that refuses", () => {
-  it("to delete files is told as a warning, and the session is gone all the same", async () => {
+describe("a file that cannot be deleted", () => {
+  it("causes a warning, and its session is removed all the same", async () => {
     await using scene = await JsonlScene.begin()
     const files = new FaultyFiles(scene.directory.path)
     const warnings: string[] = []
@@ -76,7 +76,7 @@ describe("a file system that refuses", () => {
 })
 
 describe("a batch that one process could not finish", () => {
-  it("is read right by others, and finished by the next one that writes", async () => {
+  it("is read correctly by other processes, and finished by the next process that writes", async () => {
     await using scene = await JsonlScene.begin()
     const other = await scene.open()
     const files = new FaultyFiles(scene.directory.path)
@@ -101,8 +101,8 @@ describe("a batch that one process could not finish", () => {
   })
 })
 
-describe("another program that writes at the same moment", () => {
-  it("harms neither its own line nor ours", async () => {
+describe("another program that writes at the same time", () => {
+  it("damages neither its own line nor the line of the store", async () => {
     await using scene = await JsonlScene.begin()
     const files = new FaultyFiles(scene.directory.path)
     const store = await openJsonlStoreOn(files, {})
@@ -131,8 +131,8 @@ describe("another program that writes at the same moment", () => {
   })
 })
 
-describe("what was streamed", () => {
-  it("does not stay in the state file once it is sealed", async () => {
+describe("streamed pieces", () => {
+  it("are removed from the state file after the message is sealed", async () => {
     await using scene = await JsonlScene.begin()
     const store = await scene.open()
     await store.commit({ ops: [createOp()] })
@@ -156,7 +156,7 @@ describe("what was streamed", () => {
 })
 
 describe("many sessions", () => {
-  it("are not all kept in memory, and read right when they come back", async () => {
+  it("are not all kept in memory, and evicted sessions are read correctly again", async () => {
     await using scene = await JsonlScene.begin()
     const store = await scene.open()
     const ids = Array.from({ length: 150 }, (_, number) => `ses_${number}`)

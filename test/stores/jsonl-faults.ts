@@ -1,9 +1,9 @@
 import { Files } from "../../src/stores/jsonl/disk/files.ts"
 
-/** What happens to the call of that number that changes a file, and to all later ones. */
+/** Decides for each call that changes a file: let it pass, write half of the bytes and then fail, or fail. */
 export type Fault = (call: { name: string; method: string; bytes?: Buffer }) => "pass" | "half" | Error
 
-/** Files whose changes can be made to fail, one by one. */
+/** A file layer whose calls can fail one by one. */
 export class FaultyFiles extends Files {
   fault: Fault = () => "pass"
 

@@ -5,8 +5,8 @@ import { claimed, createOp, JsonlScene, nowMs, sayOp, sessionID, textOf, texts }
 const handID = "ses-1708300000000"
 const agent = "python-reviewer"
 
-/** The lines of the seed, as they stand there. */
-const seedLines = [
+/** The lines of the original sample file, unchanged. */
+const sampleLines = [
   { type: "session", version: 3, agentId: agent, createdAt: 1708300000000 },
   { type: "message", message: { role: "user", content: "你好，介绍一下自己" }, timestamp: 1708300001000 },
   {
@@ -35,7 +35,7 @@ const usage = {
   cost: { total: 0.5 },
 }
 
-/** An entry as another program of this format writes it. */
+/** An entry as another program with this format writes it. */
 function entry(id: string, parentId: string | null, fields: object): object {
   return { id, parentId, timestamp: "2026-01-01T00:00:00.000Z", ...fields }
 }
@@ -47,10 +47,10 @@ function said(id: string, parentId: string | null, message: object): object {
 const calls = { provider: "openai", model: "gpt", api: "x", usage, stopReason: "toolUse" }
 const toolCall = { type: "toolCall", id: "call_9", name: "ls", arguments: { path: "." } }
 
-describe("a session written by hand in the seed's lines", () => {
-  it("is listed and read, with ids that are always the same", async () => {
+describe("a session file written by hand, with the lines of the sample", () => {
+  it("is listed and read, with the same ids each time", async () => {
     await using scene = await JsonlScene.begin()
-    scene.write(scene.main(handID, agent), seedLines)
+    scene.write(scene.main(handID, agent), sampleLines)
     const store = await scene.open()
     const { items } = await store.sessions()
     expect(items).toMatchObject([
@@ -79,13 +79,13 @@ describe("a session written by hand in the seed's lines", () => {
     expect(await again.history(handID)).toEqual(before)
     expect((await again.check()).problems).toEqual([])
     expect(scene.text(scene.main(handID, agent))).toBe(
-      seedLines.map((line) => `${JSON.stringify(line)}\n`).join(""),
+      sampleLines.map((line) => `${JSON.stringify(line)}\n`).join(""),
     )
   })
 
-  it("has the title that the index of the other program gives it", async () => {
+  it("gets its title from the index of the other program", async () => {
     await using scene = await JsonlScene.begin()
-    scene.write(scene.main(handID, agent), seedLines)
+    scene.write(scene.main(handID, agent), sampleLines)
     const listed = {
       id: handID,
       agentId: agent,
@@ -105,11 +105,11 @@ describe("a session written by hand in the seed's lines", () => {
     })
   })
 
-  it("is continued without touching the lines that are there", async () => {
+  it("is continued without a change to the existing lines", async () => {
     await using scene = await JsonlScene.begin()
     const main = scene.main(handID, agent)
-    // An editor may leave out the last line feed.
-    const written = seedLines.map((line) => JSON.stringify(line)).join("\n")
+    // The last line feed is missing, as some editors leave it.
+    const written = sampleLines.map((line) => JSON.stringify(line)).join("\n")
     scene.write(main, written)
     const store = await scene.open()
     const commit = await claimed(store, handID)
@@ -124,9 +124,9 @@ describe("a session written by hand in the seed's lines", () => {
     expect((await texts(await scene.open(), handID)).slice(3)).toEqual(["继续分析这段代码", "再来", "还有"])
   })
 
-  it("is forked, reverted, noted and redacted as any other", async () => {
+  it("can be forked, reverted, noted and redacted like any other", async () => {
     await using scene = await JsonlScene.begin()
-    scene.write(scene.main(handID, agent), seedLines)
+    scene.write(scene.main(handID, agent), sampleLines)
     const store = await scene.open()
     const session = { id: "ses_fork", title: "f", version: "0", time: { created: 1, updated: 1 } }
     await store.commit({ ops: [{ op: "session.fork", sourceID: handID, session, segment: "seg_fork" }] })
@@ -151,11 +151,11 @@ describe("a session written by hand in the seed's lines", () => {
     expect((await again.check()).problems).toEqual([])
   })
 
-  it("appears while the store is open, and is told to whoever watches", async () => {
+  it("that appears while the store is open is listed and is in the change feed", async () => {
     await using scene = await JsonlScene.begin()
     const store = await scene.open()
     const cursor = await store.cursor()
-    scene.write(scene.main(handID, agent), seedLines)
+    scene.write(scene.main(handID, agent), sampleLines)
     expect((await store.check()).problems).toEqual([])
     expect((await store.sessions()).items).toHaveLength(1)
     const { rows } = await store.changes({ directory: "." }, cursor)
@@ -167,11 +167,11 @@ describe("a session written by hand in the seed's lines", () => {
     ])
   })
 
-  it("may have calls without results, which then count as failed", async () => {
+  it("may contain calls without results, which become failed calls", async () => {
     await using scene = await JsonlScene.begin()
     const content = [{ type: "tool_use", id: "c1", name: "grep", input: { pattern: "x" } }]
     scene.write(scene.main(handID, agent), [
-      ...seedLines,
+      ...sampleLines,
       { type: "message", message: { role: "assistant", content }, timestamp: 1708300102000 },
     ])
     const store = await scene.open()
@@ -182,8 +182,8 @@ describe("a session written by hand in the seed's lines", () => {
   })
 })
 
-describe("a session that another program goes on with", () => {
-  it("has that program's messages, results, compaction and name, and goes on after them", async () => {
+describe("a session file to which another program appends", () => {
+  it("has the other program's messages, results, compaction and title, and continues after them", async () => {
     await using scene = await JsonlScene.begin()
     const store = await scene.open()
     await store.commit({ ops: [createOp(), sayOp("first")] })
@@ -232,7 +232,7 @@ describe("a session that another program goes on with", () => {
     expect(await again.history(sessionID)).toEqual(before)
   })
 
-  it("waits for the results of calls that the other program may still be making", async () => {
+  it("does not show calls of the other program before their results are there", async () => {
     await using scene = await JsonlScene.begin()
     const store = await scene.open()
     await store.commit({ ops: [createOp(), sayOp("first")] })
@@ -246,7 +246,7 @@ describe("a session that another program goes on with", () => {
     expect(await texts(store)).toEqual(["first", "list", "ls: error"])
   })
 
-  it("takes calls without results as failed when a run of ours begins", async () => {
+  it("shows calls without results as failed when a run of this store begins", async () => {
     await using scene = await JsonlScene.begin()
     const store = await scene.open()
     await store.commit({ ops: [createOp(), sayOp("first")] })
@@ -257,7 +257,7 @@ describe("a session that another program goes on with", () => {
     expect(await texts(store)).toEqual(["first", "ls: error"])
   })
 
-  it("is moved to where the other program branched off, and keeps what it left", async () => {
+  it("moves to the branch that the other program started, and keeps the old branch as a left tail", async () => {
     await using scene = await JsonlScene.begin()
     const store = await scene.open()
     await store.commit({ ops: [createOp(), sayOp("first"), sayOp("second"), sayOp("third")] })
@@ -267,7 +267,7 @@ describe("a session that another program goes on with", () => {
     expect(left).toMatchObject([{ segment: "seg_one", keep: 1, count: 3 }])
     expect(epoch).toBe(1)
     expect(await texts(store, sessionID, "seg_one")).toEqual(["first", "second", "third"])
-    // And back to the branch that was left.
+    // The next line continues the branch that was left.
     scene.append(scene.main(), [said("e2", "msg_third", { role: "user", content: "after all" })])
     expect(await texts(store)).toEqual(["first", "second", "third", "after all"])
     await store.close()
@@ -277,7 +277,7 @@ describe("a session that another program goes on with", () => {
     expect((await again.check()).problems).toEqual([])
   })
 
-  it("keeps an answer of ours that was open meanwhile, and leaves the other's lines beside it", async () => {
+  it("keeps an answer of this store that was open at that time, and leaves the other program's lines beside it", async () => {
     await using scene = await JsonlScene.begin()
     const store = await scene.open()
     await store.commit({ ops: [createOp(), sayOp("first")] })
@@ -296,7 +296,7 @@ describe("a session that another program goes on with", () => {
     expect(scene.text(scene.main())).toContain("in between")
   })
 
-  it("loses the mark of a revert when the other program goes on at the end", async () => {
+  it("loses its pending revert when the other program appends at the end", async () => {
     await using scene = await JsonlScene.begin()
     const store = await scene.open()
     await store.commit({ ops: [createOp(), sayOp("first"), sayOp("second")] })
@@ -307,7 +307,7 @@ describe("a session that another program goes on with", () => {
     expect((await store.session(sessionID)).revert).toBeUndefined()
   })
 
-  it("keeps lines that we do not understand, also through a redaction of one message", async () => {
+  it("keeps lines of an unknown type, even when one message is redacted", async () => {
     await using scene = await JsonlScene.begin()
     const store = await scene.open()
     await store.commit({ ops: [createOp(), sayOp("first", "a secret")] })
@@ -355,7 +355,7 @@ describe("a file that another program made", () => {
     expect(readAsOthersDo(scene.text(scene.main(name, "pi"))).problems).toEqual([])
   })
 
-  it("reads the same as before if it was copied from ours without its state", async () => {
+  it("reads the same if it is a copy of a session's file without its state file", async () => {
     await using scene = await JsonlScene.begin()
     const store = await scene.open()
     await store.commit({ ops: [createOp(), sayOp("first"), sayOp("second")] })
@@ -383,7 +383,7 @@ describe("a file that another program made", () => {
     expect(await texts(await scene.open(), "ses_copy")).toEqual(["first", "third", "fourth"])
   })
 
-  it("is in the way of a new session of the same name", async () => {
+  it("prevents a new session with the same file name", async () => {
     await using scene = await JsonlScene.begin()
     const store = await scene.open()
     scene.write(scene.main(), "not ours\n")

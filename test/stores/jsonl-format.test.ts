@@ -18,7 +18,7 @@ import {
 
 const time = { start: nowMs, end: nowMs + 5 }
 
-/** One part of every kind that a sealed message may have. */
+/** One part of every kind that a sealed message may contain. */
 const everyPart: PartBody[] = [
   { id: "prt_start", type: "step-start", snapshot: "abc", prune: { time: 1, parts: ["prt_old"] } },
   { id: "prt_think", type: "reasoning", text: "Let me see.", time, metadata: { signature: "s" } },
@@ -90,7 +90,7 @@ async function begin(
   return { store, commit: await claimed(store) }
 }
 
-/** A session with calls, a compaction, a fork of it, and a revert made real. */
+/** A session with tool calls and a compaction, a fork of it, and a committed revert. */
 async function writeAll(scene: JsonlScene): Promise<Store> {
   const { store, commit } = await begin(scene)
   await commit(sayOp("first", "Fix the parser"))
@@ -124,8 +124,8 @@ async function writeAll(scene: JsonlScene): Promise<Store> {
   return store
 }
 
-describe("files for other programs", () => {
-  it("keep to the rules with calls, a compaction, a fork and a revert", async () => {
+describe("session files, as other programs read them,", () => {
+  it("follow the rules with calls, a compaction, a fork and a revert", async () => {
     await using scene = await JsonlScene.begin()
     await writeAll(scene)
     const main = readAsOthersDo(scene.text(scene.main()))
@@ -151,17 +151,17 @@ describe("files for other programs", () => {
     ])
   })
 
-  it("list the sessions and nothing else of the folder", async () => {
+  it("are the only listed files of their directory", async () => {
     await using scene = await JsonlScene.begin()
     await writeAll(scene)
-    const folder = scene.path("agents/main/sessions")
-    const listed = readdirSync(folder).filter(
-      (name) => name.endsWith(".jsonl") && isListed(scene.text(`${folder}/${name}`)),
+    const directory = scene.path("agents/main/sessions")
+    const listed = readdirSync(directory).filter(
+      (name) => name.endsWith(".jsonl") && isListed(scene.text(`${directory}/${name}`)),
     )
     expect(listed.sort()).toEqual(["ses_fork.jsonl", "ses_one.jsonl"])
   })
 
-  it("say where a revert goes on, even before anything is said there", async () => {
+  it("end at the target of a revert, even before a message is appended there", async () => {
     await using scene = await JsonlScene.begin()
     const { commit } = await begin(scene)
     await commit(sayOp("first"), sayOp("second"))
@@ -174,7 +174,7 @@ describe("files for other programs", () => {
     expect(readAsOthersDo(scene.text(scene.main()))).toMatchObject({ problems: [], context: ["user: third"] })
   })
 
-  it("never have the same id twice, even if a message comes back after a revert", async () => {
+  it("never contain an id twice, even if a message returns after a revert", async () => {
     await using scene = await JsonlScene.begin()
     const { store, commit } = await begin(scene)
     await commit(sayOp("first"), sayOp("second", "before"))
@@ -195,7 +195,7 @@ describe("files for other programs", () => {
     expect(await texts(again, sessionID, "seg_one")).toEqual(["first", "before"])
   })
 
-  it("keep to the rules after a redaction, which leaves nothing of the content", async () => {
+  it("follow the rules after a redaction, which removes all of the content", async () => {
     await using scene = await JsonlScene.begin()
     const store = await writeAll(scene)
     await store.redact({ sessionID, messageID: "msg_second" })
@@ -241,11 +241,11 @@ describe("the rules", () => {
   const problemsOf = (...values: object[]) =>
     readAsOthersDo(values.map((value) => `${JSON.stringify(value)}\n`).join("")).problems
 
-  it("let a good file pass", () => {
+  it("accept a valid file", () => {
     expect(problemsOf(header, { ...said, message })).toEqual([])
   })
 
-  it("tell what other programs refuse, the seed's own lines among it", () => {
+  it("report what other programs refuse, including the lines of the sample", () => {
     const seed = { type: "session", version: 3, agentId: "a", createdAt: 1 }
     expect(
       problemsOf(seed, { type: "message", message: { role: "user", content: "hello" }, timestamp: 1 }),
@@ -324,7 +324,7 @@ describe("a main file", () => {
     expect(await again.history(sessionID)).toEqual(before)
   })
 
-  it("says nothing twice", async () => {
+  it("contains no text twice", async () => {
     await using scene = await JsonlScene.begin()
     const { commit } = await begin(scene)
     await commit({
@@ -339,7 +339,7 @@ describe("a main file", () => {
     }
   })
 
-  it("is only ever appended to", async () => {
+  it("only grows by appends", async () => {
     await using scene = await JsonlScene.begin()
     const { store, commit } = await begin(scene)
     let before = scene.text(scene.main())
@@ -359,7 +359,7 @@ describe("a main file", () => {
   })
 })
 
-it("says nothing of a share in the file that is handed on, not even when it is written anew", async () => {
+it("the main file never contains the share secret, not even after a redaction rewrites the file", async () => {
   await using scene = await JsonlScene.begin()
   const store = await scene.open()
   const share = { url: "https://example.org/share", secret: "s".repeat(24) }

@@ -1,17 +1,17 @@
 /**
- * The rules by which other programs of this format (version 3) read a session's file. A file that keeps to them is
- * opened, listed and continued by those programs; test/stores/jsonl-format.test.ts holds the driver to them.
+ * The rules by which other programs with this format (version 3) read a session file. Those programs open, list and
+ * continue a file that follows the rules. `test/stores/jsonl-format.test.ts` checks that the driver follows them.
  */
 type Fields = Record<string, unknown>
 
 export interface ReadFile {
-  /** Sentences about what breaks a rule; empty is good news. */
+  /** One sentence for each broken rule. */
   problems: string[]
-  /** The session's name, as a list would show it. */
+  /** The session's name, as a list shows it. */
   name: string | undefined
-  /** The path from the first entry to the last line of the file: where the other program would go on. */
+  /** The path from the first entry to the last line of the file: the other program would continue after it. */
   path: Fields[]
-  /** What that program would show a model, in short: `user: text`, `call: name`, `result: text`. */
+  /** What the other program would send to a model, shortened: `user: text`, `call: name`, `result: text`. */
   context: string[]
 }
 
@@ -19,10 +19,10 @@ const headerBytesMax = 1024 * 1024
 const sessionID = /^[A-Za-z0-9](?:[A-Za-z0-9._-]*[A-Za-z0-9])?$/
 const stopReasons = ["stop", "length", "toolUse", "error", "aborted"]
 const usageFields = ["input", "output", "cacheRead", "cacheWrite", "totalTokens"]
-/** Entry types that say nothing to the model. */
+/** Entry types that are not sent to the model. */
 const silent = ["session_info", "custom", "label", "model_change", "thinking_level_change", "usage"]
 
-/** Reads a file as those programs do. */
+/** Reads a file as the other programs do. */
 export function readAsOthersDo(text: string): ReadFile {
   const problems: string[] = []
   if (!text.endsWith("\n")) problems.push("the file does not end with a line feed")
@@ -44,7 +44,7 @@ export function readAsOthersDo(text: string): ReadFile {
   return { problems, name: named?.name as string | undefined, path, context: contextOf(path) }
 }
 
-/** Every `.jsonl` in a folder is looked at: one whose first line is no header is passed over. */
+/** Other programs read every `.jsonl` file of a directory, and skip a file whose first line is not a header. */
 export function isListed(text: string): boolean {
   const [first] = text.split("\n")
   const value = JSON.parse(first ?? "") as Fields
@@ -168,7 +168,7 @@ function callsOf(message: Fields | undefined): string[] {
   )
 }
 
-/** Models refuse a call without a result, and a result without a call. */
+/** Models refuse a call without a result and a result without a call. */
 function checkPairs(path: Fields[]): string[] {
   const problems: string[] = []
   let waiting: string[] = []
@@ -187,7 +187,7 @@ function checkPairs(path: Fields[]): string[] {
   return waiting.length > 0 ? [...problems, "the last calls have no result"] : problems
 }
 
-/** What a compaction keeps must be on its own path, or be the compaction itself. */
+/** `firstKeptEntryId` of a compaction must name an earlier entry of the same path, or the compaction itself. */
 function checkCompactions(path: Fields[]): string[] {
   return path.flatMap((entry, index) => {
     if (entry.type !== "compaction") return []

@@ -1,4 +1,4 @@
-/** Makes the first scenario's change and kills itself at the call of that number that changes a file. */
+/** Makes the change of the first scenario and kills itself at the given call that changes a file. */
 import { writeSync } from "node:fs"
 import { openJsonlStoreOn } from "../../src/stores/jsonl/index.ts"
 import { FaultyFiles } from "./jsonl-faults.ts"

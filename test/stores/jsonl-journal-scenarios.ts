@@ -3,12 +3,12 @@ import { openJsonlStore } from "../../src/stores/jsonl/index.ts"
 import type { Store } from "../../src/stores/store.ts"
 import { createOp, nowMs, sayOp, sessionID, textPart, user } from "./jsonl-scene.ts"
 
-/** A change that touches several files, to be interrupted anywhere. */
+/** A change that touches several files. The tests interrupt it at every call. */
 export interface Scenario {
   name: string
   claim(store: Store): Promise<number>
   change(store: Store, fence: number): Promise<unknown>
-  /** Something that must work afterwards, whatever happened. */
+  /** A change that must work after an interruption. */
   again(store: Store): Promise<unknown>
 }
 
@@ -82,7 +82,7 @@ export const scenarios: Scenario[] = [
   },
 ]
 
-/** A store before and after the change; its directory has the store before it. */
+/** Fills the directory with the store before the change, and returns the views before and after the change. */
 export async function prepare(
   directory: string,
   scenario: Scenario,
@@ -120,7 +120,7 @@ async function fill(store: Store): Promise<void> {
   })
 }
 
-/** Everything that a reader sees. */
+/** Everything that a reader of the store sees. */
 export async function view(store: Store): Promise<unknown> {
   const { items } = await store.sessions({ order: "created" })
   const sessions = []

@@ -12,7 +12,7 @@ import { prepare, type Scenario, scenarios, view } from "./jsonl-journal-scenari
 
 const crash = new StemmaError("internal", "The process died here.")
 
-/** Lets a change run until its call of that number, after which the disk never hears of the process again. */
+/** Runs a change up to the given file call. After that call nothing of this store reaches the disk. */
 async function dieAt(
   directory: string,
   scenario: Scenario,
@@ -35,14 +35,15 @@ async function dieAt(
   } finally {
     files.fault = () => crash
     await store.close()
-    // A dead process lets go of nothing; that it is dead is for others to find out, which they cannot of this one.
+    // A killed process leaves its lock, and other processes break the lock of a dead process. This process lives on, so
+    // the lock is removed here.
     rmSync(join(directory, "lock"), { force: true })
   }
 }
 
-describe.each(scenarios)("a process that dies while $name", (scenario) => {
+describe.each(scenarios)("a change whose process dies while $name", (scenario) => {
   it.each([{ half: false }, { half: true }])(
-    "leaves all of it or nothing (half a write: $half)",
+    "is all there afterwards, or not at all (half a write: $half)",
     async ({ half }) => {
       const outcomes: string[] = []
       for (let call = 1; ; call++) {
@@ -60,7 +61,7 @@ describe.each(scenarios)("a process that dies while $name", (scenario) => {
       }
       expect(outcomes[0]).toBe("nothing")
       expect(outcomes.at(-1)).toBe("all")
-      // Once it is done, it stays done.
+      // After the first complete outcome, no later interruption may lose the change.
       expect(outcomes.lastIndexOf("nothing")).toBeLessThan(outcomes.indexOf("all"))
     },
   )
@@ -71,7 +72,7 @@ function isSame(a: unknown, b: unknown): boolean {
 }
 
 describe("a process that is killed", () => {
-  it("at each step of a commit over several files leaves all of it or nothing", {
+  it("at any file call of a commit leaves the whole commit or nothing", {
     timeout: 120_000,
   }, async () => {
     const scenario = scenarios[0]!

@@ -5,7 +5,7 @@ import { claimed, createOp, JsonlScene, sayOp, texts } from "./jsonl-scene.ts"
 const foreignLine = '{"type":"message","message":{"role":"user","content":"between"}}\n'
 const foreignHalf = '{"type":"message","message":{"ro'
 
-/** A copy of a store as a process leaves it that dies while it appends its newest message. */
+/** A copy of a store whose process died while it appended its newest message. */
 async function deadScene(): Promise<{ scene: JsonlScene; at: number; ours: string; whole: string }> {
   await using living = await JsonlScene.begin()
   const store = await living.open()
@@ -22,7 +22,7 @@ async function deadScene(): Promise<{ scene: JsonlScene; at: number; ours: strin
 }
 
 describe("an append that a dead process did not finish", () => {
-  it("is finished", async () => {
+  it("is completed", async () => {
     const { scene, ours, whole } = await deadScene()
     await using _ = scene
     scene.append(scene.main(), ours.slice(0, 40))
@@ -32,7 +32,7 @@ describe("an append that a dead process did not finish", () => {
     expect(scene.warnings).toEqual([])
   })
 
-  it("is finished behind a line that another program wrote before", async () => {
+  it("is completed after a line that another program wrote before it", async () => {
     const { scene, ours } = await deadScene()
     await using _ = scene
     scene.append(scene.main(), foreignLine + ours.slice(0, 40))
@@ -42,7 +42,7 @@ describe("an append that a dead process did not finish", () => {
     expect((await store.check()).problems).toEqual([])
   })
 
-  it("comes after a line of another program that only lacks its line feed", async () => {
+  it("follows a line of another program that only lacks its line feed", async () => {
     const { scene, ours } = await deadScene()
     await using _ = scene
     scene.append(scene.main(), foreignLine.trimEnd())
@@ -53,7 +53,7 @@ describe("an append that a dead process did not finish", () => {
     expect(existsSync(`${scene.main()}.torn`)).toBe(false)
   })
 
-  it("takes the place of half a line of another program, which is kept aside", async () => {
+  it("replaces half a line of another program, which is moved to another file", async () => {
     const { scene, whole } = await deadScene()
     await using _ = scene
     scene.append(scene.main(), foreignHalf)

@@ -9,7 +9,7 @@ import { type TemporaryDirectory, temporaryDirectory } from "../support/temporar
 export const nowMs = 1_700_000_000_000
 export const sessionID = "ses_one"
 
-/** A jsonl store in a directory of its own, and what its files say. */
+/** A jsonl store in its own directory, with access to its files. */
 export class JsonlScene implements AsyncDisposable {
   readonly directory: TemporaryDirectory
   readonly warnings: string[] = []
@@ -118,7 +118,7 @@ export function sayOp(name: string, text = name, id = sessionID): Op {
   }
 }
 
-/** A session whose lease the store holds, and how to write its run. */
+/** Claims the lease of a session and returns a function that commits with its fence. */
 export async function claimed(
   store: Store,
   id = sessionID,

@@ -31,7 +31,7 @@ function stateOf(scene: JsonlScene, id: string): string {
 }
 
 describe("a tree of jsonl files", () => {
-  it("is the same when its index is made again", async () => {
+  it("is the same after its index is rebuilt", async () => {
     await using scene = await closedTree()
     rmSync(scene.path("agents/main/sessions/sessions.json"))
     const store = await scene.open()
@@ -40,7 +40,7 @@ describe("a tree of jsonl files", () => {
     expect((await store.session(child)).caller).toEqual(caller)
   })
 
-  it("ends the chain of parents where somebody took a file away", async () => {
+  it("ends the chain of parents at a session whose file was removed", async () => {
     await using scene = await closedTree()
     rmSync(scene.main(root))
     rmSync(stateOf(scene, root))
@@ -51,7 +51,7 @@ describe("a tree of jsonl files", () => {
     await expect(store.tree(root)).rejects.toMatchObject({ code: "not_found" })
   })
 
-  it("has a parent before its children, though its state was lost and it was taken in anew", async () => {
+  it("lists a parent before its children, even if the parent lost its state file and was imported again", async () => {
     await using scene = await closedTree()
     rmSync(stateOf(scene, root))
     const store = await scene.open()
@@ -61,7 +61,7 @@ describe("a tree of jsonl files", () => {
     expect((await store.remove(root)).sessions).toEqual([root, child, leaf, "ses_late"])
   })
 
-  it("loses a child with its state: what is left of that one is a root session", async () => {
+  it("loses a child that lost its state file: that child becomes a root session", async () => {
     await using scene = await closedTree()
     rmSync(stateOf(scene, child))
     const store = await scene.open()
@@ -71,7 +71,7 @@ describe("a tree of jsonl files", () => {
     expect(ids(await store.parents(leaf))).toEqual([child])
   })
 
-  it("is read to an end though somebody made its root the child of its leaf", async () => {
+  it("is read without an endless loop if the root was made a child of its leaf", async () => {
     await using scene = await closedTree()
     const [snapshot, ...rest] = scene.lines(stateOf(scene, root))
     const info = { ...(snapshot!.info as object), parentID: leaf }

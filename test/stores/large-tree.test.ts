@@ -8,7 +8,7 @@ const count = 10_000
 const chain = 500
 
 it.each(drivers.filter((driver) => driver.name !== "jsonl"))(
-  "$name reads a tree of ten thousand sessions beside as many others",
+  "$name reads a tree of ten thousand sessions beside ten thousand other sessions",
   async (driver) => {
     await using directory = await temporaryDirectory()
     await using store = await driver.open(directory.path)
@@ -26,7 +26,7 @@ it.each(drivers.filter((driver) => driver.name !== "jsonl"))(
     for (let from = 0; from < count; from += 1000) {
       const ops: OpOf<"session.create">[] = []
       for (let i = from; i < from + 1000; i++) {
-        // The first few hundred are below one another, all others below these.
+        // The first few hundred sessions form a chain of parents; all others are children of these.
         const op = create(i === 0 ? undefined : tree[i <= chain ? i - 1 : i % chain])
         tree.push(op.session.id)
         ops.push(op, create())

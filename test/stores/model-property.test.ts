@@ -3,10 +3,10 @@ import { drivers } from "../support/drivers.ts"
 import { checkAgainstMemory } from "../support/model-property.ts"
 import { testSeed } from "../support/seed.ts"
 
-/** `test/soak/stores.test.ts` has more and longer ones. */
+/** `test/soak/stores.test.ts` runs more and longer ones. */
 const replay = testSeed("model-property")
 
 describe.each(drivers.filter((driver) => driver.name !== "memory"))("$name", (driver) => {
-  it("answers random operations with reopening as memory does", () =>
+  it("gives the same answers as the memory store to random operations and reopenings", () =>
     checkAgainstMemory(driver, { ...replay, runs: 25, stepsMax: 60 }))
 })

@@ -17,7 +17,7 @@ const crowds = {
 }
 
 it.each(durableDrivers)(
-  "$name: what several processes admit is taken once, in order, though some are killed and one collects",
+  "$name: items that several processes admit are taken once and in order, even if processes are killed and one collects",
   async (driver) => {
     for (let round = 0; round < repeats({ test: 1, soak: 10 }); round++) {
       await using directory = await temporaryDirectory()
@@ -46,38 +46,38 @@ async function checkCrowd({ store, sessionIDs, outputs }: CrowdReport): Promise<
   expect(repeated(took)).toEqual([])
   expect(repeated(admitted.filter((line) => !line.duplicate).map((line) => line.admitted))).toEqual([])
 
-  const places = new Map<string, { sessionID: string; position: number }>()
+  const locations = new Map<string, { sessionID: string; position: number }>()
   for (const sessionID of sessionIDs) {
     const session = await store.session(sessionID)
     const { items } = await store.history(sessionID, { take: "start", limit: 1000 })
     expect(items.map((item) => item.position)).toEqual(items.map((_, index) => index))
-    // One commit made the session, one admitted each item, one took it: a commit more or less would show here.
+    // One commit made the session, one commit admitted each item, one commit took it.
     expect(session.seq).toBe(1 + 2 * items.length)
     expect(await store.inbox(sessionID)).toEqual([])
     for (const { message, parts, position } of items) {
-      expect(places.has(message.id)).toBe(false)
+      expect(locations.has(message.id)).toBe(false)
       expect(tried.has(message.id)).toBe(true)
       expect(parts).toMatchObject([{ type: "text", text: `prompt ${message.id}` }])
-      places.set(message.id, { sessionID, position })
+      locations.set(message.id, { sessionID, position })
     }
   }
-  for (const line of admitted) expect(places.get(line.admitted)?.sessionID).toBe(line.sessionID)
-  for (const id of took) expect(places.has(id)).toBe(true)
-  for (const output of outputs) expectOwnOrder(output, places)
+  for (const line of admitted) expect(locations.get(line.admitted)?.sessionID).toBe(line.sessionID)
+  for (const id of took) expect(locations.has(id)).toBe(true)
+  for (const output of outputs) expectOwnOrder(output, locations)
   expect((await store.check()).problems).toEqual([])
 }
 
-/** What one process admitted to a session stands there in the order of admission. */
+/** The items of one process are in the history in the order of their admission. */
 function expectOwnOrder(
   output: InboxLine[],
-  places: Map<string, { sessionID: string; position: number }>,
+  locations: Map<string, { sessionID: string; position: number }>,
 ): void {
   const newest = new Map<string, number>()
   for (const line of output) {
     if (!("admitted" in line) || line.duplicate) continue
-    const place = places.get(line.admitted)!
-    expect(place.position).toBeGreaterThan(newest.get(place.sessionID) ?? -1)
-    newest.set(place.sessionID, place.position)
+    const location = locations.get(line.admitted)!
+    expect(location.position).toBeGreaterThan(newest.get(location.sessionID) ?? -1)
+    newest.set(location.sessionID, location.position)
   }
 }
 

@@ -3,10 +3,10 @@ import { drivers } from "../support/drivers.ts"
 import { checkReplicas } from "../support/replica-property.ts"
 import { testSeed } from "../support/seed.ts"
 
-/** `test/soak/stores.test.ts` has more and longer ones. */
+/** `test/soak/stores.test.ts` runs more and longer ones. */
 const replay = testSeed("replica-property")
 
 describe.each(drivers)("$name", (driver) => {
-  it("gives replicas with gaps and reconnects its own state", () =>
+  it("brings replicas with gaps and reconnects to its own state", () =>
     checkReplicas(driver, { ...replay, runs: 25, stepsMax: 60 }))
 })

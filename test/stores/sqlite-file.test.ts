@@ -9,7 +9,7 @@ import { openSqliteStore } from "../../src/stores/sqlite/index.ts"
 import type { Store } from "../../src/stores/store.ts"
 import { temporaryDirectory } from "../support/temporary-directory.ts"
 
-/** A scene on a database file; closed with the directory. */
+/** A scene on a database file; `await using` closes its store. */
 async function sceneIn(path: string): Promise<Scene & AsyncDisposable> {
   const open = (options: object) => openSqliteStore({ path, ...options })
   const scene = new Scene(
@@ -47,7 +47,7 @@ async function filesHold(path: string, text: string): Promise<boolean> {
   return false
 }
 
-test("what was redacted is in no file any more, streamed or not, indexed or not", async () => {
+test("redacted text is in no file, whether it was streamed or indexed", async () => {
   await using directory = await temporaryDirectory()
   const path = join(directory.path, "stemma.db")
   await using scene = await sceneIn(path)
@@ -103,7 +103,7 @@ test("long text reads the same before and after sealing, in forks, in search and
   expect((await scene.store.history(run.id, { messageID: after })).items).toHaveLength(1)
 })
 
-test("a title that changes and comes back is found each time", async () => {
+test("a title that changes and changes back is found each time", async () => {
   await using directory = await temporaryDirectory()
   await using scene = await sceneIn(join(directory.path, "stemma.db"))
   const [one, two] = [await scene.session({ title: "alpha" }), await scene.session({ title: "other" })]
@@ -120,7 +120,7 @@ test("a title that changes and comes back is found each time", async () => {
   expect(await scene.store.check()).toEqual({ problems: [] })
 })
 
-test("a title that loses words and then goes leaves the index whole", async () => {
+test("a title that loses words and is then removed keeps the search index valid", async () => {
   await using directory = await temporaryDirectory()
   await using scene = await sceneIn(join(directory.path, "stemma.db"))
   const run = await scene.session({ title: "alpha 100% of 3.14" })
@@ -137,7 +137,7 @@ test("a title that loses words and then goes leaves the index whole", async () =
   expect(await scene.store.check()).toEqual({ problems: [] })
 })
 
-test("the log stays bounded while commits come as fast as they can", async () => {
+test("the write-ahead log stays bounded while commits come as fast as they can", async () => {
   await using directory = await temporaryDirectory()
   const path = join(directory.path, "stemma.db")
   await using scene = await sceneIn(path)
@@ -156,7 +156,7 @@ test("the log stays bounded while commits come as fast as they can", async () =>
   expect(most).toBeGreaterThan(0)
 })
 
-test("a database of another program is refused and not touched", async () => {
+test("a database of another program is refused and not changed", async () => {
   await using directory = await temporaryDirectory()
   const path = join(directory.path, "other.db")
   const other = new DatabaseSync(path)
@@ -171,7 +171,7 @@ test("a database of another program is refused and not touched", async () => {
   })
 })
 
-test("closing finishes what was handed in", async () => {
+test("close finishes commits that were already called", async () => {
   await using directory = await temporaryDirectory()
   await using scene = await sceneIn(join(directory.path, "stemma.db"))
   const run = await scene.session()
@@ -189,7 +189,7 @@ test("closing finishes what was handed in", async () => {
   await expect(scene.store.session(run.id)).rejects.toMatchObject({ code: "unavailable" })
 })
 
-test("a link to the database leads to the same blobs, and a file that is gone is not made anew", async () => {
+test("a symlink to the database uses the same blobs, and a removed database file is not created again", async () => {
   await using directory = await temporaryDirectory()
   const path = join(directory.path, "stemma.db")
   await using scene = await sceneIn(path)
@@ -201,7 +201,7 @@ test("a link to the database leads to the same blobs, and a file that is gone is
   await expect(scene.store.search({ text: "words" })).rejects.toMatchObject({ code: "unavailable" })
 })
 
-test("opening for reading sees commits and refuses to write", async () => {
+test("a read-only store sees commits and refuses to write", async () => {
   await using directory = await temporaryDirectory()
   const path = join(directory.path, "stemma.db")
   await using scene = await sceneIn(path)
@@ -220,7 +220,10 @@ test("opening for reading sees commits and refuses to write", async () => {
   })
 })
 
-/** The bits of what others may do with the files in a directory, by name; those that nobody else may touch are left out. */
+/**
+ * The permission bits of other users for the files of a directory, by name, without files that other users cannot
+ * access.
+ */
 async function openToOthers(directory: string): Promise<string[]> {
   const names = await readdir(directory, { recursive: true })
   const found: string[] = []
@@ -232,7 +235,7 @@ async function openToOthers(directory: string): Promise<string[]> {
 }
 
 test.skipIf(process.platform === "win32")(
-  "what a store makes is its owner's alone, in any driver",
+  "files that a store creates are accessible to their owner only, in every driver",
   async () => {
     await using directory = await temporaryDirectory()
     const make = new Samples(1, { now: () => 1_000 })

@@ -16,7 +16,7 @@ async function createSession(store: Store): Promise<string> {
   return session.id
 }
 
-/** Takes away what the second migration added. */
+/** Removes what the second migration added. */
 function toFirstVersion(path: string): void {
   const db = new DatabaseSync(path)
   db.exec(`DROP INDEX permissions_open; DROP INDEX permissions_named; DROP INDEX sessions_share;
@@ -24,7 +24,7 @@ function toFirstVersion(path: string): void {
   db.close()
 }
 
-test("a file of the first version is copied, brought up, and its questions and shares are found", async () => {
+test("a file of the first version is copied and migrated, and its questions and shares are found", async () => {
   await using directory = await temporaryDirectory()
   const path = join(directory.path, "stemma.db")
   let sessionID = ""
@@ -54,7 +54,7 @@ test("a file of the first version is copied, brought up, and its questions and s
   expect(await store.check()).toEqual({ problems: [] })
 })
 
-test("what is found by a secret is found by its hash", async () => {
+test("the secret of a share is stored as a hash", async () => {
   await using directory = await temporaryDirectory()
   const path = join(directory.path, "stemma.db")
   {

@@ -8,7 +8,7 @@ import type { Store } from "../../src/stores/store.ts"
 
 const root = mkdtempSync(join(tmpdir(), "stemma-sqlite-"))
 const paths = new Map<Store, string>()
-let places = 0
+let directoryCount = 0
 
 async function open(path: string, options?: Parameters<ConformanceDriver["open"]>[0]): Promise<Store> {
   const store = await openSqliteStore({ path, ...options })
@@ -18,7 +18,7 @@ async function open(path: string, options?: Parameters<ConformanceDriver["open"]
 
 const driver: ConformanceDriver = {
   capabilities: { durable: true, multiProcess: true, sharesHistory: true, indexedSearch: true },
-  open: (options) => open(join(root, `${places++}`, "stemma.db"), options),
+  open: (options) => open(join(root, `${directoryCount++}`, "stemma.db"), options),
   async reopen(store, options) {
     await store.close()
     return await open(paths.get(store)!, options)
@@ -28,7 +28,7 @@ const driver: ConformanceDriver = {
 
 afterAll(() => rmSync(root, { recursive: true, force: true }))
 
-describe("the sqlite driver keeps the port's promises", () => {
+describe("the sqlite driver passes the conformance suite", () => {
   for (const entry of conformanceCases) {
     test.skipIf(!fits(entry, driver))(entry.name, () => entry.run(driver))
   }

@@ -5,7 +5,7 @@ import { EventIterator } from "../../src/stream/subscriber/event-iterator.ts"
 
 const sessionID = "ses_01JZ0000000000000000000000"
 
-async function listening() {
+async function openScene() {
   const store = await createMemoryStore()
   const hub = createHub({ store })
   const subscriptions: { isClosed: boolean }[] = []
@@ -23,8 +23,8 @@ async function listening() {
   return { hub, events, subscriptions, [Symbol.asyncDispose]: () => hub.close() }
 }
 
-test("subscribes when it is first asked, and once", async () => {
-  await using scene = await listening()
+test("subscribes on the first call of next, and only once", async () => {
+  await using scene = await openScene()
   expect(scene.subscriptions).toHaveLength(0)
   const both = [scene.events.next(), scene.events.next()]
   expect(scene.subscriptions).toHaveLength(1)
@@ -35,30 +35,30 @@ test("subscribes when it is first asked, and once", async () => {
   ])
 })
 
-test("gives each of two who ask at the same time an event of their own", async () => {
-  await using scene = await listening()
+test("two concurrent calls of next get one event each", async () => {
+  await using scene = await openScene()
   const both = [scene.events.next(), scene.events.next()]
-  // Told once the listener is there.
-  const telling = setInterval(() => scene.hub.setStatus(sessionID, { type: "idle" }), 5)
+  // The status repeats until the subscription is ready.
+  const repeating = setInterval(() => scene.hub.setStatus(sessionID, { type: "idle" }), 5)
   const types = (await Promise.all(both)).map(({ value }) => value?.type)
-  clearInterval(telling)
+  clearInterval(repeating)
   expect(types).toEqual(["session.status", "session.idle"])
 })
 
 test("leaving the loop closes the subscription", async () => {
-  await using scene = await listening()
-  const telling = setInterval(() => scene.hub.setStatus(sessionID, { type: "busy" }), 5)
+  await using scene = await openScene()
+  const repeating = setInterval(() => scene.hub.setStatus(sessionID, { type: "busy" }), 5)
   for await (const event of scene.events) {
     expect(event.type).toBe("session.status")
     break
   }
-  clearInterval(telling)
+  clearInterval(repeating)
   expect(scene.subscriptions).toEqual([{ isClosed: true }])
   expect(await scene.events.next()).toEqual({ done: true, value: undefined })
 })
 
-test("throws the error that ends a subscription, and is over then", async () => {
-  await using scene = await listening()
+test("throws the error that ends a subscription, and is done after that", async () => {
+  await using scene = await openScene()
   await scene.hub.close()
   await expect(scene.events.next()).rejects.toThrow(/closed/)
   expect(await scene.events.next()).toEqual({ done: true, value: undefined })

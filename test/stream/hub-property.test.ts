@@ -18,7 +18,7 @@ import { randomFrom, repeats, testSeed } from "../support/seed.ts"
 import { allSteps } from "../support/steps/index.ts"
 import { temporaryDirectory } from "../support/temporary-directory.ts"
 import { createWorld, fenceOf, look, passTime, type World, withTrace } from "../support/world.ts"
-import { Listener } from "./listener.ts"
+import { EventClient } from "./event-client.ts"
 
 interface Scene {
   hub: Hub
@@ -27,8 +27,8 @@ interface Scene {
   isOver: boolean
 }
 
-/** A client with a bad line: it drops after any frame, and returns with the last cursor that it was given. */
-async function listen(scene: Scene, scope: Scope, listener: Listener): Promise<void> {
+/** A client with a bad connection: it disconnects after a random frame, and returns with its last cursor. */
+async function follow(scene: Scene, scope: Scope, client: EventClient): Promise<void> {
   let since: string | undefined
   while (!scene.isOver) {
     const subscription = scene.hub.subscribe({ scope, since })
@@ -36,24 +36,27 @@ async function listen(scene: Scene, scope: Scope, listener: Listener): Promise<v
     try {
       let count = 0
       for await (const frame of subscription) {
-        if ("event" in frame) await listener.hear(frame.event, frame.cursor)
+        if ("event" in frame) await client.apply(frame.event, frame.cursor)
         if (frame.cursor !== undefined) since = frame.cursor
-        listener.log.push(`-- ${frame.cursor ?? ""}`)
+        client.log.push(`-- ${frame.cursor ?? ""}`)
         if (++count > framesMax) break
       }
-      listener.log.push("-- dropped")
+      client.log.push("-- dropped")
     } catch (error) {
       if (StemmaError.is(error, "not_found")) return
-      // The store is being opened again.
+      // The store is being reopened.
       if (!StemmaError.is(error, "unavailable")) throw error
     }
-    for (let turns = scene.random() * 6; turns > 0; turns--) await turn()
+    for (let ticks = scene.random() * 6; ticks > 0; ticks--) await tick()
   }
 }
 
-const turn = () => new Promise((resolve) => setImmediate(resolve))
+const tick = () => new Promise((resolve) => setImmediate(resolve))
 
-/** A store that also tells the hub of the text that is about to be committed, as a run does: more or less of it. */
+/**
+ * A store that also sends the text of a commit to the hub before the commit, as a run does: sometimes less, sometimes
+ * more.
+ */
 function speaking(scene: Scene, isLive: boolean): Store {
   return new Proxy({} as Store, {
     get(_, name) {
@@ -87,7 +90,7 @@ function speak({ hub, random }: Scene, op: Extract<Op, { op: "piece.add" }>): vo
   }
 }
 
-/** What is open is sealed, so that text that was said and never committed is taken back. */
+/** Seals all open messages, so that live text that was never committed is withdrawn. */
 async function sealAll(world: World, store: Store): Promise<void> {
   for (const sessionID of world.live) {
     const { open } = await look(world, sessionID)
@@ -134,14 +137,14 @@ async function runOnce(
       scene.hub = createHub({ store: scene.store, clock })
     },
   })
-  const clients: { scope: Scope; listener: Listener; done: Promise<void> }[] = []
+  const subscribers: { scope: Scope; client: EventClient; done: Promise<void> }[] = []
   let failure: unknown
   const start = (scope: Scope) => {
-    const listener = new Listener(() => scene.store)
-    const done = listen(scene, scope, listener).catch((error) => {
-      failure ??= new Error(`${error.message}\n${listener.log.join("\n")}`, { cause: error })
+    const client = new EventClient(() => scene.store)
+    const done = follow(scene, scope, client).catch((error) => {
+      failure ??= new Error(`${error.message}\n${client.log.join("\n")}`, { cause: error })
     })
-    clients.push({ scope, listener, done })
+    subscribers.push({ scope, client, done })
   }
   start({ directory: "/project" })
   start({ directory: "/project" })
@@ -151,26 +154,26 @@ async function runOnce(
       passTime(world, (intent.numbers[0] ?? 0) % 700)
       await tryStep(intent, world)
       const draw = drawFrom(intent.visit)
-      if (draw.chance(10) && world.live.length > 0 && clients.length < 6) {
+      if (draw.chance(10) && world.live.length > 0 && subscribers.length < 6) {
         const id = draw.one(world.live)
         start(draw.chance(50) ? { sessionID: id } : { treeID: id })
       }
-      for (let turns = draw.below(4); turns > 0; turns--) await turn()
+      for (let ticks = draw.below(4); ticks > 0; ticks--) await tick()
       if (failure) throw failure
     }
     await sealAll(world, scene.store)
-    for (const client of clients) await settled(client, { world, scene, failure: () => failure })
+    for (const subscriber of subscribers) await settled(subscriber, { world, scene, failure: () => failure })
   } catch (error) {
     throw withTrace(error, world)
   } finally {
     scene.isOver = true
     await scene.hub.close()
-    for (const { done } of clients) await done
+    for (const { done } of subscribers) await done
     await scene.store.close()
   }
 }
 
-/** A step that finds nothing to do, such as a revert to a part that is gone, does nothing. */
+/** A step that has nothing to do, such as a revert to a part that is gone, does nothing. */
 async function tryStep(intent: Intent, world: World): Promise<void> {
   try {
     await allSteps[intent.step]!.run(world, drawFrom(intent.numbers.slice(1)))
@@ -180,37 +183,39 @@ async function tryStep(intent: Intent, world: World): Promise<void> {
 }
 
 async function settled(
-  client: { scope: Scope; listener: Listener },
+  subscriber: { scope: Scope; client: EventClient },
   { world, scene, failure }: { world: World; scene: Scene; failure: () => unknown },
 ): Promise<void> {
   const end = performance.now() + waitMsMax
   for (;;) {
     if (failure()) throw failure()
-    const found = await differences(client, world, scene.store)
+    const found = await differences(subscriber, world, scene.store)
     if (found === undefined) return
     if (performance.now() > end) {
-      throw new Error(`${JSON.stringify(client.scope)} ${found}\nafter\n${client.listener.log.join("\n")}`)
+      throw new Error(
+        `${JSON.stringify(subscriber.scope)} ${found}\nafter\n${subscriber.client.log.join("\n")}`,
+      )
     }
     await new Promise((resolve) => setTimeout(resolve, 5))
   }
 }
 
-/** A client that began in the middle knows only the sessions that changed since. */
+/** A client that subscribed late knows only the sessions that changed since then. */
 async function differences(
-  { scope, listener }: { scope: Scope; listener: Listener },
+  { scope, client }: { scope: Scope; client: EventClient },
   world: World,
   store: Store,
 ): Promise<string | undefined> {
   for (const id of world.live) {
     const { directory } = await store.session(id)
-    if ("directory" in scope ? scope.directory !== directory : !listener.sessions.has(id)) continue
-    const found = await listener.difference(id)
+    if ("directory" in scope ? scope.directory !== directory : !client.sessions.has(id)) continue
+    const found = await client.difference(id)
     if (found) return found
   }
-  return [...listener.sessions.keys()].find((id) => !world.live.includes(id))
+  return [...client.sessions.keys()].find((id) => !world.live.includes(id))
 }
 
-describe("clients that listen, drop at any frame and return with the last cursor have what the store has", () => {
+describe("clients that subscribe, disconnect at any frame and return with the last cursor have the state of the store", () => {
   const cases = drivers
     .filter(({ name }) => name !== "jsonl")
     .flatMap((driver) => [

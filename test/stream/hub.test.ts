@@ -10,7 +10,7 @@ import { drivers } from "../support/drivers.ts"
 import { type Ids, sampleIds } from "../support/ids.ts"
 import { rejection } from "../support/rejection.ts"
 import { temporaryDirectory } from "../support/temporary-directory.ts"
-import { createSession, hear, nowMs, startWriting, turn, until } from "./scene.ts"
+import { createSession, nowMs, startWriting, subscribe, tick, until } from "./scene.ts"
 
 async function collect<T>(iterable: AsyncIterable<T>): Promise<T[]> {
   const items: T[] = []
@@ -36,26 +36,26 @@ describe.each(drivers.filter(({ name }) => name !== "jsonl"))("the hub on $name"
 
   const text = (id: string, value = ""): PartBody => ({ id, type: "text", text: value })
 
-  test("tells a whole answer in order, and no text twice", () =>
+  test("delivers a whole answer in order, and no text twice", () =>
     withHub(async (parts) => {
-      const heard = await hear(parts.hub)
+      const received = await subscribe(parts.hub)
       const writing = await startWriting(parts)
       parts.hub.setStatus(writing.sessionID, { type: "busy" })
       await writing.put(text(writing.partID))
-      await until(() => heard.lines().includes('part.updated ""'), heard.lines)
+      await until(() => received.lines().includes('part.updated ""'), received.lines)
       writing.say(0, "Hello")
-      await turn()
+      await tick()
       writing.say(5, " wor")
-      await turn()
+      await tick()
       await writing.piece(0, "Hello wor")
       writing.say(9, "ld")
-      await turn()
+      await tick()
       await writing.piece(9, "ld!")
-      await until(() => heard.lines().includes('part.delta 11 "!"'), heard.lines)
+      await until(() => received.lines().includes('part.delta 11 "!"'), received.lines)
       await writing.seal()
       parts.hub.setStatus(writing.sessionID, { type: "idle" })
-      await until(() => heard.lines().includes("session.idle"), heard.lines)
-      const lines = heard.lines().filter((line) => !line.startsWith("session.updated"))
+      await until(() => received.lines().includes("session.idle"), received.lines)
+      const lines = received.lines().filter((line) => !line.startsWith("session.updated"))
       expect(lines.slice(0, 3)).toEqual(["session.created", "updated user", 'part.updated "Say something."'])
       expect(lines.filter((line) => line.startsWith("part.delta"))).toEqual([
         'part.delta 0 "Hello"',
@@ -66,92 +66,93 @@ describe.each(drivers.filter(({ name }) => name !== "jsonl"))("the hub on $name"
       expect(lines.slice(-3)).toEqual(["updated assistant stop", "session.status idle", "session.idle"])
     }))
 
-  test("puts live text of one turn of the event loop together, before whatever follows it", () =>
+  test("joins the live text of one tick, and delivers it before later events", () =>
     withHub(async (parts) => {
-      const heard = await hear(parts.hub)
+      const received = await subscribe(parts.hub)
       const writing = await startWriting(parts)
       await writing.put(text(writing.partID))
-      await until(() => heard.lines().includes('part.updated ""'), heard.lines)
-      const first = heard.lines().length
+      await until(() => received.lines().includes('part.updated ""'), received.lines)
+      const first = received.lines().length
       for (const [offset, letter] of [..."Hello"].entries()) writing.say(offset, letter)
-      expect(heard.lines().slice(first)).toEqual([])
-      await turn()
-      expect(heard.lines().slice(first)).toEqual(['part.delta 0 "Hello"'])
+      expect(received.lines().slice(first)).toEqual([])
+      await tick()
+      expect(received.lines().slice(first)).toEqual(['part.delta 0 "Hello"'])
       writing.say(5, ", ")
       writing.say(7, "you")
       parts.hub.setStatus(writing.sessionID, { type: "busy" })
-      const late = await hear(parts.hub)
+      const late = await subscribe(parts.hub)
       writing.say(10, "!")
-      for (const one of [heard, late]) await until(() => one.textOf(writing.partID).endsWith("!"), one.lines)
-      expect(heard.textOf(writing.partID)).toBe("Hello, you!")
+      for (const one of [received, late])
+        await until(() => one.textOf(writing.partID).endsWith("!"), one.lines)
+      expect(received.textOf(writing.partID)).toBe("Hello, you!")
       expect(late.textOf(writing.partID)).toBe("Hello, you!")
       await writing.piece(0, "Hello, you!")
       writing.say(11, " Bye")
       await writing.piece(11, " Bye")
       await writing.seal()
-      await until(() => heard.lines().includes("updated assistant stop"), heard.lines)
-      expect(heard.textOf(writing.partID)).toBe("Hello, you! Bye")
+      await until(() => received.lines().includes("updated assistant stop"), received.lines)
+      expect(received.textOf(writing.partID)).toBe("Hello, you! Bye")
       await until(() => late.textOf(writing.partID) === "Hello, you! Bye", late.lines)
     }))
 
-  test("tells one who comes between two commits of one round all that follows, and waits for nothing", () =>
+  test("delivers to a subscriber that arrives between two commits all that follows, without a delay", () =>
     withHub(async (parts) => {
       const { store, hub, ids } = parts
       const sessionID = await createSession(store, ids)
-      // Somebody listens elsewhere, so that the store is followed and this session is not known.
-      await hear(hub, { scope: { sessionID: await createSession(store, ids) } })
+      // Another subscriber makes the hub follow the store, while this session is still unknown to it.
+      await subscribe(hub, { scope: { sessionID: await createSession(store, ids) } })
       const writing = await startWriting(parts, { sessionID })
       await writing.put(text(writing.partID))
       await sleep(50)
       const since = await store.cursor()
       await writing.piece(0, "one ")
-      const late = await hear(hub, { scope: { sessionID }, since })
+      const late = await subscribe(hub, { scope: { sessionID }, since })
       await writing.piece(4, "two ")
       await until(() => late.textOf(writing.partID) === "one two ", late.lines)
     }))
 
-  test("gives text that waits for the end of the turn to who listens until the end", () =>
+  test("delivers text that waits for the end of the tick before a subscription ends", () =>
     withHub(async (parts) => {
-      const heard = await hear(parts.hub)
+      const received = await subscribe(parts.hub)
       const writing = await startWriting(parts)
       await writing.put(text(writing.partID))
-      await until(() => heard.lines().includes('part.updated ""'), heard.lines)
+      await until(() => received.lines().includes('part.updated ""'), received.lines)
       writing.say(0, "the last words")
       await parts.hub.close()
-      await heard.done
-      expect(heard.lines().at(-1)).toBe('part.delta 0 "the last words"')
+      await received.done
+      expect(received.lines().at(-1)).toBe('part.delta 0 "the last words"')
     }))
 
-  test("holds live text back until its part was given, and until a gap is closed", () =>
+  test("holds live text back until its part was delivered, and until a gap is filled", () =>
     withHub(async (parts) => {
-      const heard = await hear(parts.hub)
+      const received = await subscribe(parts.hub)
       const writing = await startWriting(parts)
       writing.say(0, "early")
       await writing.put(text(writing.partID))
-      await until(() => heard.lines().includes('part.delta 0 "early"'), heard.lines)
+      await until(() => received.lines().includes('part.delta 0 "early"'), received.lines)
       writing.say(8, "later")
       await sleep(20)
-      expect(heard.lines()).not.toContain('part.delta 8 "later"')
+      expect(received.lines()).not.toContain('part.delta 8 "later"')
       await writing.piece(0, "early, b")
-      await until(() => heard.lines().includes('part.delta 8 "later"'), heard.lines)
-      expect(heard.lines()).toContain('part.delta 5 ", b"')
+      await until(() => received.lines().includes('part.delta 8 "later"'), received.lines)
+      expect(received.lines()).toContain('part.delta 5 ", b"')
     }))
 
-  test("gives a part that is put again with all its text, live text included", () =>
+  test("delivers a part that is put again with all its text, including live text", () =>
     withHub(async (parts) => {
       const writing = await startWriting(parts)
       await writing.put(text(writing.partID))
-      const heard = await hear(parts.hub)
+      const received = await subscribe(parts.hub)
       await writing.piece(0, "Hello")
-      await until(() => heard.lines().includes('part.updated "Hello"'), heard.lines)
+      await until(() => received.lines().includes('part.updated "Hello"'), received.lines)
       writing.say(5, " world")
       const again = { ...text(writing.partID), synthetic: true } as PartBody
       await writing.put(again, "keep")
-      await until(() => heard.lines().includes('part.updated "Hello world"'), heard.lines)
+      await until(() => received.lines().includes('part.updated "Hello world"'), received.lines)
       await writing.piece(5, " world")
       writing.say(11, "!")
-      await until(() => heard.lines().includes('part.delta 11 "!"'), heard.lines)
-      expect(heard.lines().filter((line) => line.startsWith("part."))).toEqual([
+      await until(() => received.lines().includes('part.delta 11 "!"'), received.lines)
+      expect(received.lines().filter((line) => line.startsWith("part."))).toEqual([
         'part.updated "Hello"',
         'part.delta 5 " world"',
         'part.updated "Hello world"',
@@ -159,12 +160,12 @@ describe.each(drivers.filter(({ name }) => name !== "jsonl"))("the hub on $name"
       ])
     }))
 
-  test("takes back what was said and never committed when the try fails or the message is sealed", () =>
+  test("withdraws text that was never committed when the attempt fails or the message is sealed", () =>
     withHub(async (parts) => {
-      const heard = await hear(parts.hub)
+      const received = await subscribe(parts.hub)
       const writing = await startWriting(parts)
       await writing.put(text(writing.partID))
-      await until(() => heard.lines().includes('part.updated ""'), heard.lines)
+      await until(() => received.lines().includes('part.updated ""'), received.lines)
       writing.say(0, "first try")
       const { sessionID, messageID } = writing
       const retry = parts.ids.next("part")
@@ -172,42 +173,42 @@ describe.each(drivers.filter(({ name }) => name !== "jsonl"))("the hub on $name"
         { op: "part.truncate", sessionID, messageID, keep: 0 },
         { op: "part.put", sessionID, messageID, part: text(retry, "second") },
       )
-      await until(() => heard.lines().includes('part.updated "second"'), heard.lines)
-      expect(heard.lines()).toContain("part.removed")
+      await until(() => received.lines().includes('part.updated "second"'), received.lines)
+      expect(received.lines()).toContain("part.removed")
       writing.say(9, " is over")
       parts.hub.delta({ sessionID, messageID, partID: retry, field: "text", offset: 6, delta: " lost" })
       await writing.seal()
-      await until(() => heard.lines().includes("updated assistant stop"), heard.lines)
+      await until(() => received.lines().includes("updated assistant stop"), received.lines)
       expect(
-        heard
+        received
           .lines()
           .slice(-4)
           .filter((line) => !line.startsWith("session")),
       ).toEqual(['part.delta 6 " lost"', 'part.updated "second"', "updated assistant stop"])
     }))
 
-  test("gives one who comes in the middle the part first, then what is new", () =>
+  test("delivers the part first to a subscriber that arrives in the middle of it, then the new text", () =>
     withHub(async (parts) => {
-      const first = await hear(parts.hub)
+      const first = await subscribe(parts.hub)
       const writing = await startWriting(parts)
       await writing.put(text(writing.partID))
       await until(() => first.lines().includes('part.updated ""'), first.lines)
       writing.say(0, "Hello")
-      const second = await hear(parts.hub, { scope: { sessionID: writing.sessionID } })
+      const second = await subscribe(parts.hub, { scope: { sessionID: writing.sessionID } })
       writing.say(5, " world")
       writing.say(11, "!")
       await until(() => second.events().length === 2, second.lines)
       expect(second.lines()).toEqual(['part.updated "Hello world"', 'part.delta 11 "!"'])
     }))
 
-  test("tells only the sessions in scope", () =>
+  test("delivers only events of the sessions in scope", () =>
     withHub(async ({ store, hub, ids }) => {
       const root = await createSession(store, ids)
       const child = await createSession(store, ids, { parentID: root, directory: "/other" })
-      const single = await hear(hub, { scope: { sessionID: root } })
-      const tree = await hear(hub, { scope: { treeID: root } })
-      const directory = await hear(hub, { scope: { directory: "/other" } })
-      const all = await hear(hub)
+      const single = await subscribe(hub, { scope: { sessionID: root } })
+      const tree = await subscribe(hub, { scope: { treeID: root } })
+      const directory = await subscribe(hub, { scope: { directory: "/other" } })
+      const all = await subscribe(hub)
       const rename = (sessionID: string, title: string) =>
         store.commit({ ops: [{ op: "session.patch", sessionID, set: { title } }] })
       await rename(root, "root")
@@ -217,9 +218,9 @@ describe.each(drivers.filter(({ name }) => name !== "jsonl"))("the hub on $name"
       hub.setStatus(child, { type: "busy" })
       hub.setStatus(grandchild, { type: "busy" })
       await until(() => all.lines().filter((line) => line === "session.status busy").length === 2, all.lines)
-      const ids_ = (heard: typeof all) =>
+      const ids_ = (received: typeof all) =>
         new Set(
-          heard.events().map(({ properties }) => ("info" in properties ? properties.info.id : properties)),
+          received.events().map(({ properties }) => ("info" in properties ? properties.info.id : properties)),
         )
       const status = (sessionID: string) => ({ sessionID, status: { type: "busy" } })
       expect(ids_(single)).toEqual(new Set([root]))
@@ -231,45 +232,45 @@ describe.each(drivers.filter(({ name }) => name !== "jsonl"))("the hub on $name"
       expect([...hub.statuses().keys()]).toEqual([grandchild])
     }))
 
-  test("does not tell what was committed before", () =>
+  test("does not deliver earlier commits", () =>
     withHub(async (parts) => {
       const writing = await startWriting(parts)
       await writing.put(text(writing.partID, "old"))
-      const heard = await hear(parts.hub)
+      const received = await subscribe(parts.hub)
       await writing.seal()
-      await until(() => heard.lines().includes("updated assistant stop"), heard.lines)
-      expect(heard.lines()).not.toContain("updated user")
-      expect(heard.lines()).not.toContain("session.created")
+      await until(() => received.lines().includes("updated assistant stop"), received.lines)
+      expect(received.lines()).not.toContain("updated user")
+      expect(received.lines()).not.toContain("session.created")
     }))
 
-  test("gives a slow listener a bounded buffer, then the place to continue from; others hear everything", () =>
+  test("gives a slow subscriber a bounded buffer, then the cursor to continue from; other subscribers get everything", () =>
     withHub(async (parts) => {
       const writing = await startWriting(parts)
       await writing.put(text(writing.partID))
       const slow = parts.hub.subscribe({ bufferMax: 100 })
-      const fast = await hear(parts.hub)
+      const fast = await subscribe(parts.hub)
       await slow.ready
       await writing.piece(0, "x")
       await until(() => fast.events().length > 0, fast.lines)
       for (let index = 0; index < 500; index++) {
         writing.say(1 + index, "y")
-        await turn()
+        await tick()
       }
       await until(() => fast.events().length > 500, fast.lines)
       const frames = (await collect(slow.batches())).flat()
       expect(frames).toEqual([{ lagged: true, cursor: expect.any(String) }])
       await writing.piece(1, "y".repeat(500))
       const since = (frames[0] as { cursor: string }).cursor
-      const again = await hear(parts.hub, { scope: { sessionID: writing.sessionID }, since })
+      const again = await subscribe(parts.hub, { scope: { sessionID: writing.sessionID }, since })
       await until(() => again.frames.some((frame) => "synced" in frame), again.lines)
       expect(again.lines().at(-1)).toBe(`part.updated "x${"y".repeat(500)}"`)
     }))
 
-  test("ends one by its signal, all by close, and refuses what cannot work", () =>
+  test("ends one subscription by its signal and all by close, and refuses invalid options", () =>
     withHub(async ({ hub, store, ids }) => {
       const abort = new AbortController()
-      const one = await hear(hub, { signal: abort.signal })
-      const other = await hear(hub)
+      const one = await subscribe(hub, { signal: abort.signal })
+      const other = await subscribe(hub)
       abort.abort()
       await one.done
       await expect(collect(hub.subscribe({ signal: abort.signal }))).resolves.toEqual([])
@@ -288,7 +289,7 @@ describe.each(drivers.filter(({ name }) => name !== "jsonl"))("the hub on $name"
       expect(StemmaError.is(await rejection(collect(hub.subscribe())), "unavailable")).toBe(true)
     }))
 
-  test("fails with the store's error, and only those who listen to the session", () =>
+  test("ends with the store's error only the subscriptions of the failing session", () =>
     withHub(async ({ store, ids }) => {
       const bad = await createSession(store, ids)
       const good = await createSession(store, ids)
@@ -305,16 +306,16 @@ describe.each(drivers.filter(({ name }) => name !== "jsonl"))("the hub on $name"
         },
       })
       await using hub = createHub({ store: failing })
-      const [one, other] = [bad, good].map((sessionID) => hear(hub, { scope: { sessionID } }))
-      const [heardBad, heardGood] = [await one!, await other!]
+      const [one, other] = [bad, good].map((sessionID) => subscribe(hub, { scope: { sessionID } }))
+      const [receivedBad, receivedGood] = [await one!, await other!]
       const rename = (sessionID: string) =>
         store.commit({ ops: [{ op: "session.patch", sessionID, set: { title: "beta" } }] })
       await Promise.all([rename(bad), rename(good)])
-      expect(StemmaError.is(await rejection(heardBad.done), "internal")).toBe(true)
-      await until(() => heardGood.lines().includes("session.updated"), heardGood.lines)
+      expect(StemmaError.is(await rejection(receivedBad.done), "internal")).toBe(true)
+      await until(() => receivedGood.lines().includes("session.updated"), receivedGood.lines)
     }))
 
-  test("a note on a prompt is a change of the message, and a revert made real removes what it hides", () =>
+  test("a note on a prompt updates its message, and a committed revert removes the hidden messages", () =>
     withHub(async (parts) => {
       const { store, hub, ids } = parts
       const writing = await startWriting(parts)
@@ -322,7 +323,7 @@ describe.each(drivers.filter(({ name }) => name !== "jsonl"))("the hub on $name"
       await writing.seal()
       const { sessionID } = writing
       const { items } = await store.history(sessionID)
-      const heard = await hear(hub)
+      const received = await subscribe(hub)
       const messageID = items[0]!.message.id
       await writing.commit({
         op: "note.put",
@@ -331,17 +332,17 @@ describe.each(drivers.filter(({ name }) => name !== "jsonl"))("the hub on $name"
         key: "summary",
         value: { title: "a summary", diffs: [] },
       })
-      await until(() => heard.lines().includes("updated user"), heard.lines)
+      await until(() => received.lines().includes("updated user"), received.lines)
       const segment = ids.next("segment")
       await writing.commit({ op: "history.move", sessionID, segment, messageID: writing.messageID })
-      await until(() => heard.lines().includes("removed"), heard.lines)
-      const removed = heard.events().find(({ type }) => type === "message.removed")
+      await until(() => received.lines().includes("removed"), received.lines)
+      const removed = received.events().find(({ type }) => type === "message.removed")
       expect(removed?.properties).toEqual({ sessionID, messageID: writing.messageID })
     }))
 })
 
-describe("what the hub costs", () => {
-  test("rows are read once, however many listen, and only of sessions that somebody listens to", async () => {
+describe("the cost of the hub", () => {
+  test("rows are read once for any number of subscribers, and only for sessions with a subscriber", async () => {
     await using memory = await drivers[0]!.open("")
     const reads: string[] = []
     const store = new Proxy(memory, {
@@ -363,18 +364,18 @@ describe("what the hub costs", () => {
       await createSession(store, ids),
     ]
     await using hub = createHub({ store })
-    const heard = await Promise.all(
-      Array.from({ length: 20 }, () => hear(hub, { scope: { sessionID: one } })),
+    const received = await Promise.all(
+      Array.from({ length: 20 }, () => subscribe(hub, { scope: { sessionID: one } })),
     )
-    await hear(hub, { scope: { sessionID: two } })
+    await subscribe(hub, { scope: { sessionID: two } })
     for (const sessionID of [one, three]) {
       await store.commit({ ops: [{ op: "session.patch", sessionID, set: { title: "beta" } }] })
     }
-    await until(() => heard.every(({ lines }) => lines().includes("session.updated")))
+    await until(() => received.every(({ lines }) => lines().includes("session.updated")))
     expect(reads).toEqual([one])
   })
 
-  test("a process ends when the hub and the store are closed, and nothing is left unhandled", async () => {
+  test("a process ends when the hub and the store are closed, without an unhandled rejection", async () => {
     const script = `
       import { createMemoryStore } from "./src/stores/memory.ts"
       import { createHub } from "./src/stream/hub.ts"
@@ -398,13 +399,13 @@ describe("what the hub costs", () => {
 })
 
 describe("several stores on one file", () => {
-  test("what another one commits is told", async () => {
+  test("commits of another store are delivered", async () => {
     await using directory = await temporaryDirectory()
     const driver = drivers.find(({ name }) => name === "sqlite")!
     await using store = await driver.open(directory.path)
     await using other = await driver.open(directory.path)
     await using hub = createHub({ store })
-    const heard = await hear(hub)
+    const received = await subscribe(hub)
     const writing = await startWriting({ store: other })
     await writing.put({ id: writing.partID, type: "text", text: "" })
     for (let index = 0; index < 5; index++) {
@@ -412,17 +413,17 @@ describe("several stores on one file", () => {
       await sleep(10)
     }
     await writing.seal()
-    await until(() => heard.lines().includes("updated assistant stop"), heard.lines)
-    let told = ""
-    for (const event of heard.events()) {
+    await until(() => received.lines().includes("updated assistant stop"), received.lines)
+    let text = ""
+    for (const event of received.events()) {
       if (event.type === "message.part.updated" && event.properties.part.id === writing.partID) {
-        told = (event.properties.part as { text: string }).text
+        text = (event.properties.part as { text: string }).text
       }
       if (event.type === "message.part.delta") {
-        expect(event.properties.offset).toBe(told.length)
-        told += event.properties.delta
+        expect(event.properties.offset).toBe(text.length)
+        text += event.properties.delta
       }
     }
-    expect(told).toBe("abcd".repeat(5))
+    expect(text).toBe("abcd".repeat(5))
   })
 })

@@ -6,13 +6,13 @@ import { type Ids, sampleIds } from "../support/ids.ts"
 import { waitMsMax } from "../support/run-scene.ts"
 import { sampleAssistant, sampleUser } from "../support/samples.ts"
 
-/** A session with an answer that is being written, and what a run does to it. */
+/** A session with an open answer, and the operations of a run on it. */
 export interface Writing {
   sessionID: string
   messageID: string
   partID: string
   commit(...ops: Op[]): Promise<unknown>
-  /** Says text at an offset, live. */
+  /** Sends text at an offset to the hub, live. */
   say(offset: number, delta: string): void
   /** Commits text at an offset. */
   piece(offset: number, text: string): Promise<unknown>
@@ -80,20 +80,20 @@ export async function startWriting(
   return writing
 }
 
-/** Everything that a subscription has given so far, in the background. */
-export interface Heard {
+/** Everything that a subscription has delivered so far. */
+export interface Received {
   frames: Frame[]
   subscription: Subscription
   /** Resolves when the iteration ends. */
   done: Promise<void>
   events(): StemmaEvent[]
-  /** Events as short lines: their type, and what of them tests look at. */
+  /** Events as short lines: their type, and the fields that tests compare. */
   lines(): string[]
-  /** The text of a part as one has it who puts parts and adds deltas. */
+  /** The text of a part in a client that stores parts and appends deltas. */
   textOf(partID: string): string
 }
 
-export async function hear(hub: Hub, options?: SubscribeOptions): Promise<Heard> {
+export async function subscribe(hub: Hub, options?: SubscribeOptions): Promise<Received> {
   const subscription = hub.subscribe(options)
   const frames: Frame[] = []
   const read = async () => {
@@ -121,9 +121,9 @@ function textOf(partID: string, events: readonly StemmaEvent[]): string {
   return text
 }
 
-/** The end of a turn of the event loop, after everybody was woken. */
-export async function turn(): Promise<void> {
-  for (let turns = 0; turns < 2; turns++) await new Promise((resolve) => setImmediate(resolve))
+/** Waits for the end of a tick, after all subscribers were notified. */
+export async function tick(): Promise<void> {
+  for (let ticks = 0; ticks < 2; ticks++) await new Promise((resolve) => setImmediate(resolve))
 }
 
 function line(event: StemmaEvent): string {
@@ -146,7 +146,7 @@ function line(event: StemmaEvent): string {
   }
 }
 
-/** Waits until a condition holds; what has not come by then never will. */
+/** Waits until a condition holds, and throws after `waitMsMax`. */
 export async function until(holds: () => boolean, what: () => unknown = () => ""): Promise<void> {
   const end = performance.now() + waitMsMax
   while (!holds()) {

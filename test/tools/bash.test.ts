@@ -7,7 +7,7 @@ import { describe, expect, test } from "vitest"
 import { bashTool } from "../../src/tools/shell/bash.ts"
 import { toolContext } from "../support/tool-context.ts"
 
-/** Pids of processes whose command line holds the text. */
+/** Pids of processes whose command line contains the text. */
 async function processesWith(text: string): Promise<number[]> {
   const pids = (await readdir("/proc")).filter((name) => /^\d+$/.test(name) && Number(name) !== process.pid)
   const lines = await Promise.all(
@@ -16,7 +16,7 @@ async function processesWith(text: string): Promise<number[]> {
   return lines.filter(({ line }) => line.includes(text)).map(({ pid }) => Number(pid))
 }
 
-/** A moment for the kernel to take away what was killed. */
+/** Waits until killed processes have disappeared. */
 async function expectGone(text: string): Promise<void> {
   for (let tries = 0; tries < 100 && (await processesWith(text)).length > 0; tries++) await sleep(20)
   expect(await processesWith(text)).toEqual([])
@@ -33,7 +33,7 @@ function uniqueSeconds(): string {
 }
 
 describe("running a command", () => {
-  test("gives both outputs in the order in which they were written", async () => {
+  test("returns stdout and stderr in the order in which they were written", async () => {
     await using context = await toolContext()
     const command = "for i in 1 2 3; do echo out$i; echo err$i >&2; done"
     const result = await context.call(bashTool, { command, description: "counts" })
@@ -45,7 +45,7 @@ describe("running a command", () => {
     expect(context.printed.join("")).toBe(result.output)
   })
 
-  test("an exit code other than zero is no error, and the model is told", async () => {
+  test("an exit code other than zero is not an error, and the output names it", async () => {
     await using context = await toolContext()
     const result = await context.call(bashTool, { command: "printf partial; exit 2" })
     expect(result.output).toBe("partial\nexit code 2")
@@ -54,7 +54,7 @@ describe("running a command", () => {
     expect((await context.call(bashTool, { command: "kill -9 $$" })).output).toContain("SIGKILL")
   })
 
-  test("starts in the session's directory, or in the one that is named", async () => {
+  test("starts in the session's directory, or in the given directory", async () => {
     await using context = await toolContext({ files: { "sub/a": "" } })
     expect((await context.call(bashTool, { command: "pwd; echo $PWD" })).output).toBe(
       `${context.root}\n${context.root}\n`,
@@ -65,7 +65,7 @@ describe("running a command", () => {
     )
   })
 
-  test("a directory outside asks, and commands in it are judged from there", async () => {
+  test("a directory outside needs permission, and commands are judged relative to it", async () => {
     await using context = await toolContext({
       rules: { "*": "allow", external_directory: "ask" },
       answer: () => "reject",
@@ -77,26 +77,26 @@ describe("running a command", () => {
     expect(wants.map((wanted) => wanted.permission)).toEqual(["external_directory", "bash", "read"])
   })
 
-  test("reads from nothing and has no terminal", async () => {
+  test("has an empty stdin and no terminal", async () => {
     await using context = await toolContext()
     const result = await context.call(bashTool, { command: "cat; tty; [ -t 1 ] || echo none" })
     expect(result.output).toContain("not a tty")
     expect(result.output).toContain("none")
   })
 
-  test("says so if there is no bash", async () => {
+  test("fails with an explanation if there is no bash", async () => {
     await using context = await toolContext({ environment: { PATH: "/nowhere" } })
     await expect(context.call(bashTool, { command: "ls" })).rejects.toThrow("There is no bash in PATH")
   })
 
-  test("refuses a NUL character and a time that is too long", async () => {
+  test("refuses a NUL character and a timeout that is too long", async () => {
     await using context = await toolContext()
     await expect(context.call(bashTool, { command: "echo a\0b" })).rejects.toThrow("NUL")
     expect(bashTool.input.safeParse({ command: "ls", timeout: 600_001 }).success).toBe(false)
     expect(bashTool.input.safeParse({ command: "" }).success).toBe(false)
   })
 
-  test("a command that only reads needs no snapshot", async () => {
+  test("a read-only command needs no snapshot", async () => {
     const { writes } = bashTool
     if (typeof writes !== "function") throw new Error("It depends on the input.")
     expect(await writes({ command: "git status && cat a | head" })).toBe(false)
@@ -107,7 +107,7 @@ describe("running a command", () => {
 })
 
 describe("the environment", () => {
-  test("nothing in it changes what bash runs or how it reads the text", async () => {
+  test("contains nothing that changes which programs bash runs or how it parses the text", async () => {
     await using context = await toolContext({ files: { "evil.sh": "echo EVIL", "sub/x": "" } })
     context.environment = {
       PATH: `.:${process.env.PATH}:relative`,
@@ -134,7 +134,7 @@ describe("the environment", () => {
     expect(output).toMatch(/posix\s+off\s+xtrace\s+off/)
   })
 
-  test("git runs nothing that a directory made to look like a repository tells it to", async () => {
+  test("git runs no program that a directory disguised as a repository names", async () => {
     await using context = await toolContext({
       files: {
         "fake/HEAD": "ref: refs/heads/main\n",
@@ -149,7 +149,7 @@ describe("the environment", () => {
   })
 })
 
-describe("what is let through where nothing may be edited", () => {
+describe("a command that is allowed while edits are denied", () => {
   const rules = { "*": "allow", edit: "deny", read: { "*": "allow", ".env": "ask" } } as const
 
   test.each([
@@ -183,7 +183,7 @@ describe("what is let through where nothing may be edited", () => {
     ['filter "x"', "clean", "git status"],
     ["core", "hooksPath", "git status"],
     ["include", "path", "git diff"],
-  ])("a repository's own config [%s] %s has git run nothing", async (section, key, command) => {
+  ])("the repository's config [%s] %s does not make git run a program", async (section, key, command) => {
     await using context = await toolContext({
       rules,
       git: true,
@@ -204,7 +204,7 @@ describe("what is let through where nothing may be edited", () => {
     await expect(stat(trace)).rejects.toThrow()
   })
 
-  test("a repository as people have it is read without a question", async () => {
+  test("reads a common repository without a question", async () => {
     await using context = await toolContext({ rules, git: true, files: { "a.txt": "a\n" } })
     await appendFile(
       join(context.root, ".git/config"),
@@ -217,7 +217,7 @@ describe("what is let through where nothing may be edited", () => {
 })
 
 describe("output", () => {
-  test("characters stay whole and nothing is stripped", async () => {
+  test("characters are not split and nothing is stripped", async () => {
     await using context = await toolContext()
     const command = "printf '\\xe4\\xb8'; sleep 0.05; printf '\\xad\\e[31mred\\r\\n'"
     const { output } = await context.call(bashTool, { command })
@@ -225,7 +225,7 @@ describe("output", () => {
     expect(context.printed.join("")).toBe(output)
   })
 
-  test("bytes that are no text do not break it", async () => {
+  test("binary output does not break the call", async () => {
     await using context = await toolContext()
     const { output } = await context.call(bashTool, {
       command: "head -c 100000 /dev/urandom; echo; echo end",
@@ -233,13 +233,13 @@ describe("output", () => {
     expect(output.endsWith("\nend\n")).toBe(true)
   })
 
-  test("a line of a megabyte comes whole", async () => {
+  test("a line of one megabyte is complete", async () => {
     await using context = await toolContext()
     const { output } = await context.call(bashTool, { command: "head -c 1000000 /dev/zero | tr '\\0' a" })
     expect(output.length).toBe(1_000_000)
   })
 
-  test("past ten megabytes the middle is left out and counted", async () => {
+  test("more than ten megabytes: the middle is left out, and the output says how many bytes", async () => {
     await using context = await toolContext()
     const command = "echo first; head -c 30000000 /dev/zero | tr '\\0' a; echo; echo last"
     const { output, metadata } = await context.call(bashTool, { command })
@@ -254,7 +254,7 @@ describe("output", () => {
 })
 
 describe.skipIf(process.platform !== "linux")("the end of a command", () => {
-  test("a timeout ends the whole group and says what was printed", async () => {
+  test("a timeout kills the whole process group, and the output says what was printed", async () => {
     await using context = await toolContext()
     const seconds = uniqueSeconds()
     const command = `echo begun; (sleep ${seconds} & sleep ${seconds}); sleep ${seconds}`
@@ -266,7 +266,7 @@ describe.skipIf(process.platform !== "linux")("the end of a command", () => {
     await expectGone(seconds)
   })
 
-  test("an abort ends it within the time that a tool has", async () => {
+  test("an abort ends it within the time limit for tools", async () => {
     await using context = await toolContext()
     const seconds = uniqueSeconds()
     const running = context.call(bashTool, { command: `echo begun; sleep ${seconds} | sleep ${seconds}` })
@@ -278,7 +278,7 @@ describe.skipIf(process.platform !== "linux")("the end of a command", () => {
     await expectGone(seconds)
   })
 
-  test("processes that ignore being asked are killed", async () => {
+  test("processes that ignore SIGTERM are killed", async () => {
     await using context = await toolContext()
     const seconds = uniqueSeconds()
     const command = `trap '' TERM; echo begun; while true; do sleep ${seconds}; done`
@@ -286,14 +286,14 @@ describe.skipIf(process.platform !== "linux")("the end of a command", () => {
     await expectGone(seconds)
   })
 
-  test("a process that left the group is found and ended too", async () => {
+  test("a process that left the process group is found and killed too", async () => {
     await using context = await toolContext()
     const seconds = uniqueSeconds()
     await context.call(bashTool, { command: `setsid sleep ${seconds} & sleep ${seconds}`, timeout: 500 })
     await expectGone(seconds)
   })
 
-  test("what runs in the background does not hold the call, and goes on", async () => {
+  test("a background process does not block the call, and continues", async () => {
     await using context = await toolContext()
     const seconds = uniqueSeconds()
     const { output } = await context.call(bashTool, {
@@ -313,7 +313,7 @@ describe.skipIf(process.platform !== "linux")("the end of a command", () => {
     expect(await readdir(context.root)).toEqual([])
   })
 
-  test("many short commands at once all give their output", async () => {
+  test("many short commands at the same time all return their output", async () => {
     await using context = await toolContext()
     const runs = Array.from({ length: 20 }, (_, index) =>
       context.call(bashTool, { command: `echo ${index}` }),

@@ -6,7 +6,7 @@ import { readTool } from "../../src/tools/file/read.ts"
 import { writeTool } from "../../src/tools/file/write.ts"
 import { toolContext } from "../support/tool-context.ts"
 
-test("an edit changes the file and tells the person and the model what", async () => {
+test("an edit changes the file and shows the diff to the person and the model", async () => {
   await using context = await toolContext({
     files: { "a.ts": "one\ntwo\nthree\n" },
     rules: { read: "allow", edit: "ask" },
@@ -19,7 +19,7 @@ test("an edit changes the file and tells the person and the model what", async (
   expect(context.questions[0]?.metadata?.diff).toContain("-two\n+2\n+2b\n")
 })
 
-test("bytes that are not part of the edit stay: byte order mark, CRLF, no last line break", async () => {
+test("bytes outside the edit do not change: byte order mark, CRLF, missing last line break", async () => {
   const text = "\ufeffone\r\ntwo\nthree\r\nlast"
   await using context = await toolContext({ files: { "a.ts": text } })
   await context.call(readTool, { filePath: "a.ts" })
@@ -27,7 +27,7 @@ test("bytes that are not part of the edit stay: byte order mark, CRLF, no last l
   expect(await readFile(join(context.root, "a.ts"), "utf8")).toBe("\ufeff1\r\n2\nthree\r\nlast")
 })
 
-test("20 edits of one file at the same time all arrive", async () => {
+test("20 concurrent edits of one file are all applied", async () => {
   const names = Array.from({ length: 20 }, (_, i) => `<${i}>`)
   await using context = await toolContext({ files: { "a.txt": names.join("\n") } })
   await context.call(readTool, { filePath: "a.txt" })
@@ -41,7 +41,7 @@ test("20 edits of one file at the same time all arrive", async () => {
   )
 })
 
-test("a file that was not read, or has changed since, is refused before anybody is asked", async () => {
+test("a file that was not read, or that changed since, is refused before the person is asked", async () => {
   await using context = await toolContext({
     files: { "a.ts": "one\n" },
     rules: { read: "allow", edit: "ask" },
@@ -55,7 +55,7 @@ test("a file that was not read, or has changed since, is refused before anybody 
   expect(await readFile(join(context.root, "a.ts"), "utf8")).toBe("one more\n")
 })
 
-test("a file that was written in this session needs no reading", async () => {
+test("a file that was written in this session need not be read", async () => {
   await using context = await toolContext()
   await context.call(writeTool, { filePath: "a.ts", content: "one\n" })
   await context.call(editTool, { filePath: "a.ts", oldString: "one", newString: "two" })
@@ -63,7 +63,7 @@ test("a file that was written in this session needs no reading", async () => {
   expect(await readFile(join(context.root, "a.ts"), "utf8")).toBe("three\n")
 })
 
-test("an empty oldString makes a new file, never replaces one", async () => {
+test("an empty oldString creates a new file and never replaces one", async () => {
   await using context = await toolContext({ files: { "b.ts": "" } })
   const make = (filePath: string) => context.call(editTool, { filePath, oldString: "", newString: "x\n" })
   await make("dir/a.ts")
@@ -73,7 +73,7 @@ test("an empty oldString makes a new file, never replaces one", async () => {
   await expect(make("b.ts")).rejects.toThrow(/already exists/)
 })
 
-test("what cannot work is refused without a question", async () => {
+test("an edit that cannot be applied is refused without a question", async () => {
   await using context = await toolContext({
     files: {
       "a.ts": "one\n  two\none\n",

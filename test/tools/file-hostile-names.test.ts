@@ -31,7 +31,7 @@ test("list, glob and grep show a name with control characters on one line, escap
   )
 })
 
-test("a file can be named as it was shown, and as it is", async () => {
+test("a file can be named by its escaped name and by its real name", async () => {
   await using context = await toolContext({ files })
   for (const filePath of [shown, hostile]) {
     const { title, output } = await context.call(readTool, { filePath })
@@ -45,7 +45,7 @@ test("a file can be named as it was shown, and as it is", async () => {
   expect(context.asked.every(({ patterns }) => !patterns.includes(shown))).toBe(true)
 })
 
-test("sentences about such a file are one line too", async () => {
+test("messages about such a file are on one line too", async () => {
   await using context = await toolContext({ files })
   const failed = (promise: Promise<unknown>) => promise.then(String, (error: Error) => error.message)
   const said = [
@@ -59,7 +59,7 @@ test("sentences about such a file are one line too", async () => {
   expect(said[0]).toContain(`Did you mean ${shown}?`)
 })
 
-test("a near name is told escaped, and one that may not be read not at all", async () => {
+test("a similar name is suggested escaped, and a similar name that may not be read is not suggested", async () => {
   await using context = await toolContext({
     rules: { "*": "allow", read: { "*": "allow", "*key*": "deny" } },
   })

@@ -25,7 +25,7 @@ const calls: [string, Tool, (path: string) => object][] = [
   ["read", readTool, (filePath) => ({ filePath })],
   ["write", writeTool, (filePath) => ({ filePath, content: "x" })],
   ["edit", editTool, (filePath) => ({ filePath, oldString: "a", newString: "b" })],
-  ["an edit that makes a file", editTool, (filePath) => ({ filePath, oldString: "", newString: "b" })],
+  ["edit that creates a file", editTool, (filePath) => ({ filePath, oldString: "", newString: "b" })],
   ["list", listTool, (path) => ({ path })],
   ["glob", globTool, (path) => ({ pattern: "*", path })],
   ["grep", grepTool, (path) => ({ pattern: "a", path })],
@@ -36,25 +36,25 @@ describe.each(calls)("%s", (_, tool, inputOf) => {
     ["the rules deny it", { rules: { "*": "allow", external_directory: "deny" } }],
     ["the person says no", { ...asks, answer: () => "reject" }],
   ] satisfies [string, ToolContextOptions][])(
-    "tells nothing of what is outside if %s: not whether there is anything, nor what",
+    "reveals nothing about files outside if %s: neither existence nor content",
     async (_, options) => {
       await using context = await outside(options)
-      const told = async (name: string) => {
+      const errorFor = async (name: string) => {
         const path = join(context.home, "other", name)
-        const said = await context.call(tool, inputOf(path)).then(
+        const message = await context.call(tool, inputOf(path)).then(
           () => "done",
           (error: Error) => error.message,
         )
-        return said.replaceAll(name, "NAME")
+        return message.replaceAll(name, "NAME")
       }
-      const missing = await told("missing")
+      const missing = await errorFor("missing")
       expect(missing).toMatch(/^Not permitted: external_directory/)
-      for (const name of ["file", "folder", "circle"]) expect(await told(name)).toBe(missing)
+      for (const name of ["file", "folder", "circle"]) expect(await errorFor(name)).toBe(missing)
     },
   )
 })
 
-test("what cannot work outside is said once it is permitted to look there, and nothing else is asked", async () => {
+test("a call that cannot work outside fails after the permission to look there, without a second question", async () => {
   await using context = await outside(asks)
   const path = join(context.home, "other/file")
   await expect(context.call(writeTool, { filePath: path, content: "x" })).rejects.toThrow(/not read yet/)
@@ -64,13 +64,13 @@ test("what cannot work outside is said once it is permitted to look there, and n
   await expect(context.call(readTool, { filePath: circle })).rejects.toThrow(/circle of symlinks/)
 })
 
-test("where looking outside is allowed, what cannot work is said before anybody is asked", async () => {
+test("where looking outside is allowed, a call that cannot work fails before a question", async () => {
   await using context = await outside({ rules: { "*": "ask", external_directory: "allow" } })
   const path = join(context.home, "other/file")
   await expect(writeTool.wants({ filePath: path, content: "x" }, context)).rejects.toThrow(/not read yet/)
 })
 
-test("of a file that the session has read, a change that cannot be made asks nobody", async () => {
+test("a change that cannot be applied to a file that the session has read fails without a question", async () => {
   await using context = await outside(asks)
   const filePath = join(context.home, "other/file")
   await context.call(readTool, { filePath })
@@ -87,7 +87,7 @@ test("a change outside shows the person its diff", async () => {
   expect(String(edit!.metadata!.diff)).toContain("+line")
 })
 
-test("to search a file outside is to read it", async () => {
+test("a search of a file outside needs the permission to read it", async () => {
   const rules = { "*": "allow", read: "ask", external_directory: "ask" } as const
   await using context = await outside({ rules })
   const path = join(context.home, "other/file")

@@ -13,8 +13,8 @@ import { putFiles, type TestToolContext, toolContext } from "../support/tool-con
 const wants = async <Input>(context: TestToolContext, tool: Tool<Input>, input: unknown) =>
   tool.wants(tool.input.parse(input), context)
 
-describe("what a call wants", () => {
-  test("reading wants read, by the name from the session's directory", async () => {
+describe("the permissions that a call needs", () => {
+  test("reading needs read, with the path relative to the session's directory", async () => {
     await using context = await toolContext({ git: true, directory: "packages/web", files: { "a.txt": "x" } })
     expect(await wants(context, readTool, { filePath: "b.txt" })).toMatchObject([
       { permission: "read", patterns: ["b.txt"], always: ["b.txt"] },
@@ -29,7 +29,7 @@ describe("what a call wants", () => {
     ["an absolute path", (context: TestToolContext) => [join(context.home, "other/a.txt"), context] as const],
     ["a symlink to a file", (context: TestToolContext) => ["file-link", context] as const],
     ["a symlink to a directory", (context: TestToolContext) => ["dir-link/a.txt", context] as const],
-  ])("%s that leads outside wants external_directory too", async (_, pathOf) => {
+  ])("%s that leads outside also needs external_directory", async (_, pathOf) => {
     await using context = await toolContext()
     await outside(context)
     const [filePath] = pathOf(context)
@@ -47,7 +47,7 @@ describe("what a call wants", () => {
     ])
   })
 
-  test("a search outside wants the directory itself", async () => {
+  test("a search outside needs external_directory for the directory itself", async () => {
     await using context = await toolContext()
     await outside(context)
     const expected = [{ permission: "external_directory", patterns: [join(context.home, "other/*")] }]
@@ -59,7 +59,7 @@ describe("what a call wants", () => {
     expect(await wants(context, globTool, { pattern: "*" })).toEqual([])
   })
 
-  test("a search of one file wants to read it", async () => {
+  test("a search of one file needs read", async () => {
     await using context = await toolContext({
       files: { ".env": "KEY=1\n" },
       rules: { "*": "allow", read: { ".env": "deny" } },
@@ -70,7 +70,7 @@ describe("what a call wants", () => {
   })
 
   test.each(["stemma.json", ".stemma/agents/a.md", ".git/config", ".git/hooks/pre-commit"])(
-    "editing %s always asks, and always is not offered",
+    'editing %s always asks, and "always" is not offered',
     async (filePath) => {
       await using context = await toolContext({ git: true })
       const input = filePath === ".git/config" ? undefined : { filePath, content: "x" }
@@ -81,14 +81,14 @@ describe("what a call wants", () => {
     },
   )
 
-  test("a name with a wildcard in it is not offered as a pattern", async () => {
+  test("a name that contains a wildcard is not offered as a pattern", async () => {
     await using context = await toolContext({ files: { "src/*": "x" } })
     const [wanted] = await wants(context, readTool, { filePath: "src/*" })
     expect(wanted).toMatchObject({ permission: "read", patterns: ["src/*"] })
     expect(wanted?.always).toBeUndefined()
   })
 
-  test("a forbidden file is refused by every tool, whatever it is called", async () => {
+  test("a forbidden file is refused by every tool, whatever path leads to it", async () => {
     await using context = await toolContext({
       files: { token: "t0ken", "a.txt": "t0ken" },
       forbidden: ["token"],
@@ -114,7 +114,7 @@ describe("a path that leads elsewhere by the time the call runs", () => {
     await symlink(target, join(context.root, "link"))
   }
 
-  test("is asked about again before it is read", async () => {
+  test("is checked again before it is read", async () => {
     await using context = await toolContext({
       files: { "a.txt": "fine" },
       rules: { read: "allow", external_directory: "deny" },
@@ -147,7 +147,7 @@ describe("a path that leads elsewhere by the time the call runs", () => {
     await expect(writeTool.execute(input, context)).rejects.toThrow(/Not permitted: edit/)
   })
 
-  test("is asked about in a search too, also where a directory became a file", async () => {
+  test("is checked again in a search, also where a directory became a file", async () => {
     await using context = await toolContext({
       files: { ".env": "KEY=1" },
       rules: { read: { ".env": "deny" } },
@@ -160,13 +160,13 @@ describe("a path that leads elsewhere by the time the call runs", () => {
   })
 })
 
-test("a call without its wants before asks for everything itself", async () => {
+test("a call that skips `wants` checks its permissions itself", async () => {
   await using context = await toolContext({ files: { "a.txt": "x" }, rules: { read: "deny" } })
   const input = readTool.input.parse({ filePath: "a.txt" })
   await expect(readTool.execute(input, context)).rejects.toThrow(/Not permitted: read/)
 })
 
-/** A directory beside the workspace, with links to it from inside. */
+/** A directory beside the workspace, with symlinks to it from inside. */
 async function outside(context: TestToolContext): Promise<void> {
   await putFiles(context.home, { "other/a.txt": "outside" })
   await symlink(join(context.home, "other/a.txt"), join(context.root, "file-link"))

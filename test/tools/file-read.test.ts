@@ -9,20 +9,20 @@ import { toolContext } from "../support/tool-context.ts"
 
 const numbered = (count: number) => Array.from({ length: count }, (_, i) => `line ${i + 1}`).join("\n")
 
-test("a text comes with line numbers and says that it is whole", async () => {
+test("a text has line numbers, and the output says that it is complete", async () => {
   await using context = await toolContext({ files: { "a.txt": "\ufeffone\r\ntwo\r\n" } })
   const { output, title } = await context.call(readTool, { filePath: "a.txt" })
   expect(output).toBe("00001| one\n00002| two\n(End of the file: 2 lines.)")
   expect(title).toBe("a.txt")
 })
 
-test("an empty file and an offset past the end are said", async () => {
+test("an empty file and an offset past the end are explained", async () => {
   await using context = await toolContext({ files: { empty: "", "a.txt": "one\n" } })
   expect((await context.call(readTool, { filePath: "empty" })).output).toBe("(The file is empty.)")
   await expect(context.call(readTool, { filePath: "a.txt", offset: 2 })).rejects.toThrow(/has 1 lines/)
 })
 
-test("a long file is paged to its end, each line once, and no page is cut by the run", async () => {
+test("a long file is read in pages to its end, each line once, and the run cuts no page", async () => {
   const lines = Array.from({ length: 4_500 }, (_, i) => `${i + 1} ${"x".repeat(i % 90)}`)
   await using context = await toolContext({ files: { long: lines.join("\n") } })
   const seen: string[] = []
@@ -38,7 +38,7 @@ test("a long file is paged to its end, each line once, and no page is cut by the
   expect(pages).toBeLessThan(12)
 })
 
-test("a page out of a huge file is read without the rest", async () => {
+test("a page of a huge file is read without reading the rest", async () => {
   await using context = await toolContext()
   const path = join(context.root, "huge")
   await writeFile(path, `${numbered(2_000)}\n`)
@@ -51,7 +51,7 @@ test("a page out of a huge file is read without the rest", async () => {
   expect(process.memoryUsage().rss - before).toBeLessThan(200 * 1024 ** 2)
 })
 
-test("a missing file is said, with names that are much like it and may be read", async () => {
+test("a missing file is reported, with similar names that may be read", async () => {
   await using context = await toolContext({
     files: { "src/session.ts": "", "src/sessions.md": "", "src/session.key": "", "src/other.ts": "" },
     rules: { "*": "allow", read: { "*": "allow", "*.key": "deny" } },
@@ -61,12 +61,12 @@ test("a missing file is said, with names that are much like it and may be read",
   await expect(context.call(readTool, { filePath: "src/session.kez" })).rejects.not.toThrow(/session\.key/)
 })
 
-test("a directory points to the list tool", async () => {
+test("a directory is refused with a hint to the list tool", async () => {
   await using context = await toolContext({ files: { "src/a.ts": "" } })
   await expect(context.call(readTool, { filePath: "src" })).rejects.toThrow(/directory.*list tool/)
 })
 
-test("binary files are refused, whatever they are called", async () => {
+test("binary files are refused, whatever their names", async () => {
   await using context = await toolContext({
     files: {
       "a.txt": Buffer.from([1, 2, 0, 3]),
@@ -79,7 +79,7 @@ test("binary files are refused, whatever they are called", async () => {
   }
 })
 
-test("a pipe and a device are refused at once, also behind a symlink", async () => {
+test("a pipe and a device are refused immediately, also behind a symlink", async () => {
   await using context = await toolContext()
   await promisify(execFile)("mkfifo", [join(context.root, "pipe")])
   await symlink("pipe", join(context.root, "link"))
@@ -89,7 +89,7 @@ test("a pipe and a device are refused at once, also behind a symlink", async () 
   }
 })
 
-test("images and PDFs are attached, known by what they hold", async () => {
+test("images and PDFs are attached, recognised by their content", async () => {
   const png = Buffer.from("\x89PNG\r\n\x1a\nrest of it", "latin1")
   await using context = await toolContext({ files: { "a.png": png, odd: Buffer.from("%PDF-1.7 \0\0") } })
   const image = await context.call(readTool, { filePath: "a.png" })
@@ -104,7 +104,7 @@ test("an image over 10 MB is refused", async () => {
   await expect(context.call(readTool, { filePath: "a.png" })).rejects.toThrow(/at most 10485760/)
 })
 
-test("stored output is paged by its hash, and asks for nothing", async () => {
+test("stored output is read in pages by its hash, and needs no permission", async () => {
   await using context = await toolContext({ rules: { "*": "deny" } })
   const hash = await context.blobs.put(Buffer.from(numbered(3_000)))
   const { output } = await context.call(readTool, { filePath: `blob:${hash}`, offset: 2_999 })
@@ -116,7 +116,7 @@ test("stored output is paged by its hash, and asks for nothing", async () => {
   await expect(context.call(readTool, { filePath: "blob:../../etc/passwd" })).rejects.toThrow(/64 hex digits/)
 })
 
-test("what was read is noted as it was", async () => {
+test("the size and the modification time of a file are recorded when it is read", async () => {
   await using context = await toolContext({ files: { "a.txt": "one" } })
   await symlink("a.txt", join(context.root, "link"))
   await context.call(readTool, { filePath: "link" })
@@ -124,7 +124,7 @@ test("what was read is noted as it was", async () => {
   expect(context.reads.known(join(context.root, "a.txt"))).toEqual({ mtimeMs, size })
 })
 
-test("a call that was aborted ends", async () => {
+test("an aborted call ends", async () => {
   await using context = await toolContext()
   const path = join(context.root, "huge")
   await writeFile(path, `${numbered(2_000)}\n`)

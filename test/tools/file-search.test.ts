@@ -27,7 +27,7 @@ const project = {
 }
 
 describe("glob", () => {
-  test("finds files newest first and leaves out what is ignored, also for patterns that match everything", async () => {
+  test("finds files newest first without ignored files, also for patterns that match everything", async () => {
     await using context = await toolContext({ git: true })
     await putAged(context, project)
     for (const pattern of ["*", "**", "**/*"]) {
@@ -47,7 +47,7 @@ describe("glob", () => {
     expect(metadata).toMatchObject({ count: 100, truncated: true })
   })
 
-  test("leaves out what may not be read, what must be asked about too, and counts it", async () => {
+  test("leaves out files that may not be read without a question, and counts them", async () => {
     await using context = await toolContext({
       files: { ".env": "", "a.txt": "", "b.key": "", "src/.env": "" },
       rules: { read: { "*": "allow", "*.env": "deny", "*.key": "ask" } },
@@ -56,7 +56,7 @@ describe("glob", () => {
     expect(linesOf(output)).toEqual(["a.txt", "(3 files are left out: reading is not allowed.)"])
   })
 
-  test("does not follow symlinks, and names are from the session's directory", async () => {
+  test("does not follow symlinks, and shows names relative to the session's directory", async () => {
     await using context = await toolContext({
       git: true,
       directory: "web",
@@ -69,7 +69,7 @@ describe("glob", () => {
     expect((await context.call(globTool, { pattern: "**/*.ts", path: "../lib" })).output).toBe("../lib/a.ts")
   })
 
-  test("takes odd patterns and names as they are", async () => {
+  test("accepts unusual patterns and names literally", async () => {
     await using context = await toolContext({
       files: { "--files": "", "-a": "", "!b": "", "new\nline": "", "字.md": "" },
     })
@@ -82,7 +82,7 @@ describe("glob", () => {
     expect(await glob("nothing")).toBe("No file matches.")
   })
 
-  test("a path that is missing or a file is said", async () => {
+  test("a path that is missing or that is a file gets an explanation", async () => {
     await using context = await toolContext({ files: { "a.txt": "" } })
     const glob = (path: string) => expect(context.call(globTool, { pattern: "*", path })).rejects
     await glob("missing").toThrow(/no directory missing/)
@@ -92,7 +92,7 @@ describe("glob", () => {
 })
 
 describe("grep", () => {
-  test("finds lines in the newest files first, and not in what is ignored", async () => {
+  test("finds lines in the newest files first, and not in ignored files", async () => {
     await using context = await toolContext({ git: true })
     await putAged(context, { ...project, "b.txt": "x\r\nneedle 1\r\nneedle 2\r\n" })
     const { output } = await context.call(grepTool, { pattern: "needle( \\d)?$" })
@@ -111,7 +111,7 @@ describe("grep", () => {
     )
   })
 
-  test("include narrows it without bringing back what is ignored", async () => {
+  test("include narrows the search and does not add ignored files", async () => {
     await using context = await toolContext({ git: true, files: project })
     for (const include of ["*.{ts,log}", "**/*.ts", "src/**"]) {
       expect((await context.call(grepTool, { pattern: "needle", include })).output).toMatch(
@@ -122,7 +122,7 @@ describe("grep", () => {
     expect(output).not.toMatch(/dist|log|node_modules/)
   })
 
-  test("never opens what may not be read: the notice is the same, whatever the file holds", async () => {
+  test("never opens files that may not be read: the notice does not depend on their content", async () => {
     const outputs: string[] = []
     for (const secret of ["KEY=abc", "nothing"]) {
       await using context = await toolContext({
@@ -147,7 +147,7 @@ describe("grep", () => {
     expect(long.output.isWellFormed()).toBe(true)
   })
 
-  test("patterns are never options, and a wrong one is explained", async () => {
+  test("a pattern is never parsed as an option, and an invalid one is explained", async () => {
     await using context = await toolContext({
       files: { "a.txt": "--pre=x\n-e\n", "-": "--pre=x\n", "--files": "-e\n" },
     })
@@ -163,7 +163,7 @@ describe("grep", () => {
     await expect(empty).rejects.toThrow(/not a valid regular expression/)
   })
 
-  test("binary files and those with odd names do not confuse it", async () => {
+  test("handles binary files and files with unusual names", async () => {
     const files = {
       "a.bin": Buffer.concat([Buffer.from("needle\n"), Buffer.alloc(100), Buffer.from("\nneedle\n")]),
       "b.txt": "needle\n",
@@ -178,7 +178,7 @@ describe("grep", () => {
     expect(output).not.toContain("\0")
   })
 
-  test("a name with a line break is found behind notices about binary files, in whatever order they come", async () => {
+  test("finds a name with a line break among notices about binary files, in any order", async () => {
     const binary = Buffer.concat([Buffer.from("needle\n"), Buffer.alloc(100), Buffer.from("\nneedle\n")])
     const files = Object.fromEntries([
       ...Array.from({ length: 30 }, (_, at) => [`a${at}.bin`, binary] as const),
@@ -199,14 +199,14 @@ describe("grep", () => {
     )
   })
 
-  test("one file can be searched, ignored or not", async () => {
+  test("can search one file, even if it is ignored", async () => {
     await using context = await toolContext({ git: true, files: project })
     expect((await context.call(grepTool, { pattern: "needle", path: "out.log" })).output).toBe(
       "out.log:\n1: needle",
     )
   })
 
-  test("a config of ripgrep in the environment changes nothing", async () => {
+  test("ignores a ripgrep config from the environment", async () => {
     await using context = await toolContext({ files: { "a.txt": "needle\n" } })
     const config = join(context.home, "ripgreprc")
     await writeFile(config, "--invert-match\n")
@@ -216,7 +216,7 @@ describe("grep", () => {
 })
 
 describe("list", () => {
-  test("shows a tree without what nobody means, and marks symlinks", async () => {
+  test("shows a tree without generated and ignored files, and marks symlinks", async () => {
     await using context = await toolContext({ git: true, files: { ...project, "src/deep/b.ts": "" } })
     await mkdir(join(context.root, "empty"))
     await symlink("/etc", join(context.root, "link"))
@@ -235,7 +235,7 @@ describe("list", () => {
     ])
   })
 
-  test("200 entries at most, those near the top first", async () => {
+  test("shows at most 200 entries, those near the top first", async () => {
     const files = Object.fromEntries(Array.from({ length: 300 }, (_, i) => [`a/f${i}`, ""]))
     await using context = await toolContext({ files: { ...files, "z/x": "", top: "" } })
     const { output, metadata } = await context.call(listTool, {})
@@ -245,7 +245,7 @@ describe("list", () => {
     expect(metadata).toMatchObject({ count: 200, truncated: true })
   })
 
-  test("leaves out what may not be read and counts it", async () => {
+  test("leaves out files that may not be read, and counts them", async () => {
     await using context = await toolContext({
       files: { ".env": "", "a.txt": "", "src/.env": "" },
       rules: { read: { "*": "allow", "*.env": "deny" } },
@@ -259,14 +259,14 @@ describe("list", () => {
     ])
   })
 
-  test("an empty directory is said to be empty", async () => {
+  test("says that an empty directory is empty", async () => {
     await using context = await toolContext()
     expect((await context.call(listTool, {})).output).toBe("./\n  (nothing)")
   })
 })
 
 describe("ripgrep", () => {
-  /** An endless file: a search of it goes on until somebody stops it. */
+  /** An endless file: a search of it continues until it is stopped. */
   const endless = ["--regexp=needle", "--text", "--", "/dev/zero"]
 
   test("is killed when the call is aborted", async () => {
@@ -276,7 +276,7 @@ describe("ripgrep", () => {
     await expect(run).rejects.toThrow("stopped by the user")
   })
 
-  test("is killed when it takes too long", async () => {
+  test("is killed after the timeout", async () => {
     await using context = await toolContext()
     const run = ripgrep({
       args: endless,

@@ -5,7 +5,7 @@ import { readTool } from "../../src/tools/file/read.ts"
 import { writeTool } from "../../src/tools/file/write.ts"
 import { toolContext } from "../support/tool-context.ts"
 
-test("a new file is made with its directories, and the person is shown the diff", async () => {
+test("a new file is created with its directories, and the person is shown the diff", async () => {
   await using context = await toolContext({ rules: { edit: "ask" } })
   const result = await context.call(writeTool, { filePath: "a/b/c.txt", content: "one\ntwo\n" })
   const path = join(context.root, "a/b/c.txt")
@@ -16,7 +16,7 @@ test("a new file is made with its directories, and the person is shown the diff"
   expect(context.questions[0]?.metadata?.diff).toContain("+one\n+two\n")
 })
 
-test("a file that exists must be read before", async () => {
+test("an existing file must be read first", async () => {
   await using context = await toolContext({
     files: { "a.txt": "old\n" },
     rules: { edit: "ask", read: "allow" },
@@ -58,7 +58,7 @@ test("a file that appeared while the person was asked is not overwritten", async
   expect(await readFile(join(context.root, "a.txt"), "utf8")).toBe("theirs\n")
 })
 
-test("mode and symlink stay, the old file is replaced whole, and nothing else is left", async () => {
+test("mode and symlink are kept, the file is replaced atomically, and no temporary file is left", async () => {
   await using context = await toolContext({ files: { "bin/run": "#!/bin/sh\n" } })
   const path = join(context.root, "bin/run")
   await chmod(path, 0o755)
@@ -73,7 +73,7 @@ test("mode and symlink stay, the old file is replaced whole, and nothing else is
   expect(await readdir(join(context.root, "bin"))).toEqual(["run"])
 })
 
-test("a directory, and a file in place of a directory, are refused in a sentence", async () => {
+test("a directory, and a file in the position of a directory, are refused with an explanation", async () => {
   await using context = await toolContext({ files: { file: "x" } })
   await mkdir(join(context.root, "folder"))
   await expect(context.call(writeTool, { filePath: "folder", content: "" })).rejects.toThrow(/is a directory/)
@@ -82,7 +82,7 @@ test("a directory, and a file in place of a directory, are refused in a sentence
   expect(await readdir(context.root)).toEqual(["file", "folder"])
 })
 
-test("of two new files of one name one wins, and the other call is refused", async () => {
+test("of two concurrent calls that create the same file one succeeds, and the other is refused", async () => {
   await using context = await toolContext()
   const calls = ["one", "two", "three"].map((content) => {
     const input = writeTool.input.parse({ filePath: "new.txt", content })
@@ -95,7 +95,7 @@ test("of two new files of one name one wins, and the other call is refused", asy
   expect(await readdir(context.root)).toEqual(["new.txt"])
 })
 
-/** Of another session: it knows nothing of what the others wrote. */
+/** The reads of another session, which has read nothing. */
 function ledger() {
   return { note: () => undefined, known: () => undefined }
 }

@@ -33,7 +33,7 @@ beforeAll(async () => {
 afterAll(() => context[Symbol.asyncDispose]())
 
 const bashAllowed: Ruleset = [...defaultRules, { permission: "bash", pattern: "*", action: "allow" }]
-/** What the agent plan has: nothing may be edited, and commands that read are not asked about. */
+/** The rules of the agent `plan`: edits are denied, and read-only commands need no question. */
 const plan: Ruleset = [...bashAllowed, { permission: "edit", pattern: "*", action: "deny" }]
 const editing: Ruleset = [...bashAllowed, { permission: "edit", pattern: "*", action: "allow" }]
 const someDenied: Ruleset = [...editing, { permission: "edit", pattern: "secrets/*", action: "deny" }]
@@ -58,7 +58,7 @@ function never(rules: Ruleset, commands: string[]): void {
   })
 }
 
-describe("a quoted list given to declare is expanded by bash, so it does not pass for reading", () => {
+describe("a quoted list in declare is expanded by bash, so the command is not read-only", () => {
   never(plan, [
     "declare -a x='($(touch made))'",
     "declare -A x='([$(touch made)]=1)'",
@@ -84,7 +84,7 @@ describe("a function does not hide the program of the same name", () => {
   ])
 })
 
-describe("a plus sign ends what find runs only after {}", () => {
+describe("a plus sign ends the command of find -exec only after {}", () => {
   never(plan, [
     "find . -maxdepth 0 -exec sed -e s/a/X/ + -inum a.txt -size \\;",
     "find . -maxdepth 0 -exec sed -e s/a/X/ + -uid HOME/outside.json -size \\;",
@@ -92,7 +92,7 @@ describe("a plus sign ends what find runs only after {}", () => {
   ])
 })
 
-describe("what is asked about file by file is asked about when a whole tree is read", () => {
+describe("a command that reads a whole tree asks if a file of the tree asks", () => {
   never(plan, [
     "grep -r KEY .",
     "grep -r KEY",
@@ -111,14 +111,14 @@ describe("what is asked about file by file is asked about when a whole tree is r
   ])
 })
 
-describe("jq reads no modules from elsewhere", () => {
+describe("jq does not load modules from other directories", () => {
   never(plan, [
     `jq -n 'import "outside" as $d {search:"HOME"}; $d'`,
     `jq -n 'include "x" {search:"HOME"}; .'`,
   ])
 })
 
-describe("guarded files and those outside are not written by the way", () => {
+describe("guarded files and files outside are not written as a side effect", () => {
   never(editing, [
     "sed -i'.git/hooks/*' p pre-commit",
     "sed -i'stemma.jso*' p n",
@@ -137,7 +137,7 @@ describe("guarded files and those outside are not written by the way", () => {
     "git clone -c core.hooksPath=hooks . x",
   ])
 })
-describe("a rule against some files holds for commands that change many", () => {
+describe("a rule against some files applies to commands that change many files", () => {
   never(someDenied, [
     "cp -r evil/. secrets",
     "cp -r evil/secrets .",
@@ -147,7 +147,7 @@ describe("a rule against some files holds for commands that change many", () => 
   ])
 })
 
-describe("curl reads no file that is not asked about", () => {
+describe("curl does not read a file that needs a question", () => {
   never(editing, [
     "curl -s --url file://HOME/outside.json",
     "curl -s 'fil{e}://HOME/outside.json'",
@@ -160,7 +160,7 @@ describe("curl reads no file that is not asked about", () => {
   ])
 })
 
-describe("a secret is not read by way of changing it", () => {
+describe("a secret cannot be read by a command that changes it", () => {
   never(editing, [
     "gzip -c .env",
     "zip - .env",
@@ -172,7 +172,7 @@ describe("a secret is not read by way of changing it", () => {
   ])
 })
 
-test("a repository's own config does not have git run a program where nothing may be edited", async () => {
+test("the repository's config does not make git run a program while edits are denied", async () => {
   await context.call(bashTool, {
     command:
       'git config core.fsmonitor "touch ran; false"; git config diff.external "touch ran; true"; git add a.txt',
@@ -184,7 +184,7 @@ test("a repository's own config does not have git run a program where nothing ma
   await expect(access(join(context.root, "ran"))).rejects.toThrow()
 })
 
-describe("always names no more than the action that was asked about", () => {
+describe('"always" grants no more than the action of the question', () => {
   test.each([
     ["python3 -W ignore x.py", "python3 -W ignore -c 1"],
     ["perl -I lib t.pl", "perl -I lib -e 1"],

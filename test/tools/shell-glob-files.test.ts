@@ -6,7 +6,7 @@ import { expect, test } from "vitest"
 import { globFiles } from "../../src/tools/shell/analyse/glob-files.ts"
 import { temporaryDirectory } from "../support/temporary-directory.ts"
 
-test("patterns find what bash finds", async () => {
+test("patterns match the files that bash matches", async () => {
   await using directory = await temporaryDirectory()
   await mkdir(join(directory.path, "src/deep"), { recursive: true })
   for (const name of [
@@ -57,7 +57,7 @@ test("patterns find what bash finds", async () => {
   }
 })
 
-test("a pattern that is not understood, or finds too much, finds nothing for certain", async () => {
+test("a pattern that is not supported, or that matches too many files, gives no certain result", async () => {
   await using directory = await temporaryDirectory()
   expect(await globFiles("[[:alpha:]]*", directory.path)).toBeUndefined()
   await Promise.all(

@@ -764,10 +764,10 @@ table(
   ],
 )
 
-describe("what a person is asked", () => {
+describe("a question to the person", () => {
   const ask: RulesInput = { "*": "ask" }
 
-  test("a request holds the command and what always would allow", async () => {
+  test('contains the command and the patterns that "always" would allow', async () => {
     const [first] = await wantsOf("git status --short && npm run build -- --x", ask)
     expect(first!.wanted).toMatchObject({
       permission: "bash",
@@ -793,7 +793,7 @@ describe("what a person is asked", () => {
     "node --require ./x.js t.js",
     "python3 -",
     "sh /dev/stdin",
-  ])("%j offers no always", async (command) => {
+  ])('%j does not offer "always"', async (command) => {
     const wants = await wantsOf(command, ask)
     expect(wants.find((one) => one.wanted.permission === "bash")!.wanted.always).toBeUndefined()
   })
@@ -813,7 +813,7 @@ describe("what a person is asked", () => {
     ["python3 -m pytest", "python3 -m pytest"],
     ["unknown list", "unknown list"],
     ["deno run x.ts", "deno run x.ts *"],
-  ])("%j offers %j for good", async (command, pattern) => {
+  ])('%j offers %j for "always"', async (command, pattern) => {
     const wants = await wantsOf(command, ask)
     expect(wants.find((one) => one.wanted.permission === "bash")!.wanted.always).toEqual([pattern])
   })
@@ -828,7 +828,7 @@ describe("what a person is asked", () => {
     expect(external.wanted).toMatchObject({ patterns: [pattern], always: [pattern] })
   })
 
-  test.each(["ls /", "cat /x", "cat $x"])("%j never offers to allow everything outside", async (command) => {
+  test.each(["ls /", "cat /x", "cat $x"])("%j never offers to allow every path outside", async (command) => {
     const wants = await wantsOf(command, ask)
     const external = wants.find((one) => one.wanted.permission === "external_directory")!
     expect(external.wanted.always).toBeUndefined()
@@ -842,7 +842,7 @@ describe("what a person is asked", () => {
     })
   })
 
-  test("what cannot be parsed asks even where everything is allowed, and says why", async () => {
+  test("a command that cannot be parsed asks even where everything is allowed, and gives the reason", async () => {
     const [first] = await wantsOf("echo $((x+1))", { "*": "allow" })
     expect(first).toMatchObject({
       action: "ask",

@@ -29,7 +29,7 @@ const hostileWords = fc.constantFrom(
   ["node", "x.js"],
 )
 
-/** A word written in one of the many ways that bash takes for the same. */
+/** A word in one of the spellings that bash reads as the same word. */
 function written(word: string): fc.Arbitrary<string> {
   const hex = `$'${[...word].map((letter) => `\\x${letter.charCodeAt(0).toString(16)}`).join("")}'`
   return fc.constantFrom(
@@ -104,7 +104,7 @@ const shaped = fc.tuple(
   ),
 )
 
-test("nothing hostile rides along with an allowed command", async () => {
+test("an allowed command cannot hide a command that is not allowed", async () => {
   const rules: RulesInput = {
     "*": "allow",
     bash: {
@@ -163,7 +163,7 @@ test("nothing hostile rides along with an allowed command", async () => {
   )
 })
 
-test("bash itself never runs a denied program, nor writes a file, in a text that was let through", async () => {
+test("bash never runs a denied program and never writes a file with a command that was allowed", async () => {
   const rules: RulesInput = {
     "*": "allow",
     edit: "ask",

@@ -26,7 +26,7 @@ describe("a skill", () => {
     expect(text).not.toContain("secret")
   })
 
-  test("is loaded with the directory that its files are relative to", async () => {
+  test("is loaded with the directory of its files", async () => {
     await using context = await toolContext({ rules })
     expect(await context.call(tool, { name: "pdf" })).toEqual({
       title: "Skill pdf",
@@ -36,7 +36,7 @@ describe("a skill", () => {
     expect(context.questions).toEqual([])
   })
 
-  test("is asked about by its name", async () => {
+  test("needs permission under its name", async () => {
     await using context = await toolContext({ rules })
     await context.call(tool, { name: "deploy" })
     expect(context.questions).toMatchObject([
@@ -44,18 +44,18 @@ describe("a skill", () => {
     ])
   })
 
-  test("that is denied cannot be told from one that does not exist", async () => {
+  test("that is denied gets the same error as one that does not exist", async () => {
     await using context = await toolContext({ rules })
     const error = async (name: string): Promise<string> =>
       context.call(tool, { name }).then(String, (reason: Error) => reason.message)
     expect(await error("secret")).toBe("there is no skill secret; there are: pdf, deploy")
     expect(await error("nosuch")).toBe("there is no skill nosuch; there are: pdf, deploy")
-    // Also if it became denied after the call was permitted.
+    // The same holds if the rule changed after the call was permitted.
     await expect(tool.execute({ name: "secret" }, context)).rejects.toThrow("there is no skill secret;")
     expect(context.asked).toEqual([])
   })
 
-  test("may be missing altogether", async () => {
+  test("the description says when there are none", async () => {
     await using context = await toolContext()
     const none = createSkillTool(() => [])
     expect(await describeFor(context, none)).toContain("There are no skills now.")
@@ -64,7 +64,7 @@ describe("a skill", () => {
     )
   })
 
-  test("is seen as it is now", async () => {
+  test("is read again for each call", async () => {
     await using context = await toolContext()
     const skills = [skill("one")]
     const changing = createSkillTool(() => skills)
@@ -73,13 +73,13 @@ describe("a skill", () => {
     await expect(context.call(changing, { name: "one" })).rejects.toThrow("there are: two")
   })
 
-  test("whose name holds wildcards cannot be allowed for always, as that would allow others", async () => {
+  test("with wildcards in its name cannot be allowed always, because the pattern would allow other skills", async () => {
     await using context = await toolContext()
     const [wanted] = await createSkillTool(() => [skill("*")]).wants({ name: "*" }, context)
     expect(wanted!.always).toBeUndefined()
   })
 
-  test("that is very long is cut and says so", async () => {
+  test("that is very long is cut, and the output says that it was cut", async () => {
     await using context = await toolContext()
     const long = createSkillTool(() => [skill("long", "x".repeat(300_000))])
     const { output } = await context.call(long, { name: "long" })

@@ -25,7 +25,7 @@ describe("the todo list", () => {
     expect(await context.call(todoreadTool, {})).toEqual(written)
   })
 
-  test("keeps the ids that are given and fills in free ones", async () => {
+  test("keeps the given ids and fills in free ones", async () => {
     await using context = await toolContext()
     await context.call(todowriteTool, { todos: [todo("a"), todo("b", "1"), todo("c", "x"), todo("d")] })
     expect(context.todoList.map(({ id }) => id)).toEqual(["2", "1", "x", "3"])
@@ -38,7 +38,7 @@ describe("the todo list", () => {
     expect(context.todoList).toEqual([])
   })
 
-  test("is not touched by a list with an id twice", async () => {
+  test("is not changed by a list with a duplicate id", async () => {
     await using context = await toolContext()
     await context.call(todowriteTool, { todos: [todo("a")] })
     await expect(context.call(todowriteTool, { todos: [todo("b", "x"), todo("c", "x")] })).rejects.toThrow(

@@ -24,7 +24,7 @@ const sections = new Map(
     .map((section) => [section.slice(0, section.indexOf("\n")), section] as const),
 )
 
-/** Name and type of each input as the page writes them, in the schema's order. */
+/** Name and type of each input as the page writes them, in the order of the schema. */
 function inputsOf({ properties = {}, required = [] }: Schema, above = ""): string[] {
   return Object.entries(properties).flatMap(([name, schema]) => {
     const type = required.includes(name) ? typeOf(schema) : `${typeOf(schema)}, optional`
@@ -44,7 +44,7 @@ test("docs/tools.md has a section for each built-in tool and for no other", () =
 })
 
 test.each(tools.map((tool) => [tool.name, tool] as const))(
-  "docs/tools.md says what %s takes and what recovery does",
+  "docs/tools.md has the inputs and the recovery of %s",
   (name, tool) => {
     const section = sections.get(name) ?? ""
     const rows = [...section.matchAll(/^\| (`[\w.]+` \| [^|]+?) \|/gm)].map((match) => match[1]!)

@@ -9,7 +9,7 @@ import { selfSigned } from "../support/self-signed.ts"
 import { type TestToolContext, toolContext } from "../support/tool-context.ts"
 import { type WebServer, webServer } from "../support/web-server.ts"
 
-/** Fetching is allowed, and of private hosts those that are named. */
+/** Fetching is allowed, and of the private hosts only the given ones. */
 function naming(...hosts: string[]): RulesInput {
   const named = Object.fromEntries(hosts.map((host) => [host, "allow" as const]))
   return { webfetch: "allow", private_host: { "*": "deny", ...named } }
@@ -51,8 +51,8 @@ const redirecting =
   (_request, response) =>
     response.writeHead(302, { location }).end()
 
-describe("what is shown", () => {
-  test("a page comes as Markdown with absolute links, marked as untrusted", async () => {
+describe("the output", () => {
+  test("a page is returned as Markdown with absolute links, marked as untrusted", async () => {
     const html = "<title>Home</title><h1>Hello</h1><p>See <a href='/more'>more</a>.<script>bad()</script>"
     await using at = await scene(answering("text/html; charset=utf-8", html))
     const result = await at.context.call(webfetchTool, { url: `${at.server.url}/page#part` })
@@ -67,7 +67,7 @@ describe("what is shown", () => {
   test.each([
     ["text", "Hi\n\nthere"],
     ["html", "<p>Hi<p><b>there</b>"],
-  ])("a page comes as %s if that is asked for", async (format, expected) => {
+  ])("a page is returned as %s on request", async (format, expected) => {
     await using at = await scene(answering("text/html", "<p>Hi<p><b>there</b>"))
     const result = await at.context.call(webfetchTool, { url: at.server.url, format })
     expect(result.output.split("\n\n").slice(1).join("\n\n")).toBe(expected)
@@ -80,7 +80,7 @@ describe("what is shown", () => {
     "application/xml",
     "image/svg+xml",
     "text/markdown",
-  ])("%s comes as it is", async (type) => {
+  ])("%s is returned unchanged", async (type) => {
     await using at = await scene(answering(type, '{"a": "<b>é"}'))
     const result = await at.context.call(webfetchTool, { url: at.server.url })
     expect(result.output).toContain('\n\n{"a": "<b>é"}')
@@ -103,7 +103,7 @@ describe("what is shown", () => {
   })
 
   test.each(["application/octet-stream", "application/zip", "video/mp4", "image/x-icon"])(
-    "%s is refused by name before its body is read",
+    "%s is refused before its body is read, and the error names the type",
     async (type) => {
       await using at = await scene((_request, response) => {
         response.writeHead(200, { "content-type": type })
@@ -127,19 +127,19 @@ describe("what is shown", () => {
     ["text/html", Buffer.from('<meta charset="windows-1252"><p>caf\xe9', "latin1")],
     ["text/plain", Buffer.from("\ufeffcafé", "utf16le")],
     ["text/plain; charset=nonsense", Buffer.from("café")],
-  ])("%s is read in its own encoding", async (type, body) => {
+  ])("%s is decoded in its own encoding", async (type, body) => {
     await using at = await scene(answering(type, body))
     expect((await at.context.call(webfetchTool, { url: at.server.url })).output).toMatch(/\n\ncafé$/)
   })
 
-  test("characters that people cannot see are dropped", async () => {
+  test("invisible characters are removed", async () => {
     await using at = await scene(answering("text/plain", "a\x1b[31mb\0c\u{e0041}d\tе\n"))
     expect((await at.context.call(webfetchTool, { url: at.server.url })).output).toMatch(
       /\n\na\[31mbcd\tе\n$/,
     )
   })
 
-  test("a status that is no success is an error that names it", async () => {
+  test("a status other than success is an error that names the status", async () => {
     await using at = await scene((_request, response) => response.writeHead(404).end("secret words"))
     await expect(at.context.call(webfetchTool, { url: at.server.url })).rejects.toThrow("status 404")
   })
@@ -160,7 +160,7 @@ describe("what is shown", () => {
     expect(seen[0]).toMatchObject({ "user-agent": expect.stringMatching(/^stemma\/[\d.]+$/) })
   })
 
-  test("a proxy that the environment names is not used", async () => {
+  test("a proxy from the environment is not used", async () => {
     await using server = await webServer(answering("text/plain", "straight"))
     await using proxy = await webServer(answering("text/plain", "through the proxy"))
     const script = `
@@ -184,13 +184,13 @@ describe("what is shown", () => {
       env: { ...env, no_proxy: "" },
       timeout: 30_000,
     })
-    // The other request shows that the environment does name a proxy.
+    // The second request shows that the environment does name a proxy.
     expect(stdout).toMatch(/straight through the proxy\n$/)
   })
 })
 
-describe("bounds", () => {
-  test("a body that says that it is too big is not read", async () => {
+describe("limits", () => {
+  test("a body whose Content-Length is too large is not read", async () => {
     await using at = await scene((_request, response) => {
       response.writeHead(200, { "content-type": "text/plain", "content-length": "6000000" })
       response.write("x")
@@ -198,7 +198,7 @@ describe("bounds", () => {
     await expect(at.context.call(webfetchTool, { url: at.server.url })).rejects.toThrow("bigger than 5 MiB")
   })
 
-  test("a body that does not end is cut off, and the connection closed", async () => {
+  test("an endless body is cut off, and the connection is closed", async () => {
     await using at = await scene((_request, response) => {
       response.writeHead(200, { "content-type": "text/plain" })
       const more = (): void => {
@@ -226,7 +226,7 @@ describe("bounds", () => {
     ["gzip", gzipSync("packed words")],
     ["deflate", deflateSync("packed words")],
     ["br", brotliCompressSync("packed words")],
-  ])("what is packed with %s is unpacked", async (encoding, body) => {
+  ])("a body compressed with %s is decompressed", async (encoding, body) => {
     await using at = await scene(answering("text/plain", body, { "content-encoding": encoding }))
     expect((await at.context.call(webfetchTool, { url: at.server.url })).output).toContain("packed words")
   })
@@ -236,7 +236,7 @@ describe("bounds", () => {
     ["constructor", Buffer.from("x"), "Content-Encoding of the response is not supported"],
     ["gzip", Buffer.from("not gzip at all"), "could not be fetched"],
     ["gzip", gzipSync("words that are cut off").subarray(0, 20), "could not be fetched"],
-  ])("a body that is packed wrongly (%s) is an error", async (encoding, body, message) => {
+  ])("a body with invalid compression (%s) is an error", async (encoding, body, message) => {
     await using at = await scene(answering("text/plain", body, { "content-encoding": encoding }))
     await expect(at.context.call(webfetchTool, { url: at.server.url })).rejects.toThrow(message)
   })
@@ -254,13 +254,13 @@ describe("bounds", () => {
   test.each([
     ["answers nothing", (() => {}) as RequestListener],
     [
-      "stops in the middle",
+      "stops in the middle of its body",
       ((_request, response) => {
         response.writeHead(200, { "content-type": "text/plain" })
         response.write("x")
       }) as RequestListener,
     ],
-  ])("a server that %s is given up after the timeout", async (_name, listener) => {
+  ])("a request to a server that %s ends after the timeout", async (_name, listener) => {
     await using at = await scene(listener)
     await expect(at.context.call(webfetchTool, { url: at.server.url, timeout: 0.3 })).rejects.toThrow(
       "in time",
@@ -268,7 +268,7 @@ describe("bounds", () => {
     await vi.waitFor(() => expect(at.server.connections()).toBe(0), { timeout: 10_000 })
   })
 
-  test("the timeout is for all redirects together", async () => {
+  test("the timeout covers all redirects together", async () => {
     await using at = await scene((_request, response) => {
       setTimeout(() => response.writeHead(302, { location: "/" }).end(), 300)
     })
@@ -277,7 +277,7 @@ describe("bounds", () => {
     )
   })
 
-  test("a name server that does not answer is given up after the timeout", async () => {
+  test("a DNS lookup without an answer ends after the timeout", async () => {
     await using context = await toolContext({ rules: naming() })
     const tool = createWebfetchTool({ resolve: () => new Promise(() => {}) })
     await expect(context.call(tool, { url: "https://slow.example/", timeout: 0.2 })).rejects.toThrow(
@@ -322,21 +322,24 @@ describe("private hosts", () => {
     ["for another host", { private_host: { "127.0.0.2:PORT": "allow" } }],
     ["that asks", { private_host: { "127.0.0.1:PORT": "ask" } }],
     ["of another permission", { webfetch: { "http://127.0.0.1:PORT/*": "allow" } }],
-  ])("a rule %s does not open them", async (_name, rules) => {
+  ])("a rule %s does not allow them", async (_name, rules) => {
     await using at = await scene(answering("text/plain", "inside"), (port) =>
       JSON.parse(JSON.stringify({ webfetch: "allow", ...rules }).replaceAll("PORT", `${port}`)),
     )
     await expect(at.context.call(webfetchTool, { url: at.server.url })).rejects.toThrow("only if a rule")
   })
 
-  test.each([["127.0.0.1:PORT"], ["127.0.0.1:*"], ["127.*"]])("a rule for %s opens them", async (pattern) => {
-    await using at = await scene(answering("text/plain", "inside"), (port) =>
-      naming(pattern.replace("PORT", `${port}`)),
-    )
-    expect((await at.context.call(webfetchTool, { url: at.server.url })).output).toContain("inside")
-  })
+  test.each([["127.0.0.1:PORT"], ["127.0.0.1:*"], ["127.*"]])(
+    "a rule for %s allows them",
+    async (pattern) => {
+      await using at = await scene(answering("text/plain", "inside"), (port) =>
+        naming(pattern.replace("PORT", `${port}`)),
+      )
+      expect((await at.context.call(webfetchTool, { url: at.server.url })).output).toContain("inside")
+    },
+  )
 
-  test("a name that leads to one is refused; the person was asked about the name before it was looked up", async () => {
+  test("a host name that resolves to one is refused; the person is asked about the name before the lookup", async () => {
     const lookedUp: string[] = []
     const resolve = async (host: string): Promise<string[]> => {
       lookedUp.push(host)
@@ -351,14 +354,14 @@ describe("private hosts", () => {
     expect(lookedUp).toEqual(["inner.example"])
   })
 
-  test("the rule must name the host of the URL, not the address that it leads to", async () => {
+  test("the rule must name the host of the URL, not the address that it resolves to", async () => {
     await using at = await scene(answering("text/plain", "inside"))
     const tool = createWebfetchTool({ resolve: async () => ["127.0.0.1"] })
     const url = `http://other.example:${at.server.port}/`
     await expect(at.context.call(tool, { url })).rejects.toThrow("public address")
   })
 
-  test("a name is looked up once, and the connection goes to the address that was checked", async () => {
+  test("a host name is resolved once, and the connection goes to the checked address", async () => {
     const hosts: unknown[] = []
     const answers = ["127.0.0.1", "127.0.0.9"]
     let lookups = 0
@@ -378,7 +381,7 @@ describe("private hosts", () => {
 })
 
 describe("redirects", () => {
-  test("are followed, and the final URL is named", async () => {
+  test("are followed, and the output names the final URL", async () => {
     await using at = await scene((request, response) => {
       if (request.url === "/3") answering("text/plain", "arrived")(request, response)
       else redirecting(`/${Number(request.url!.slice(1)) + 1}`)(request, response)
@@ -416,7 +419,7 @@ describe("redirects", () => {
     expect(requests).toBe(1)
   })
 
-  test("of a name that comes to lead inside on the second request are refused", async () => {
+  test("to a name that resolves to a private address on the second request are refused", async () => {
     const answers = ["127.0.0.1", "10.0.0.1"]
     await using at = await scene(redirecting("http://second.example/"), (port) =>
       naming(`first.example:${port}`),
@@ -437,7 +440,7 @@ describe("redirects", () => {
     await expect(at.context.call(webfetchTool, { url: at.server.url })).rejects.toThrow(message)
   })
 
-  test("to another host are asked about; the time that takes does not count", async () => {
+  test("to another host need a question; the time for the answer does not count", async () => {
     await using other = await webServer(answering("text/plain", "elsewhere"))
     await using at = await scene(redirecting(`${other.url}/there`), (port) => ({
       ...naming(`127.0.0.1:${port}`, `127.0.0.1:${other.port}`),
@@ -469,7 +472,7 @@ describe("redirects", () => {
     expect(requests).toBe(0)
   })
 
-  test("on the same host do not get around a rule", async () => {
+  test("on the same host do not circumvent a rule", async () => {
     await using at = await scene(redirecting("/closed/room"), (port) => ({
       ...naming(`127.0.0.1:${port}`),
       webfetch: { "*": "allow", "*/closed/*": "deny" },
@@ -482,7 +485,7 @@ describe("https", () => {
   const identity = selfSigned("secure.example")
   const resolve = async (): Promise<string[]> => ["127.0.0.1"]
 
-  test("checks the certificate against the host's name, at the address that was checked", async () => {
+  test("checks the certificate against the host name, at the checked address", async () => {
     await using server = await webServer(answering("text/plain", "sealed"), identity)
     await using context = await toolContext({ rules: naming("*.example:*") })
     const tool = createWebfetchTool({ resolve, ca: identity.cert })
@@ -491,7 +494,7 @@ describe("https", () => {
     await expect(context.call(tool, { url: at("other.example") })).rejects.toThrow("CERT_ALTNAME")
   })
 
-  test("refuses a certificate that nobody vouches for, whatever the environment says", async () => {
+  test("refuses a self-signed certificate, whatever the environment says", async () => {
     await using server = await webServer(answering("text/plain", "sealed"), identity)
     await using context = await toolContext({ rules: naming("*.example:*") })
     const url = `https://secure.example:${server.port}/`
@@ -514,7 +517,7 @@ describe("https", () => {
 })
 
 describe("permission", () => {
-  test("is asked for the URL as it will be fetched, and always means its origin", async () => {
+  test('is needed for the URL as it will be fetched, and "always" covers its origin', async () => {
     await using context = await toolContext()
     const wanted = await webfetchTool.wants({ url: "HTTPS://Docs.Example.:443/a/../b?q=1#frag" }, context)
     expect(wanted).toEqual([

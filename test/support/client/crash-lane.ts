@@ -6,7 +6,7 @@ import { drawFrom } from "../draw.ts"
 import { until } from "../run-scene.ts"
 import { randomFrom } from "../seed.ts"
 import { type CuttingProxy, cuttingProxy } from "./cutting-proxy.ts"
-import { EventListener } from "./event-listener.ts"
+import { EventReader } from "./event-reader.ts"
 import type { ServeGo, ServeProgress } from "./server-child.ts"
 import { expectSame } from "./session-state.ts"
 import { Story } from "./story.ts"
@@ -52,7 +52,7 @@ interface Followed {
   story: Story
   replicas: Record<string, Replica>
   witnesses: Witness[]
-  listener: EventListener
+  listener: EventReader
 }
 
 class Lane implements AsyncDisposable {
@@ -103,7 +103,7 @@ class Lane implements AsyncDisposable {
     const witnesses = Object.entries(replicas).map(([name, replica]) => new Witness(name, replica))
     for (const replica of Object.values(replicas)) this.#resources.use(replica)
     const events = rough.session(id).events()
-    const listener = this.#resources.use(new EventListener(events))
+    const listener = this.#resources.use(new EventReader(events))
     await events.ready
     return { id, story: new Story(direct, id), replicas, witnesses, listener }
   }

@@ -4,14 +4,14 @@ import { EventReplica } from "../fault-event-replica.ts"
 import { until } from "../run-scene.ts"
 
 /** Puts parts by id and concatenates text, and knows nothing but the events of a stream. */
-export class EventListener implements Disposable {
+export class EventReader implements Disposable {
   readonly #events: EventStream
-  readonly #heard = new EventReplica()
+  readonly #replica = new EventReplica()
   #failure: unknown
 
   constructor(events: EventStream) {
     this.#events = events
-    this.#listen().catch((error) => {
+    this.#read().catch((error) => {
       this.#failure = error
     })
   }
@@ -24,7 +24,7 @@ export class EventListener implements Disposable {
     let why: unknown
     const isSame = () => {
       try {
-        this.#heard.compare(items)
+        this.#replica.compare(items)
         return true
       } catch (error) {
         why = error
@@ -41,7 +41,7 @@ export class EventListener implements Disposable {
     this.#events.close()
   }
 
-  async #listen(): Promise<void> {
-    for await (const event of this.#events) this.#heard.apply(event)
+  async #read(): Promise<void> {
+    for await (const event of this.#events) this.#replica.apply(event)
   }
 }

@@ -10,42 +10,42 @@ import { growingField, grownText, withGrownText } from "../../src/session/replic
 import type { Store } from "../../src/stores/store.ts"
 import { cursorVersion } from "../../src/stream/subscriber/cursor-version.ts"
 
-interface HeardMessage {
+interface ClientMessage {
   info: Message
   parts: Map<string, Part>
 }
 
 type Delta = Extract<StemmaEvent, { type: "message.part.delta" }>["properties"]
 
-interface HeardSession {
+interface ClientSession {
   info: Session
-  messages: Map<string, HeardMessage>
-  /** The version of the store when the history was read: events up to there may be about what is gone by then. */
+  messages: Map<string, ClientMessage>
+  /** The store's version when the history was read. Events up to this version may be about messages that are gone. */
   readAt: number
 }
 
 /**
- * A client that only listens: it puts what it is given by id and concatenates deltas, and refuses one that does not
- * begin where the text ends. Of a session that it has not heard of it reads the history once.
+ * A client that applies events only: it stores messages and parts by id and appends deltas, and throws if a delta does
+ * not begin where the text ends. It reads the history of a session once, at the first event of the session.
  */
-export class Listener {
-  readonly sessions = new Map<string, HeardSession>()
+export class EventClient {
+  readonly sessions = new Map<string, ClientSession>()
   readonly log: string[] = []
-  /** Parts that it read itself: they may be ahead of the events. */
+  /** Parts that the client read from the store. They may be ahead of the events. */
   readonly #read = new Set<string>()
   readonly #store: () => Store
-  /** All events up to this version were heard. */
-  #heardTo = 0
+  /** All events up to this version were applied. */
+  #appliedTo = 0
 
   constructor(store: () => Store) {
     this.#store = store
   }
 
-  /** A frame's event, with its cursor if it has one. */
-  async hear(event: StemmaEvent, cursor?: string): Promise<void> {
+  /** Applies the event of a frame, with the frame's cursor if it has one. */
+  async apply(event: StemmaEvent, cursor?: string): Promise<void> {
     this.log.push(JSON.stringify(event).slice(0, 150))
     await this.#put(event)
-    if (cursor !== undefined) this.#heardTo = cursorVersion(cursor)
+    if (cursor !== undefined) this.#appliedTo = cursorVersion(cursor)
   }
 
   async #put(event: StemmaEvent): Promise<void> {
@@ -109,13 +109,13 @@ export class Listener {
     message.parts.set(part.id, withGrownText(part, text + delta.delta))
   }
 
-  #messages(sessionID: string): Map<string, HeardMessage> | undefined {
+  #messages(sessionID: string): Map<string, ClientMessage> | undefined {
     return this.sessions.get(sessionID)?.messages
   }
 
-  /** True while the events are of before the history was read. */
+  /** True while the events are older than the history that was read. */
   #isBehind(sessionID: string): boolean {
-    return this.#heardTo < (this.sessions.get(sessionID)?.readAt ?? 0)
+    return this.#appliedTo < (this.sessions.get(sessionID)?.readAt ?? 0)
   }
 
   async #load(info: Session): Promise<void> {
@@ -125,17 +125,17 @@ export class Listener {
     for (const { parts } of messages.values()) for (const id of parts.keys()) this.#read.add(id)
   }
 
-  /** Where it differs from the store; undefined if it does not. */
+  /** The first difference from the store; undefined if there is none. */
   async difference(sessionID: string): Promise<string | undefined> {
     const { seq: _seq, ...info } = await this.#store().session(sessionID)
-    const heard = this.sessions.get(sessionID)
-    if (!heard) return `${sessionID} was not heard of`
-    const { seq: _heardSeq, ...heardInfo } = heard.info
+    const known = this.sessions.get(sessionID)
+    if (!known) return `${sessionID} is not known to the client`
+    const { seq: _clientSeq, ...clientInfo } = known.info
     const expected = sorted(info, (await storedMessages(this.#store(), sessionID))!)
-    const actual = sorted(heardInfo, heard.messages)
+    const actual = sorted(clientInfo, known.messages)
     const at = expected.findIndex((line, index) => line !== actual[index])
     if (at < 0 && expected.length === actual.length) return undefined
-    return `${sessionID}: expected ${expected[at]}\nheard ${actual[at < 0 ? expected.length : at]}`
+    return `${sessionID}: expected ${expected[at]}\ngot ${actual[at < 0 ? expected.length : at]}`
   }
 }
 
@@ -143,7 +143,7 @@ function isKnown(part: Part, { field, offset, delta }: Delta): boolean {
   return growingField(part) !== field || grownText(part).length >= offset + delta.length
 }
 
-async function storedMessages(store: Store, id: string): Promise<Map<string, HeardMessage> | undefined> {
+async function storedMessages(store: Store, id: string): Promise<Map<string, ClientMessage> | undefined> {
   try {
     const { items } = await store.history(id, { take: "start", limit: 1000 })
     return new Map(
@@ -167,9 +167,10 @@ function withSummary(message: Message, note: unknown): Message {
 }
 
 /**
- * The session and its messages by id, a line for each. Summaries are left out: no event tells that a note was taken away.
+ * The session and its messages by id, one line for each. Summaries are left out, because no event reports a removed
+ * note.
  */
-function sorted(session: unknown, messages: Map<string, HeardMessage>): string[] {
+function sorted(session: unknown, messages: Map<string, ClientMessage>): string[] {
   const byID = (a: { id: string }, b: { id: string }) => (a.id < b.id ? -1 : 1)
   const lines = [...messages.values()]
     .map(({ info, parts }) => ({

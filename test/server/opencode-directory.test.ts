@@ -7,7 +7,7 @@ import { bearer, data, opencodeScene } from "../support/server/opencode-scene.ts
 
 const key = "sk-live-0123456789abcdef"
 
-test("agents, config, providers, path and project are told as that client knows them", async () => {
+test("agents, config, providers, path and project have the shapes that the OpenCode client expects", async () => {
   await using scene = await opencodeScene({
     git: true,
     files: { "sub/a.txt": "a\n" },
@@ -47,7 +47,7 @@ test("agents, config, providers, path and project are told as that client knows 
   expect(project).toMatchObject({ worktree: directory, vcs: "git", id: expect.stringMatching(/^prj_/) })
 })
 
-test("no key, header or value of the environment is in the config, the providers or the agents", async () => {
+test("the config, the providers and the agents contain no key, header or environment value", async () => {
   const env = {
     PATH: process.env.PATH,
     HOME: "/nowhere",
@@ -80,21 +80,21 @@ test("no key, header or value of the environment is in the config, the providers
     },
   })
   const paths = ["/config", "/config/providers", "/agent"]
-  const told = await Promise.all(
+  const answers = await Promise.all(
     paths.map(async (path) => (await fetch(`${scene.url}${path}`, { headers: bearer })).text()),
   )
-  expect(told[0]).toContain('"mine"')
-  expect(told[1]).toContain("OPENAI_API_KEY")
+  expect(answers[0]).toContain('"mine"')
+  expect(answers[1]).toContain("OPENAI_API_KEY")
   const secrets = [key, "filled-in-value-42", header, "pa55word", "qz7x1", "deep-down-7"]
   for (const secret of [...secrets, "of-a-model", "of-a-variant", "of-an-agent"]) {
     expect(
-      paths.filter((_, index) => told[index]!.includes(secret)),
+      paths.filter((_, index) => answers[index]!.includes(secret)),
       secret,
     ).toEqual([])
   }
 })
 
-test("files are found, listed and read, but for what an agent would have to ask for", async () => {
+test("files are found, listed and read, except files that an agent would need permission for", async () => {
   await using scene = await opencodeScene({
     git: true,
     files: {
@@ -164,7 +164,7 @@ test("files are found, listed and read, but for what an agent would have to ask 
   for (const path of [".env", "keys/id_rsa", "private/notes.md"]) expect(await status(path)).toBe(403)
 })
 
-test("no path leads out of the project, to the token, to a pipe, or to a file without end", async () => {
+test("no path leads out of the project, to the token, to a named pipe, or to an endless file", async () => {
   await using scene = await opencodeScene({ files: { "in/a.txt": "a\n", ".env": "PASSWORD=x\n" } })
   const { client, directory } = scene
   const outside = join(directory, "..", "outside.txt")

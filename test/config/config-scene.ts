@@ -6,23 +6,23 @@ import { type ConfigOptions, type ConfigSource, openConfig } from "../../src/con
 import { temporaryDirectory } from "../support/temporary-directory.ts"
 
 /** A user's config directory, a data directory and a project, all empty. */
-export interface Place extends AsyncDisposable {
+export interface ConfigScene extends AsyncDisposable {
   user: string
   data: string
   project: string
-  /** Writes files below the user's config directory or the project: text as it is, anything else as JSON. */
+  /** Writes files below the user's config directory or the project: strings as they are, other values as JSON. */
   write(files: Record<string, unknown>): Promise<void>
   remove(name: string): Promise<void>
   open(options?: Partial<ConfigOptions>): ConfigSource
 }
 
-export async function place(): Promise<Place> {
+export async function configScene(): Promise<ConfigScene> {
   const directory = await temporaryDirectory()
   const root = await realpath(directory.path)
-  const folders = { user: join(root, "user"), data: join(root, "data"), project: join(root, "project") }
-  for (const folder of Object.values(folders)) await mkdir(folder)
+  const directories = { user: join(root, "user"), data: join(root, "data"), project: join(root, "project") }
+  for (const path of Object.values(directories)) await mkdir(path)
   return {
-    ...folders,
+    ...directories,
     async write(files) {
       for (const [name, content] of Object.entries(files)) {
         const path = join(root, name)
@@ -33,10 +33,10 @@ export async function place(): Promise<Place> {
     remove: (name) => rm(join(root, name), { recursive: true }),
     open: (options) =>
       openConfig({
-        directory: folders.project,
+        directory: directories.project,
         env: {},
-        dataDirectory: folders.data,
-        configDirectory: folders.user,
+        dataDirectory: directories.data,
+        configDirectory: directories.user,
         recheckMs: 0,
         ...options,
       }),
@@ -44,7 +44,7 @@ export async function place(): Promise<Place> {
   }
 }
 
-/** Runs git as somebody who has configured nothing. */
+/** Runs git without any configuration of the user or the system. */
 export async function git(directory: string, ...args: string[]): Promise<string> {
   const env = {
     PATH: process.env.PATH,
