@@ -9,7 +9,7 @@ afterAll(() => server.close())
 const lastBody = () => server.requests.at(-1)!.body
 const claude = (id = "claude-test") => modelAt(server.baseURL, "@ai-sdk/anthropic", { id })
 
-test("the signature of reasoning comes with its end and goes back word for word", async () => {
+test("the signature of reasoning arrives with its end and is sent back unchanged", async () => {
   const model = await claude()
   server.script({ reasoning: "Let me think.", text: "Done." })
   const all = await events(model)
@@ -33,7 +33,7 @@ test("the signature of reasoning comes with its end and goes back word for word"
   ])
 })
 
-test("the last system text and the last two messages of the user's side are marked for the cache", async () => {
+test("the last system text and the last two user-side messages have a cache mark", async () => {
   const model = await claude()
   const call = { type: "tool-call", callID: "c1", tool: "read", input: {} } as const
   const result = {
@@ -73,7 +73,7 @@ test("the last system text and the last two messages of the user's side are mark
   expect(marked().messages).toEqual([false, false, false, false, true, false, true])
 })
 
-test("a variant becomes an effort where the model has one, else a budget", async () => {
+test("a variant becomes an effort if the model supports it, otherwise a budget", async () => {
   await events(await claude("claude-opus-4-6"), { variant: "low" })
   expect(lastBody()).toMatchObject({ thinking: { type: "adaptive" }, output_config: { effort: "low" } })
   await events(await claude("claude-sonnet-4-5"), { variant: "high" })
@@ -82,7 +82,7 @@ test("a variant becomes an effort where the model has one, else a budget", async
   expect(lastBody()).toMatchObject({ thinking: { type: "enabled", budget_tokens: 2000 } })
 })
 
-test("tokens written to the cache are counted apart", async () => {
+test("tokens written to the cache are counted separately", async () => {
   server.script({ text: "ok", usage: { input: 1, output: 2, reasoning: 0, cache: { read: 3, write: 4 } } })
   expect((await events(await claude())).at(-1)).toMatchObject({
     usage: { input: 1, output: 2, reasoning: 0, cache: { read: 3, write: 4 } },

@@ -29,7 +29,7 @@ export async function events(model: Model, over: Partial<ModelRequest> = {}): Pr
   return all
 }
 
-/** What came before the call failed, and why it did. */
+/** The events before the call failed, and the error. */
 export async function failure(
   model: Model,
   over: Partial<ModelRequest> = {},
@@ -44,7 +44,7 @@ export async function failure(
   throw new Error("The call was expected to fail, and did not.")
 }
 
-/** A model of a provider at that address, with a key. */
+/** A model of a provider at the given address, with a key. */
 export function modelAt(
   baseURL: string,
   npm: string,

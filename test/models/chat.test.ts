@@ -45,7 +45,7 @@ describe.each(["@ai-sdk/openai-compatible", "@ai-sdk/openai", "@ai-sdk/anthropic
     })
   })
 
-  test("gives each of several calls with its streamed input", async () => {
+  test("returns each of several calls with its streamed input", async () => {
     server.script({
       calls: [
         { tool: "read", input: { path: "a.ts" }, id: "call_a" },
@@ -70,13 +70,13 @@ describe.each(["@ai-sdk/openai-compatible", "@ai-sdk/openai", "@ai-sdk/anthropic
     expect(JSON.stringify(lastBody().tools)).toContain("Reads a file.")
   })
 
-  test("passes on the input of a call as the model wrote it, JSON or not", async () => {
+  test("returns the input of a call as the model wrote it, valid JSON or not", async () => {
     server.script({ calls: [{ tool: "read", input: '{"path": "a.ts"', id: "call_a" }] })
     const all = await events(model, { tools: [tool] })
     expect(all.find((event) => event.type === "tool-call")).toMatchObject({ input: '{"path": "a.ts"' })
   })
 
-  test.skipIf(npm === "@ai-sdk/openai")("gives reasoning apart from text", async () => {
+  test.skipIf(npm === "@ai-sdk/openai")("returns reasoning separately from text", async () => {
     server.script({ reasoning: "Let me think.", text: "Done." })
     const all = await events(model)
     expect(types(all)).toEqual([
@@ -96,7 +96,7 @@ describe.each(["@ai-sdk/openai-compatible", "@ai-sdk/openai", "@ai-sdk/anthropic
     expect((await events(model)).at(-1)).toMatchObject({ type: "finish", reason: "other" })
   })
 
-  test("sends pictures from data, blobs and addresses, and text files as text", async () => {
+  test("sends images from data URLs, blobs and URLs, and text files as text", async () => {
     const picture = Buffer.from("89504e470d0a1a0a", "hex")
     const file = { type: "file", filename: "x" } as const
     const message: ContextMessage = {
@@ -131,7 +131,7 @@ describe.each(["@ai-sdk/openai-compatible", "@ai-sdk/openai", "@ai-sdk/anthropic
     expect(sent).not.toContain(Buffer.from("zip").toString("base64"))
   })
 
-  test("shows the model a picture that a tool gave", async () => {
+  test("sends the model an image that a tool returned", async () => {
     const picture = Buffer.from("a picture").toString("base64")
     const messages: ContextMessage[] = [
       userText("look at it"),
@@ -160,7 +160,7 @@ describe.each(["@ai-sdk/openai-compatible", "@ai-sdk/openai", "@ai-sdk/anthropic
     expect(texts).toEqual(isAnthropic ? [] : ["a picture"])
   })
 
-  test("sends the key only as the provider wants it", async () => {
+  test("sends the key only in the header that the provider expects", async () => {
     await events(model)
     const { headers } = server.requests.at(-1)!
     expect(isAnthropic ? headers["x-api-key"] : headers.authorization).toBe(
@@ -188,14 +188,14 @@ describe.each(["@ai-sdk/openai-compatible", "@ai-sdk/openai", "@ai-sdk/anthropic
   })
 })
 
-test("several system texts are one message, since many models know only one", async () => {
+test("several system texts become one message, because many models accept only one", async () => {
   await events(await modelAt(server.baseURL, "@ai-sdk/openai-compatible"), { system: ["first", "second"] })
   expect(lastBody().messages.filter(({ role }) => role === "system")).toEqual([
     { role: "system", content: "first\n\nsecond" },
   ])
 })
 
-test("reasoning goes back to a compatible server with the text it led to", async () => {
+test("reasoning is sent back to a compatible server with the text that followed it", async () => {
   const model = await modelAt(server.baseURL, "@ai-sdk/openai-compatible")
   const messages: ContextMessage[] = [
     userText("hello"),
@@ -212,7 +212,7 @@ test("reasoning goes back to a compatible server with the text it led to", async
   expect(lastBody().messages[2]).toMatchObject({ role: "assistant", content: "hi", reasoning_content: "hm" })
 })
 
-test("settings, variant and options of config and request reach the server, the request's last", async () => {
+test("settings, variant and options of config and request are sent, and the request's options win", async () => {
   const model = await modelAt(server.baseURL, "@ai-sdk/openai-compatible", {
     models: { m1: { id: "real-name", options: { seed: 1, top_k: 5 } } },
   })
@@ -247,7 +247,7 @@ test("tools can be switched off or required", async () => {
   expect(lastBody()).not.toHaveProperty("tool_choice")
 })
 
-test("a server that counts no tokens gives a finish without usage", async () => {
+test("a server that reports no tokens gives a finish without usage", async () => {
   const { createServer } = await import("node:http")
   await using bare = await listening(
     createServer((_, response) => {

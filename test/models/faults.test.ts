@@ -11,7 +11,7 @@ import { events, failure, key, modelAt, request, textOf } from "./ask.ts"
 const server = await startModelServer()
 afterAll(() => server.close())
 
-/** Waits for what must come true soon, and fails with the test's own time limit if it does not. */
+/** Waits until the condition holds; the timeout of the test ends the wait. */
 async function until(isTrue: () => boolean): Promise<void> {
   while (!isTrue()) await delay(5)
 }
@@ -32,7 +32,7 @@ describe.each(["@ai-sdk/openai-compatible", "@ai-sdk/openai", "@ai-sdk/anthropic
     [404, "refused", false],
     [422, "refused", false],
     [413, "context", false],
-  ] as const)("an answer of %d is %s", async (status, kind, isRetryable) => {
+  ] as const)("status %d becomes an error of kind %s", async (status, kind, isRetryable) => {
     server.script({ fault: "status", status })
     const { error } = await failure(await model())
     expect({ kind: error.kind, isRetryable: error.isRetryable, statusCode: error.statusCode }).toEqual({
@@ -43,7 +43,7 @@ describe.each(["@ai-sdk/openai-compatible", "@ai-sdk/openai", "@ai-sdk/anthropic
     expect(error.message).toMatch(/^\S.{20,}[.!]$/)
   })
 
-  test("retries nothing itself", async () => {
+  test("does not retry by itself", async () => {
     server.requests.length = 0
     server.script({ fault: "status", status: 500 })
     await failure(await model())
@@ -55,13 +55,13 @@ describe.each(["@ai-sdk/openai-compatible", "@ai-sdk/openai", "@ai-sdk/anthropic
     [{ "retry-after": "7" }, 7000],
     [{ "retry-after": "0.25" }, 250],
     [{ "retry-after-ms": "20", "retry-after": "7" }, 20],
-  ])("honours %j", async (headers, expected) => {
+  ])("respects %j", async (headers, expected) => {
     server.script({ fault: "status", status: 429, headers })
     const { error } = await failure(await model())
     expect(error.retryAfterMs).toBe(expected)
   })
 
-  test("honours a date to wait for", async () => {
+  test("respects a date in Retry-After", async () => {
     const date = new Date(Date.now() + 60_000).toUTCString()
     server.script({ fault: "status", status: 503, headers: { "retry-after": date } })
     const { error } = await failure(await model())
@@ -69,7 +69,7 @@ describe.each(["@ai-sdk/openai-compatible", "@ai-sdk/openai", "@ai-sdk/anthropic
     expect(error.retryAfterMs).toBeLessThanOrEqual(60_000)
   })
 
-  test("keeps only headers worth showing, and the first 2,048 characters of the body", async () => {
+  test("keeps only the listed headers, and the first 2,048 characters of the body", async () => {
     server.script({
       fault: "status",
       status: 500,
@@ -81,7 +81,7 @@ describe.each(["@ai-sdk/openai-compatible", "@ai-sdk/openai", "@ai-sdk/anthropic
     expect(error.responseBody).toBe("x".repeat(2048))
   })
 
-  test("a key never gets into an error, wherever the server repeats it", async () => {
+  test("an error never contains the key, wherever the server repeats it", async () => {
     const body = { error: { type: "x", message: `Wrong key ${key}, header: Bearer ${key}` } }
     server.script({ fault: "status", status: 401, headers: { "x-request-id": key }, body })
     const { error } = await failure(await model())
@@ -91,7 +91,7 @@ describe.each(["@ai-sdk/openai-compatible", "@ai-sdk/openai", "@ai-sdk/anthropic
     expect(error.cause).toBeUndefined()
   })
 
-  test("too long a context is told apart by its words", async () => {
+  test("a context that is too long is recognised by the error text", async () => {
     server.script({ fault: "context-length" })
     const { error } = await failure(await model())
     expect(error.kind).toBe("context")
@@ -104,14 +104,14 @@ describe.each(["@ai-sdk/openai-compatible", "@ai-sdk/openai", "@ai-sdk/anthropic
     expect(error).toMatchObject({ kind: "network", isRetryable: true })
   })
 
-  test("a connection that breaks in the answer is a network failure, after what had come", async () => {
+  test("a connection that breaks during the answer is a network failure, after the text that had arrived", async () => {
     server.script({ fault: "reset-after" })
     const { error, events } = await failure(await model())
     expect(error).toMatchObject({ kind: "network", isRetryable: true })
     expect(textOf(events)).toBe("one two")
   })
 
-  test("nobody listening is a network failure", async () => {
+  test("a refused connection is a network failure", async () => {
     const http = createServer()
     await new Promise<void>((resolve) => http.listen(0, "127.0.0.1", resolve))
     const { port } = http.address() as AddressInfo
@@ -147,7 +147,7 @@ describe.each(["@ai-sdk/openai-compatible", "@ai-sdk/openai", "@ai-sdk/anthropic
     },
   )
 
-  test("an empty answer is malformed and says so", async () => {
+  test("an empty answer is malformed, and the message says that it is empty", async () => {
     server.script({ fault: "empty" })
     const { error } = await failure(await model())
     expect(error).toMatchObject({ kind: "malformed", isRetryable: true })
@@ -155,7 +155,7 @@ describe.each(["@ai-sdk/openai-compatible", "@ai-sdk/openai", "@ai-sdk/anthropic
   })
 
   test.each([
-    ["in the middle", false],
+    ["in the middle of the answer", false],
     ["before the headers", true],
   ])("silence %s ends by the idle timeout, and the connection is closed", async (_, beforeHeaders) => {
     server.requests.length = 0
@@ -166,7 +166,7 @@ describe.each(["@ai-sdk/openai-compatible", "@ai-sdk/openai", "@ai-sdk/anthropic
     await until(() => server.requests[0]!.aborted)
   })
 
-  test("abort in the middle ends the call soon, and the connection", async () => {
+  test("an abort in the middle of the answer ends the call and the connection soon", async () => {
     server.requests.length = 0
     server.script({ fault: "stall" })
     const controller = new AbortController()
@@ -181,7 +181,7 @@ describe.each(["@ai-sdk/openai-compatible", "@ai-sdk/openai", "@ai-sdk/anthropic
     await until(() => server.requests[0]!.aborted)
   })
 
-  test("abort before the headers and before the call", async () => {
+  test("an abort before the headers ends the call, and an abort before the call sends nothing", async () => {
     server.requests.length = 0
     server.script({ fault: "stall", beforeHeaders: true })
     const controller = new AbortController()
@@ -201,7 +201,7 @@ describe.each(["@ai-sdk/openai-compatible", "@ai-sdk/openai", "@ai-sdk/anthropic
     await until(() => server.requests[0]!.aborted)
   })
 
-  test("a redirect is not followed: a key goes to its own address only", async () => {
+  test("a redirect is not followed, so that the key is sent only to its own address", async () => {
     server.requests.length = 0
     server.script({
       fault: "status",
@@ -216,7 +216,7 @@ describe.each(["@ai-sdk/openai-compatible", "@ai-sdk/openai", "@ai-sdk/anthropic
   })
 })
 
-test("a slow stream is not a stall, nor is a slow reader", async () => {
+test("neither a slow stream nor a slow reader is a stall", async () => {
   server.script({ text: "a b c d e f g h i j", tokenDelayMs: 150 })
   const model = await modelAt(server.baseURL, "@ai-sdk/openai-compatible")
   let text = ""
@@ -227,7 +227,7 @@ test("a slow stream is not a stall, nor is a slow reader", async () => {
   expect(text).toBe("a b c d e f g h i j")
 })
 
-test("a call leaves no listener on the signal and nothing that keeps the process waiting", async () => {
+test("a call leaves no event handler on the signal and no timer", async () => {
   const controller = new AbortController()
   let listeners = 0
   const { signal } = controller
@@ -251,7 +251,7 @@ test("a call leaves no listener on the signal and nothing that keeps the process
   await until(() => timers() <= before)
 })
 
-test("a key that cannot be sent is not shown either", async () => {
+test("an error does not contain a key that cannot be sent", async () => {
   const apiKey = "sk-first-line-1234\nsecond-line-5678"
   const model = await modelAt(server.baseURL, "@ai-sdk/openai-compatible", { options: { apiKey } })
   const { error } = await failure(model)
@@ -259,7 +259,7 @@ test("a key that cannot be sent is not shown either", async () => {
   expect(inspect(error, { depth: 10 })).not.toMatch(/first-line|second-line/)
 })
 
-test("a stream that does not mind the signal is left all the same", async () => {
+test("a stream that ignores the signal is abandoned", async () => {
   const silent = {
     specificationVersion: "v4",
     provider: "test",
@@ -284,14 +284,14 @@ test("a stream that does not mind the signal is left all the same", async () => 
   expect((await failure(model, { idleTimeoutMs: 30 })).error.kind).toBe("stalled")
 })
 
-test("money that has run out is not asked for again", async () => {
+test("an exhausted quota is not retried", async () => {
   const body = { error: { message: "You exceeded your current quota.", code: "insufficient_quota" } }
   server.script({ fault: "status", status: 429, body })
   const { error } = await failure(await modelAt(server.baseURL, "@ai-sdk/openai-compatible"))
   expect(error).toMatchObject({ kind: "rate", isRetryable: false })
 })
 
-test("an error is a ModelError even if the provider's package throws something of its own", async () => {
+test("an error is a ModelError even if the provider's package throws another error", async () => {
   const model = await modelAt(server.baseURL, "@ai-sdk/anthropic")
   const { error } = await failure(model, { variant: "unheard-of" })
   expect(error).toBeInstanceOf(ModelError)

@@ -43,7 +43,7 @@ function history(pairs: readonly (readonly [string, string])[]): ContextMessage[
   ]
 }
 
-/** Every value under one of these keys, wherever it is. */
+/** Every value under one of these keys, at any depth. */
 function valuesOf(body: unknown, keys: readonly string[]): string[] {
   if (typeof body !== "object" || body === null) return []
   return Object.entries(body).flatMap(([key, value]) =>
@@ -58,7 +58,7 @@ describe.each([
   ["@ai-sdk/openai", ["id"], ["tool_call_id"]],
   ["@ai-sdk/anthropic", ["id"], ["tool_use_id"]],
 ])("%s", (npm, callKeys, resultKeys) => {
-  test("is sent only ids and names that it takes, the same for a call and its result", async () => {
+  test("gets only ids and names that it accepts, the same for a call and its result", async () => {
     const model = await modelAt(server.baseURL, npm)
     await events(model, { messages: history(oddities) })
     const { messages } = server.requests[0]!.body as { messages: unknown }
@@ -71,7 +71,7 @@ describe.each([
     expect(JSON.stringify(messages)).not.toMatch(/\\u001b|x{1000}/)
   })
 
-  test("is sent the same ids again when the context has grown", async () => {
+  test("gets the same ids again when the context has grown", async () => {
     const model = await modelAt(server.baseURL, npm)
     const before = history(oddities.slice(0, 4))
     await events(model, { messages: before })
@@ -81,7 +81,7 @@ describe.each([
     expect(new Set(second).size).toBe(oddities.length)
   })
 
-  test("knows a tool by a name that fits, and its calls come under the tool's own", async () => {
+  test("gets a tool under a valid name, and its calls return under the tool's own name", async () => {
     const model = await modelAt(server.baseURL, npm)
     const tools = [{ name: "my tool", description: "", inputSchema: { type: "object", properties: {} } }]
     server.script({ calls: [{ tool: fitToolName("my tool"), input: {}, id: "call_1" }] })
@@ -92,7 +92,7 @@ describe.each([
   })
 })
 
-test("the Responses API and Google are sent only what they take", async () => {
+test("the Responses API and Google get only ids and names that they accept", async () => {
   await using other = await startSseServer()
   const messages = history(oddities)
   const ask = async (npm: string, options: { api?: string }) => {
@@ -111,7 +111,7 @@ test("the Responses API and Google are sent only what they take", async () => {
   for (const one of names) expect(one).toMatch(fit)
 })
 
-test("ids of the chat kind go back as they came", async () => {
+test("ids that chat completions accept are sent back unchanged", async () => {
   const model = await modelAt(server.baseURL, "@ai-sdk/openai-compatible")
   await events(model, { messages: history([["functions.read:0", "read"]]) })
   expect(valuesOf(server.requests[0]!.body.messages, ["tool_call_id"])).toEqual(["functions.read:0"])

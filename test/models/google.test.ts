@@ -14,7 +14,7 @@ const usageMetadata = {
 }
 const tool = { name: "read", description: "Reads.", inputSchema: { type: "object", properties: {} } }
 
-test("text, reasoning, calls and usage come, and thought signatures go back", async () => {
+test("text, reasoning, calls and usage are returned, and thought signatures are sent back", async () => {
   await using server = await startSseServer()
   const model = await modelAt(server.url, "@ai-sdk/google", { id: "gemini-3-pro-preview" })
   server.answers.push([
@@ -70,7 +70,7 @@ test("text, reasoning, calls and usage come, and thought signatures go back", as
   expect(sent).toContain('"data":"AAAA"')
 })
 
-test("a wrong key, a wait and too long a context are understood in Google's words", async () => {
+test("Google's errors for a wrong key, a wait and a context that is too long are recognised", async () => {
   await using server = await startSseServer()
   const model = await modelAt(server.url, "@ai-sdk/google")
   const error = (code: number, status: string, message: string, details: object[] = []) =>
@@ -89,7 +89,7 @@ test("a wrong key, a wait and too long a context are understood in Google's word
   expect((await failure(model)).error).toMatchObject({ kind: "context" })
 })
 
-test("an address that Google cannot read becomes a sentence", async () => {
+test("a URL that Google cannot read becomes a text", async () => {
   await using server = await startSseServer()
   const model = await modelAt(server.url, "@ai-sdk/google")
   server.answers.push([answer([{ text: "ok" }], "STOP")])

@@ -21,28 +21,36 @@ function eventsIn(text: string): unknown[] {
   return [...text.matchAll(/^data: (\{.*\})$/gm)].map((match) => JSON.parse(match[1]!))
 }
 
-describe("deltas that come in one read", () => {
-  test("are joined, and one that comes alone is left as it is", () => {
+describe("deltas that arrive in one read", () => {
+  test("are joined, and a single delta is not changed", () => {
     const [a, b, c] = ["One ", "two ", "three"].map((content) => chat({ content }))
     expect(eventsIn(joinedText(sse(a!, b!), sse(c!)))).toEqual([chat({ content: "One two " }), c])
   })
 
   test.each([
-    ["of two fields", chat({ content: "a" }), chat({ reasoning_content: "b" })],
-    ["of two answers", chat({ content: "a" }), { ...chat({ content: "b" }), id: "c2" }],
-    ["of two choices", chat({ content: "a" }), chat({ content: "b" }, { index: 1 })],
-    ["with a role", chat({ role: "assistant", content: "" }), chat({ content: "b" })],
-    ["with the end", chat({ content: "a" }), chat({ content: "b" }, { finish_reason: "stop" })],
-    ["with usage", chat({ content: "a" }), { ...chat({ content: "b" }), usage: { total_tokens: 1 } }],
-    ["with an error", chat({ content: "a" }), { ...chat({ content: "b" }), error: { message: "no" } }],
-    ["with probabilities", chat({ content: "a" }), chat({ content: "b" }, { logprobs: { content: [] } })],
-    ["of calls", chat({ tool_calls: [{ index: 0 }] }), chat({ tool_calls: [{ index: 0 }] })],
-    ["of something else", { type: "ping" }, { type: "ping" }],
+    ["if they belong to two fields", chat({ content: "a" }), chat({ reasoning_content: "b" })],
+    ["if they belong to two answers", chat({ content: "a" }), { ...chat({ content: "b" }), id: "c2" }],
+    ["if they belong to two choices", chat({ content: "a" }), chat({ content: "b" }, { index: 1 })],
+    ["if one has a role", chat({ role: "assistant", content: "" }), chat({ content: "b" })],
+    ["if one has a finish reason", chat({ content: "a" }), chat({ content: "b" }, { finish_reason: "stop" })],
+    ["if one has usage", chat({ content: "a" }), { ...chat({ content: "b" }), usage: { total_tokens: 1 } }],
+    ["if one has an error", chat({ content: "a" }), { ...chat({ content: "b" }), error: { message: "no" } }],
+    [
+      "if one has probabilities",
+      chat({ content: "a" }),
+      chat({ content: "b" }, { logprobs: { content: [] } }),
+    ],
+    [
+      "if they belong to tool calls",
+      chat({ tool_calls: [{ index: 0 }] }),
+      chat({ tool_calls: [{ index: 0 }] }),
+    ],
+    ["if they are other events", { type: "ping" }, { type: "ping" }],
   ])("are not joined %s", (_, first, second) => {
     expect(joinedText(sse(first, second))).toBe(sse(first, second))
   })
 
-  test("of Anthropic and of OpenAI's responses are joined with their names", () => {
+  test("of Anthropic and of OpenAI's Responses API are joined with their event names", () => {
     const block = (text: string) =>
       `event: content_block_delta\ndata: ${JSON.stringify({ type: "content_block_delta", index: 0, delta: { type: "text_delta", text } })}\n\n`
     expect(joinedText(block("a") + block("b"))).toBe(block("ab"))
@@ -51,7 +59,7 @@ describe("deltas that come in one read", () => {
     expect(joinedText(response("a", 1) + response("b", 2))).toBe(response("ab", 1))
   })
 
-  test("what is no JSON, has other line ends or comments comes through as it is", () => {
+  test("events that are not JSON, or have other line ends or comments, are not changed", () => {
     for (const text of [
       "data: {oops\n\ndata: {oops\n\n",
       sse(chat({ content: "a" }), chat({ content: "b" })).replaceAll("\n", "\r\n"),
@@ -65,7 +73,7 @@ describe("deltas that come in one read", () => {
   })
 })
 
-test("however the bytes are cut, the same is said in the same order", () => {
+test("the joined stream has the same content in the same order, however its bytes are split", () => {
   const { seed, path } = testSeed("joined deltas")
   const delta = fc.oneof(
     fc.record({ content: fc.string({ unit: "binary", maxLength: 6 }) }),
@@ -102,7 +110,7 @@ test("however the bytes are cut, the same is said in the same order", () => {
   )
 })
 
-/** What a reader makes of a stream: texts that follow one another put together. */
+/** The content of a stream for a reader: consecutive texts of one kind joined. */
 function said(text: string): unknown[] {
   const found: { key: string; text: string }[] = []
   for (const event of text.split("\n\n").slice(0, -1)) {
@@ -122,7 +130,7 @@ function grown(event: string) {
   }
 }
 
-test("a response that is no event stream is left as it is, and a broken one breaks as before", async () => {
+test("a response that is not an event stream is not changed, and a broken stream still breaks", async () => {
   const plain = Response.json({ content: "a" })
   expect(withJoinedDeltas(plain)).toBe(plain)
   const failure = new Error("reset")

@@ -45,7 +45,7 @@ const answer = [
 ]
 const tool = { name: "read", description: "Reads.", inputSchema: { type: "object", properties: {} } }
 
-test("nothing is kept at OpenAI: encrypted reasoning comes and goes back instead", async () => {
+test("OpenAI stores nothing: encrypted reasoning is returned and sent back instead", async () => {
   await using server = await startSseServer()
   const model = await modelAt(server.url, "@ai-sdk/openai", { id, options: { api: "responses" } })
   server.answers.push(answer)
@@ -90,7 +90,7 @@ test("nothing is kept at OpenAI: encrypted reasoning comes and goes back instead
   expect(input).toContain('"function_call_output"')
 })
 
-test("an answer that fails or is cut off says so", async () => {
+test("an answer that fails or is cut off is an error", async () => {
   await using server = await startSseServer()
   const model = await modelAt(server.url, "@ai-sdk/openai", { id, options: { api: "responses" } })
   const failed = { error: { code: "rate_limit_exceeded", message: "Slow down." } }

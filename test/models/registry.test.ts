@@ -15,20 +15,20 @@ const models = (env: Record<string, string> = {}, provider: Record<string, Provi
   createModels({ env, provider, fetch: noFetch })
 const local = { npm: "@ai-sdk/openai-compatible", options: { baseURL: "http://127.0.0.1:1/v1" } }
 
-describe("names", () => {
-  test("the model's own name may hold slashes", () => {
+describe("model references", () => {
+  test("may contain slashes in the model's name", () => {
     expect(parseModelName("openrouter/anthropic/claude")).toEqual({
       providerID: "openrouter",
       modelID: "anthropic/claude",
     })
   })
 
-  test.each(["gpt-5", "/gpt-5", "openai/", ""])("%j is not one", async (name) => {
+  test.each(["gpt-5", "/gpt-5", "openai/", ""])("%j is not a valid reference", async (name) => {
     expectHelpful(await rejection(models().get(name)), "invalid")
   })
 
   test.each(["nobody/m1", "constructor/m1", "__proto__/m1"])(
-    "%s: an unknown provider names those there are",
+    "%s: the error for an unknown provider names the known providers",
     async (name) => {
       const error = await rejection(models({}, { mine: local }).get(name))
       expectHelpful(error, "not_found")
@@ -38,14 +38,14 @@ describe("names", () => {
 })
 
 describe("getting a model", () => {
-  test("a missing key names the variable and the field of the config", async () => {
+  test("the error for a missing key names the variable and the config field", async () => {
     const error = await rejection(models().get("google/gemini-3.8-flash"))
     expectHelpful(error, "unavailable")
     expect((error as Error).message).toContain("GOOGLE_GENERATIVE_AI_API_KEY or GEMINI_API_KEY")
     expect((error as Error).message).toContain("provider.google.options.apiKey")
   })
 
-  test("limits and prices of a known model are there, and it is the same object each time", async () => {
+  test("a known model has its limits and prices, and is the same object each time", async () => {
     const all = models({ ANTHROPIC_API_KEY: "sk-ant-12345678" })
     const model = await all.get("anthropic/claude-sonnet-4-5")
     expect(model.ref).toEqual({ providerID: "anthropic", modelID: "claude-sonnet-4-5" })
@@ -54,7 +54,7 @@ describe("getting a model", () => {
     expect(await all.get("anthropic/claude-sonnet-4-5")).toBe(model)
   })
 
-  test("a server of the user's own needs no key, and its prices are not the provider's", async () => {
+  test("a server of the user needs no key, and does not get the provider's prices", async () => {
     const options = { baseURL: "http://127.0.0.1:1/v1" }
     const all = models(
       {},
@@ -65,7 +65,7 @@ describe("getting a model", () => {
   })
 
   test.each(["left-pad", "./evil.js", "@ai-sdk/openai/../../evil", "@ai-sdk/mistral"])(
-    "the package %s is not loaded, and those that may be are named",
+    "the package %s is not loaded, and the error names the allowed packages",
     async (npm) => {
       const error = await rejection(models({}, { mine: { ...local, npm } }).get("mine/m1"))
       expectHelpful(error, "invalid")
@@ -84,7 +84,7 @@ describe("getting a model", () => {
     expect((error as Error).message).not.toContain("password123")
   })
 
-  test("a provider that is switched off is not used, even with a key", async () => {
+  test("a disabled provider is not used, even with a key", async () => {
     const all = createModels({
       env: { OPENAI_API_KEY: "sk-12345678" },
       disabled: ["openai", "ollama"],
@@ -94,19 +94,19 @@ describe("getting a model", () => {
     expect(await all.standard()).toBe("demo/guide")
   })
 
-  test("a provider made in code wins", async () => {
+  test("a provider made in code takes precedence", async () => {
     const made = { ref: { providerID: "openai", modelID: "x" }, limit: { context: 0, output: 0 } } as Model
     const all = createModels({ env: {}, custom: { openai: () => made }, fetch: noFetch })
     expect(await all.get("openai/x")).toBe(made)
   })
 
-  test("the demo is always there", async () => {
+  test("the demo provider always exists", async () => {
     const demo = await models().get("demo/guide")
     expect(demo.ref).toEqual({ providerID: "demo", modelID: "guide" })
   })
 })
 
-describe("the standard model", () => {
+describe("the default model", () => {
   test.each([
     [{ ANTHROPIC_API_KEY: "a-key-12", OPENAI_API_KEY: "b-key-12" }, /^anthropic\/claude/],
     [{ OPENAI_API_KEY: "a-key-12", GEMINI_API_KEY: "b-key-12" }, /^openai\/gpt/],
@@ -118,14 +118,14 @@ describe("the standard model", () => {
     expect(await models(env as Record<string, string>).standard()).toMatch(expected)
   })
 
-  test("a configured model comes before a key that happens to be there", async () => {
+  test("a configured model comes before a key in the environment", async () => {
     const env = { OPENAI_API_KEY: "a-key-12" }
     expect(await models(env, { mine: { ...local, models: { "a/b": {} } } }).standard()).toBe("mine/a/b")
     const unusable = { google: { models: { "gemini-2.5-pro": {} } } }
     expect(await models(env, unusable).standard()).toMatch(/^openai\//)
   })
 
-  test("else a running Ollama, looked for once", async () => {
+  test("otherwise a running Ollama, searched for once", async () => {
     let asked = 0
     const http = createServer((_, response) => {
       asked++
@@ -133,7 +133,7 @@ describe("the standard model", () => {
     }).listen(0, "127.0.0.1")
     await once(http, "listening")
     const env = { OLLAMA_HOST: `127.0.0.1:${(http.address() as AddressInfo).port}` }
-    // A busy machine may need longer than the 100 ms.
+    // The timeout of 100 ms is removed, because a busy machine may need longer.
     const patient: typeof fetch = (input, init) => fetch(input, { ...init, signal: null })
     const all = createModels({ env, fetch: patient })
     expect(await Promise.all([all.standard(), all.standard()])).toEqual([
@@ -148,7 +148,7 @@ describe("the standard model", () => {
   })
 })
 
-test("names every variable that may hold a key, and every key in use", () => {
+test("names every variable that may contain a key, and every key in use", () => {
   const headers = { Authorization: "Bearer in-a-header", "X-Title": "not a secret" }
   const all = models(
     { OPENAI_API_KEY: "from-env" },
@@ -160,7 +160,7 @@ test("names every variable that may hold a key, and every key in use", () => {
   expect(all.secrets()).toEqual(["from-env", "from-config", "Bearer in-a-header", "in-a-header"])
 })
 
-test("keys and addresses come from what is given, never from the environment of the process", async () => {
+test("keys and addresses come from the options, never from the environment of the process", async () => {
   const asked: { url: string; headers: Headers }[] = []
   const spy: typeof fetch = async (url, init) => {
     asked.push({ url: String(url), headers: new Headers(init?.headers) })
@@ -186,7 +186,7 @@ test("keys and addresses come from what is given, never from the environment of 
   expect(asked.at(-1)!.headers.get("authorization")).toBe("Bearer given")
 })
 
-test("lists providers with their models, and whether they can be asked", async () => {
+test("lists providers with their models, and whether they are ready", async () => {
   const listed = await models(
     { OPENAI_API_KEY: "sk-12345678" },
     { mine: { ...local, name: "Mine", models: { m1: {} } } },
@@ -199,13 +199,13 @@ test("lists providers with their models, and whether they can be asked", async (
   expect(by.openai!.models.find(({ id }) => id === "gpt-5")!.limit.context).toBe(400_000)
 })
 
-test("a provider with a wrong config is listed with what is wrong, and hides no other one", async () => {
+test("a provider with an invalid config is listed with its problem, and hides no other provider", async () => {
   const listed = await models({}, { bad: { npm: "left-pad" } }).list()
   expect(listed[0]).toMatchObject({ id: "bad", isReady: false, problem: expect.stringContaining("left-pad") })
   expect(listed.map(({ id }) => id)).toContain("openai")
 })
 
-test("a package is loaded when its first model is asked for, and no other one", async () => {
+test("a package is loaded when its first model is requested, and no other package is loaded", async () => {
   const script = `
     import { registerHooks } from "node:module"
     const loaded = new Set()

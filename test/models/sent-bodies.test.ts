@@ -20,7 +20,7 @@ const words = [
   "],[",
 ]
 
-/** A model whose requests are kept and never answered. */
+/** A model whose requests are recorded and never answered. */
 async function captured(npm: (typeof packages)[number], options: { whole?: boolean } = {}) {
   const bodies: string[] = []
   const { bodies: sent, ...connected } = await connect({
@@ -77,27 +77,30 @@ function turn(random: () => number, at: number): ContextMessage[] {
   return messages
 }
 
-test.each(packages)("what %s is given is sent byte for byte as if it had been written whole", async (npm) => {
-  const { seed } = testSeed(npm)
-  const random = randomFrom(seed)
-  const kept = await captured(npm)
-  const whole = await captured(npm, { whole: true })
-  const conversations: ContextMessage[][] = [[], [], []]
-  for (let at = 0; at < 240; at++) {
-    const index = Math.floor(random() * 3)
-    // Sometimes the end is taken back, sometimes all but the end is left out.
-    if (random() < 0.05) conversations[index]!.splice(-Math.ceil(random() * 6))
-    if (random() < 0.02) conversations[index] = conversations[index]!.slice(-60)
-    conversations[index]!.push(...turn(random, at))
-    const messages = [...conversations[index]!]
-    await send(kept.model, messages)
-    await send(whole.model, messages)
-    expect(kept.bodies.at(-1), `seed ${seed}, request ${at}`).toBe(whole.bodies.at(-1))
-  }
-  expect(Math.max(...kept.bodies.map((body) => JSON.parse(body).messages.length))).toBeGreaterThan(100)
-})
+test.each(packages)(
+  "a body for %s that reuses serialised messages equals a body that is serialised as a whole",
+  async (npm) => {
+    const { seed } = testSeed(npm)
+    const random = randomFrom(seed)
+    const kept = await captured(npm)
+    const whole = await captured(npm, { whole: true })
+    const conversations: ContextMessage[][] = [[], [], []]
+    for (let at = 0; at < 240; at++) {
+      const index = Math.floor(random() * 3)
+      // Sometimes the last messages are removed, sometimes all but the last.
+      if (random() < 0.05) conversations[index]!.splice(-Math.ceil(random() * 6))
+      if (random() < 0.02) conversations[index] = conversations[index]!.slice(-60)
+      conversations[index]!.push(...turn(random, at))
+      const messages = [...conversations[index]!]
+      await send(kept.model, messages)
+      await send(whole.model, messages)
+      expect(kept.bodies.at(-1), `seed ${seed}, request ${at}`).toBe(whole.bodies.at(-1))
+    }
+    expect(Math.max(...kept.bodies.map((body) => JSON.parse(body).messages.length))).toBeGreaterThan(100)
+  },
+)
 
-test("a package that writes messages otherwise is given them whole from the next try on", async () => {
+test("a package that serialises messages differently gets whole messages from the next attempt on", async () => {
   const conversation = Array.from({ length: 60 }, (_, at) => userText(`message ${at}`))
   const bodies = new SentBodies()
   const sent: string[] = []

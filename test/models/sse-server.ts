@@ -5,11 +5,11 @@ import type { AddressInfo } from "node:net"
 export interface SseServer extends AsyncDisposable {
   url: string
   requests: { url: string; headers: NodeJS.Dict<string | string[]>; body: Record<string, unknown> }[]
-  /** The answers to come, each a list of what goes into `data:` lines, or a status and a body. */
+  /** The next answers: each is a list of values for `data:` lines, or a status and a body. */
   answers: (object[] | { status: number; body: object })[]
 }
 
-/** For what the test model server does not speak. */
+/** A server for protocols that the test model server does not speak. */
 export async function startSseServer(): Promise<SseServer> {
   const requests: SseServer["requests"] = []
   const answers: SseServer["answers"] = []

@@ -22,7 +22,7 @@ async function open(summary?: { fault: "status"; status: number }) {
   }
 }
 
-test("killed in the middle of an automatic one, the session is as it was, and it is done again", async () => {
+test("after a kill during an automatic compaction the history is unchanged, and the compaction runs again", async () => {
   await using here = await open()
   const { deaths } = here
   const { id, items } = await deaths.session(40)
@@ -42,7 +42,7 @@ test("killed in the middle of an automatic one, the session is as it was, and it
   expect(await session.text()).toContain("answer to say one")
 })
 
-test("killed in the middle of one that a person asked for, it is done by whoever comes next", async () => {
+test("after a kill during a requested compaction the next process does it", async () => {
   await using here = await open()
   const { deaths } = here
   const { id, items } = await deaths.session(25)
@@ -63,7 +63,7 @@ test.each([
   { when: "after", recover: true },
   { when: "after", recover: false },
 ] as const)(
-  "killed right $when its commit in the middle of a turn; recover $recover",
+  "after a kill right $when the commit of a compaction in a turn the turn can continue; recover $recover",
   async ({ when, recover }) => {
     await using here = await open()
     const { deaths } = here
@@ -89,7 +89,7 @@ test.each([
   },
 )
 
-test("killed right after one that failed in the middle of a turn, the turn goes on", async () => {
+test("after a kill right after a failed compaction in a turn the turn continues", async () => {
   await using here = await open({ fault: "status", status: 400 })
   const { deaths } = here
   const { id } = await deaths.session(10)
@@ -111,7 +111,7 @@ test("killed right after one that failed in the middle of a turn, the turn goes 
   expect(await deaths.problems(stemma, id, [prompt])).toEqual([])
 })
 
-test("killed while the open answer was to become one, the answer comes all the same", async () => {
+test("after a kill while the open answer was being replaced by a compaction the answer still comes", async () => {
   await using here = await open()
   const { deaths } = here
   const { id } = await deaths.session(25)
@@ -127,10 +127,12 @@ test("killed while the open answer was to become one, the answer comes all the s
 })
 
 const { seed } = testSeed("compaction crash")
-/** `test/soak/run-compaction.test.ts` has more of them. */
+/** `test/soak/run-compaction.test.ts` runs more of these. */
 const kills = 4
 
-test(`${kills} processes die at any moment of a turn that is compacted`, { timeout: 120_000 }, async () => {
+test(`${kills} processes are killed at any moment of a turn that is compacted`, {
+  timeout: 120_000,
+}, async () => {
   await using directory = await temporaryDirectory()
   const options = { directory: directory.path, seed, kills }
   const report = await runCompactionLane(options)
@@ -162,7 +164,7 @@ test("one process compacts while others prompt: each prompt is answered once, an
   )
 })
 
-test("two processes whose prompts both need one make one", async () => {
+test("two processes whose prompts both need a compaction make one compaction", async () => {
   await using here = await open()
   const { deaths } = here
   const { id } = await deaths.session(40)

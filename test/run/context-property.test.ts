@@ -10,7 +10,10 @@ const seed = testSeed("contexts of the engine")
 const numRuns = repeats({ test: 20, soak: 400 })
 const limitMs = isSoak ? Number.POSITIVE_INFINITY : 8_000
 
-/** What an operation draws from. Other numbers would be another operation, and no simpler one. */
+/**
+ * The numbers that an operation draws from. They do not shrink, because other numbers would be another operation, not a
+ * simpler one.
+ */
 const numbers = fc.noShrink(fc.array(fc.nat(9_999), { minLength: 40, maxLength: 40 }))
 const name = fc.oneof(
   ...Object.entries(operations).map(([key, { weight }]) => ({ weight, arbitrary: fc.constant(key) })),
@@ -21,7 +24,7 @@ const story = fc.array(fc.record({ name: fc.noShrink(name), numbers }), {
   size: "max",
 })
 
-test("whatever happens to a session, what the model is shown is valid, fits, and has nothing that is hidden", async () => {
+test("after any operations on a session, the context is valid, fits, and contains nothing that is hidden", async () => {
   const { run, count } = timedRuns(limitMs, async (setting: number[], steps: StepsOf<typeof story>) => {
     await using play = await Play.begin(drawFrom(setting))
     for (const step of steps) await operations[step.name]!.run(play, drawFrom(step.numbers))

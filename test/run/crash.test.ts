@@ -16,7 +16,7 @@ import { temporaryDirectory } from "../support/temporary-directory.ts"
 
 const { seed } = testSeed("run crash")
 
-/** `test/soak/run-crash.test.ts` has more of them. */
+/** `test/soak/run-crash.test.ts` runs more of these. */
 const lanes = [
   { what: "at any moment, with snapshots", snapshots: true, by: "time", kills: 8, offset: 0 },
   { what: "at any moment, without snapshots", snapshots: false, by: "time", kills: 8, offset: 1 },
@@ -24,7 +24,7 @@ const lanes = [
 ] as const
 
 it.concurrent.each(lanes)(
-  "an answer survives the death of its process, again and again: $what",
+  "an answer survives the kill of its process, again and again: $what",
   { timeout: 300_000 },
   async ({ kills, snapshots, by, what, offset }) => {
     await using directory = await temporaryDirectory()
@@ -38,11 +38,11 @@ it.concurrent.each(lanes)(
 function expectGood(report: RunCrashReport, kills: number): void {
   expect(report.kills).toBe(kills)
   expect(report.starved).toBeLessThanOrEqual(kills / 4)
-  // A lease runs out after 10 s; a dead holder's is taken at once.
+  // A lease expires after 10 s; the lease of a dead holder is taken immediately.
   expect(report.takeoverMaxMs).toBeLessThan(5000)
 }
 
-it("a call that kills its process is not run again for ever, though it may be repeated", async () => {
+it("a repeatable call that kills its process is retried a limited number of times", async () => {
   await using directory = await temporaryDirectory()
   await using server = await startModelServer({ fallback: runAnswer })
   const scene = { root: directory.path, baseURL: server.baseURL, snapshots: false }
@@ -82,7 +82,7 @@ it("a call that kills its process is not run again for ever, though it may be re
   expect(server.requests.flatMap(({ body }) => pairProblems(body))).toEqual([])
 })
 
-it("a question outlives its process, and its answer holds though it comes while another takes over", async () => {
+it("a question survives its process, and an answer that arrives during the takeover is used", async () => {
   await using directory = await temporaryDirectory()
   await using server = await startModelServer({ fallback: runAnswer })
   const scene = { root: directory.path, baseURL: server.baseURL, snapshots: false }
@@ -101,7 +101,7 @@ it("a question outlives its process, and its answer holds though it comes while 
     child.process.kill("SIGKILL")
     await child.ended
   }
-  // Whoever takes over reads the open questions late, so that the answer is there before it knows them.
+  // The next process reads the open questions late, so that the answer is stored before it reads them.
   const slow = storeWith(store, {
     permissions: async (query) => {
       if (query.open) await new Promise((resolve) => setTimeout(resolve, 200))

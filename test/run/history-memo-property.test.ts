@@ -17,7 +17,7 @@ const numRuns = repeats({ test: 300, soak: 3000 })
 const limitMs = isSoak ? Number.POSITIVE_INFINITY : 4_000
 const sessionID = "ses_one"
 
-/** A history in a store, and a memo of it that is told of some changes and reads the others. */
+/** A history in a store, and a memo of it that is given some changes and reads the others from the store. */
 class MemoPlay {
   readonly store: Store
   readonly story = new HistoryStory()
@@ -50,12 +50,12 @@ class MemoPlay {
     return (await this.store.history(sessionID, { take: "start", limit: 1000 })).items
   }
 
-  /** What the story adds by `grow` is appended, and the memo is told of it or not. */
-  async append(grow: () => void, { isTold }: { isTold: boolean }): Promise<void> {
+  /** Appends the messages that `grow` adds to the story, and gives them to the memo or lets it read them. */
+  async append(grow: () => void, { isGiven }: { isGiven: boolean }): Promise<void> {
     const from = this.story.items.length
     grow()
     const added = this.story.items.slice(from)
-    const tells = isTold && added.every((item) => this.#knowsKept(item))
+    const gives = isGiven && added.every((item) => this.#knowsKept(item))
     for (const { message, parts } of added) {
       await this.commit({
         op: "message.append",
@@ -64,18 +64,20 @@ class MemoPlay {
         parts: parts.map(bodyOfPart),
         sealed: true,
       })
-      if (tells) this.memo.add((await this.items()).at(-1)!)
+      if (gives) this.memo.add((await this.items()).at(-1)!)
     }
-    if (!tells) await this.refresh()
+    if (!gives) await this.refresh()
   }
 
-  /** A run that compacts keeps what it has read; of others' compactions it reads. */
+  /**
+   * A run that compacts has the kept messages in memory; it reads the compactions of other processes from the store.
+   */
   #knowsKept({ parts }: HistoryItem): boolean {
     const kept = parts.find((part) => part.type === "compaction")?.firstKeptEntryId
     return kept === undefined || this.memo.items.some(({ message }) => message.id === kept)
   }
 
-  /** A step as a run makes it: opened, looked at, sealed. */
+  /** A step as a run makes it: open, check, seal. */
   async step(draw: Draw): Promise<void> {
     this.story.step(draw, { isSettled: true })
     const { message, parts } = this.story.items.at(-1)!
@@ -107,11 +109,11 @@ class MemoPlay {
   }
 
   async act(draw: Draw): Promise<void> {
-    const isTold = draw.chance(60)
+    const isGiven = draw.chance(60)
     const kind = draw.below(16)
-    if (kind < 5) await this.append(() => this.story.prompt(draw), { isTold })
+    if (kind < 5) await this.append(() => this.story.prompt(draw), { isGiven })
     else if (kind < 10) await this.step(draw)
-    else if (kind < 12) await this.append(() => this.story.compaction(draw), { isTold })
+    else if (kind < 12) await this.append(() => this.story.compaction(draw), { isGiven })
     else if (kind === 12) await this.move(draw)
     else if (kind === 13) {
       const maxHistory = draw.one([null, 1, 2, 3, 5, 8])
@@ -124,7 +126,7 @@ class MemoPlay {
     await this.check(draw)
   }
 
-  /** The memo shows what a context that is built anew from the whole history shows. */
+  /** The memo shows the same as a context that is built from the whole history. */
   async check(draw: Draw): Promise<void> {
     const { maxHistory } = await this.store.session(sessionID)
     const keepsFirst = draw.chance(50)
@@ -139,7 +141,7 @@ class MemoPlay {
   }
 }
 
-/** An open message is not shown, but hides what it says from its own call. */
+/** An open message is not in its own context, but its step-start part may prune earlier output there. */
 function sealedOf(items: readonly HistoryItem[]): HistoryItem[] {
   const open = items.at(-1)
   if (!open || open.sealed) return [...items]
@@ -149,7 +151,7 @@ function sealedOf(items: readonly HistoryItem[]): HistoryItem[] {
   return sealed.map((item, index) => (index === at ? { ...item, parts: [...item.parts, ...marks] } : item))
 }
 
-test("the memo shows what a new context would, whatever it was told of and whatever it read", async () => {
+test("the memo shows the same as a new context, whichever changes it was given and whichever it read", async () => {
   const { run } = timedRuns(limitMs, async (steps: number[][]) => {
     const play = await MemoPlay.begin()
     for (const step of steps) await play.act(drawFrom(step))

@@ -24,11 +24,11 @@ it("two processes prompt, rename, abort and answer in one session at the same ti
   expectGoodPeers(report)
 })
 
-describe("a process that waits for an answer while another one dies", () => {
+describe("a process that waits for an answer while the other process dies", () => {
   it.each([
     { recover: true, finish: "stop" },
     { recover: false, finish: "interrupted" },
-  ])("takes over what the dead one was answering: recover $recover", async ({ recover, finish }) => {
+  ])("takes over the answer of the dead process: recover $recover", async ({ recover, finish }) => {
     await using here = await besideAnother({ recover })
     const { session, other } = here
     const promptID = createID("message", Date.now())
@@ -42,13 +42,13 @@ describe("a process that waits for an answer while another one dies", () => {
     const killedAt = performance.now()
     const reply = await waiting
     expect(reply.message).toMatchObject({ finish, parentID: promptID })
-    // A lease runs out after 10 s; a dead holder's is taken at once.
+    // A lease expires after 10 s; the lease of a dead holder is taken immediately.
     expect(performance.now() - killedAt).toBeLessThan(5000)
     expect(await here.problems()).toEqual([])
     expect((await session.prompt("say hello")).text).toBe("answer to say hello")
   })
 
-  it("answers its own prompt, that the dead one had not taken", async () => {
+  it("answers its own prompt, which the dead process had not taken", async () => {
     await using here = await besideAnother({ recover: false, text: "slow 1" })
     const { session, other } = here
     const waiting = session.prompt("say mine", { delivery: "queue" })
@@ -63,7 +63,7 @@ describe("a process that waits for an answer while another one dies", () => {
   })
 })
 
-it("a process that is closed while another one holds the session says so to who waits, and the prompt is kept", async () => {
+it("a process that closes while another process holds the session rejects its waiting prompt, and the prompt stays admitted", async () => {
   await using here = await besideAnother({ recover: false, text: "slow 1" })
   const { stemma, session, other } = here
   const messageID = createID("message", Date.now())
@@ -78,7 +78,7 @@ it("a process that is closed while another one holds the session says so to who 
   expect(other.process.signalCode).toBeNull()
 })
 
-it("two that take turns each show the model what the other has said", async () => {
+it("two processes that prompt alternately each send the model the other's messages", async () => {
   await using directory = await temporaryDirectory()
   await using server = await startModelServer({ fallback: runAnswer })
   const scene: SharedScene = { root: directory.path, baseURL: server.baseURL, snapshots: false }
@@ -95,7 +95,7 @@ it("two that take turns each show the model what the other has said", async () =
   }
 })
 
-it("an abort that comes while a run is being opened is about its prompt", async () => {
+it("an abort that arrives while a run is being opened ends the run of its prompt", async () => {
   await using directory = await temporaryDirectory()
   await using server = await startModelServer({ fallback: runAnswer })
   const scene: SharedScene = { root: directory.path, baseURL: server.baseURL, snapshots: false }
@@ -127,7 +127,7 @@ function isEndOf(event: StemmaEvent, promptID: string): boolean {
   return parentID === promptID && finish === "stop" && time.completed !== undefined
 }
 
-/** This process with Stemma open, and another one that is answering a prompt of its own in the same session. */
+/** This process with an open Stemma, and another process that answers a prompt in the same session. */
 async function besideAnother({ recover, text = "work 1" }: { recover: boolean; text?: string }) {
   const stack = new AsyncDisposableStack()
   const directory = stack.use(await temporaryDirectory())

@@ -10,17 +10,17 @@ const seed = testSeed("contexts")
 const numbers = fc.noShrink(fc.array(fc.nat(9_999), { minLength: 24, maxLength: 24 }))
 const story = fc.array(numbers, { maxLength: 40, size: "max" })
 
-function told(steps: readonly (readonly number[])[]): HistoryStory {
+function historyOf(steps: readonly (readonly number[])[]): HistoryStory {
   const history = new HistoryStory()
   for (const step of steps) history.grow(drawFrom(step))
   return history
 }
 
-test("a context of any history is valid, and shows what is kept and nothing that is hidden", () => {
+test("a context of any history is valid, and contains what is kept and nothing that is hidden", () => {
   fc.assert(
     fc.property(story, numbers, (steps, drawn) => {
       const draw = drawFrom(drawn)
-      const history = told(steps)
+      const history = historyOf(steps)
       const { items } = history
       const mark = draw.chance(40) ? history.cut(draw) : undefined
       const maxHistory = draw.chance(40) ? 1 + draw.below(12) : undefined
@@ -42,19 +42,19 @@ test("a context of any history is valid, and shows what is kept and nothing that
       const ofFirst = isFirstShown ? marksOf(first) : new Set<string>()
       expect([...shown.intersection(new Set(hidden)).difference(ofFirst)], "compacted").toEqual([])
       expect([...shown.intersection(new Set(pruned))], "pruned").toEqual([])
-      if (isFirstShown) expect([...saidBy(first).difference(shown)], "the first prompt").toEqual([])
+      if (isFirstShown) expect([...marksOfPrompt(first).difference(shown)], "the first prompt").toEqual([])
       const last = visible.findLast(({ message }) => message.role === "user")
       const isHidden = last !== undefined && [...marksOf(last)].some((one) => hidden.includes(one))
-      if (last && !isHidden) expect([...saidBy(last).difference(shown)], "the last prompt").toEqual([])
+      if (last && !isHidden) expect([...marksOfPrompt(last).difference(shown)], "the last prompt").toEqual([])
     }),
     { ...seed, numRuns: 1500 },
   )
 })
 
-test("without a bound or a mark, every call and every result that is not compacted or pruned is shown", () => {
+test("without maxHistory and revert, every call and result that is not compacted or pruned is in the context", () => {
   fc.assert(
     fc.property(story, (steps) => {
-      const { items } = told(steps)
+      const { items } = historyOf(steps)
       const { hidden, pruned } = hiddenMarks(items)
       const calls = items.flatMap(({ parts }) => parts.filter(({ type }) => type === "tool"))
       const missing = marksOf(calls).difference(marksOf(context(items)))
@@ -64,7 +64,7 @@ test("without a bound or a mark, every call and every result that is not compact
   )
 })
 
-/** The marks in what a prompt says to the model. */
-function saidBy({ parts }: { parts: readonly { type: string; ignored?: boolean }[] }): Set<string> {
+/** The marks in the text of a prompt. */
+function marksOfPrompt({ parts }: { parts: readonly { type: string; ignored?: boolean }[] }): Set<string> {
   return marksOf(parts.filter(({ type, ignored }) => type === "text" && !ignored))
 }

@@ -85,7 +85,7 @@ const items: fc.Arbitrary<HistoryItem[]> = fc
 const budget = fc.oneof(fc.nat(60), fc.nat(2_000))
 
 describe("a ledger of any history", () => {
-  test("is never over its budget, is what its schema knows, and is the same each time", () => {
+  test("is within its budget, matches its schema, and is deterministic", () => {
     fc.assert(
       fc.property(items, items, budget, (first, second, budgetTokens) => {
         const before = extendLedger(undefined, first, { budgetTokens })
@@ -102,7 +102,7 @@ describe("a ledger of any history", () => {
     )
   })
 
-  test("has one line for each entry, and no line that an entry wrote", () => {
+  test("has one line for each fact, and no fact can add a line", () => {
     fc.assert(
       fc.property(items, (list) => {
         const facts = extendLedger(undefined, list, { budgetTokens: 100_000 })
@@ -116,7 +116,7 @@ describe("a ledger of any history", () => {
     )
   })
 
-  test("is the same whether it is written at once or in two compactions, while there is room", () => {
+  test("is the same after one compaction or two, while there is room", () => {
     fc.assert(
       fc.property(items, items, (first, second) => {
         const room = { budgetTokens: 100_000 }
@@ -127,7 +127,7 @@ describe("a ledger of any history", () => {
     )
   })
 
-  test("counts everything that it does not keep", () => {
+  test("counts every fact that it drops", () => {
     fc.assert(
       fc.property(items, budget, (list, budgetTokens) => {
         const all = extendLedger(undefined, list, { budgetTokens: 100_000 })
@@ -159,7 +159,7 @@ describe("a hostile history", () => {
     ["lone surrogates", "\ud800".repeat(mebibyte / 2)],
   ]
 
-  test.each(bad)("of a mebibyte of %s is written and fits", (_, value) => {
+  test.each(bad)("of a mebibyte of %s gives a ledger within its budget", (_, value) => {
     const list = history(
       [user("msg_a"), text("prt_a", value), text("prt_b", value.replaceAll(/(.{80})/g, "$1\n"))],
       [

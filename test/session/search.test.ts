@@ -16,7 +16,7 @@ import { repeats, testSeed } from "../support/seed.ts"
 
 const options = { ...testSeed("search"), numRuns: repeats({ test: 500, soak: 15_000 }) }
 
-/** A stretch of text and queries that must find it there, wherever it stands. */
+/** A piece of text, and queries that must find it anywhere in a text. */
 interface Fragment {
   text: string
   queries: string[]
@@ -120,7 +120,7 @@ function phrase([first, second]: Fragment[], between: string): string[] {
   return stands ? [`"${first.text} ${second.text}"`, `"${first.text}\n ${second.text}"*`] : []
 }
 
-/** Any stretch of any text as a query: most find something, none may be missed. */
+/** A query cut out of any text: most find something, and no match may be missed. */
 const cutting = fc
   .tuple(
     fc.oneof(
@@ -172,7 +172,7 @@ function expectMarks(terms: SearchTerms, text: string): void {
 }
 
 describe("search", () => {
-  test("finds every word, hump, path, prefix and any two Chinese, Japanese or Korean characters of a text", () => {
+  test("finds every word, camel-case part, path, prefix and any two Chinese, Japanese or Korean characters of a text", () => {
     fc.assert(
       fc.property(sample, ({ text, queries }) => {
         for (const query of queries) {
@@ -186,7 +186,7 @@ describe("search", () => {
     )
   })
 
-  test("whatever matches a stretch of text is among the candidates, and its marks are what was asked for", () => {
+  test("every text that matches a query is among its candidates, and the marks cover the queried words", () => {
     let matched = 0
     fc.assert(
       fc.property(cutting, cutting, (one, other) => {
@@ -205,7 +205,7 @@ describe("search", () => {
     expect(matched).toBeGreaterThan(options.numRuns / 2)
   })
 
-  test("FTS5 gives exactly the candidates that the tokens say, and every match is among them", () => {
+  test("FTS5 returns exactly the candidates of the tokens, and every match is among them", () => {
     fc.assert(
       fc.property(
         fc.array(sample, { minLength: 2, maxLength: 12 }),

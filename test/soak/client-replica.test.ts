@@ -6,7 +6,7 @@ import { temporaryDirectory } from "../support/temporary-directory.ts"
 const { seed } = testSeed("client replica soak")
 const factor = Number(process.env.STEMMA_SOAK)
 
-it.each([0, 1, 2, 3, 4])("replicas survive many deaths of their server: %i", async (lane) => {
+it.each([0, 1, 2, 3, 4])("replicas survive many kills of their server: %i", async (lane) => {
   await using directory = await temporaryDirectory()
   const kills = 40 * factor
   const report = await replicaCrashLane({

@@ -10,7 +10,7 @@ it.each([
   { what: "at any moment, with snapshots", snapshots: true, by: "time", kills: 300 * factor },
   { what: "at any moment, without snapshots", snapshots: false, by: "time", kills: 300 * factor },
   { what: "between two commits", snapshots: true, by: "commit", kills: 400 * factor },
-] as const)("answers survive many deaths of their processes: $what", async ({ what, ...lane }) => {
+] as const)("answers survive many kills of their processes: $what", async ({ what, ...lane }) => {
   await using directory = await temporaryDirectory()
   const report = await runCrashLane({ directory: directory.path, seed, ...lane })
   process.stdout.write(`${what}: ${JSON.stringify(report, undefined, 2)}\n`)

@@ -10,10 +10,10 @@ const replay = testSeed("soak")
 const factor = Number(process.env.STEMMA_SOAK)
 
 describe.each(durableDrivers)("$name", (driver) => {
-  it("answers many long lists of random operations as memory does", () =>
+  it("gives the same answers as the memory store to many long lists of random operations", () =>
     checkAgainstMemory(driver, { ...replay, runs: 500 * factor, stepsMax: 200 }))
 
-  it("loses nothing that it acknowledged in many kills", async () => {
+  it("loses no acknowledged commit in many kills", async () => {
     await using directory = await temporaryDirectory()
     const kills = 500 * factor
     const report = await crashLane(driver, { directory: directory.path, kills, seed: replay.seed })
@@ -23,6 +23,6 @@ describe.each(durableDrivers)("$name", (driver) => {
 })
 
 describe.each(drivers)("$name", (driver) => {
-  it("gives many replicas its own state", () =>
+  it("brings many replicas to its own state", () =>
     checkReplicas(driver, { ...replay, runs: 1000 * factor, stepsMax: 120 }))
 })

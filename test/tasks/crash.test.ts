@@ -18,9 +18,9 @@ const { seed } = testSeed("task crash")
 const lanes = [
   { what: "at any moment", word: "manage", by: "time", processes: 1, kills: repeats({ test: 4, soak: 60 }) },
   {
-    what: "around the writes that matter",
+    what: "around the important writes",
     word: "manage",
-    by: "place",
+    by: "write",
     processes: 1,
     kills: repeats({ test: 4, soak: 60 }),
   },
@@ -34,14 +34,14 @@ const lanes = [
   {
     what: "agents that give tasks themselves",
     word: "direct",
-    by: "place",
+    by: "write",
     processes: 1,
     kills: repeats({ test: 2, soak: 25 }),
   },
 ] as const
 
 it.concurrent.each(lanes)(
-  "tasks survive the death of their process, again and again: $what",
+  "tasks survive the kill of their process, again and again: $what",
   { timeout: isSoak ? 3_600_000 : 300_000 },
   async ({ what, kills, ...options }) => {
     await using directory = await temporaryDirectory()
@@ -58,9 +58,13 @@ it.concurrent.each(lanes)(
 
 it.concurrent.each([
   { tool: "die-safe", calls: 1, what: "that may be repeated" },
-  { tool: "die-never", calls: 1 + recoveriesMax, what: "that may not, but is made again" },
+  {
+    tool: "die-never",
+    calls: 1 + recoveriesMax,
+    what: "that may not be repeated, but that the model makes again",
+  },
 ])(
-  "a child that kills its process each time is given up, and its parent is told: by a call $what",
+  "a child that kills its process each time is given up, and its parent gets an error: by a call $what",
   { timeout: 300_000 },
   async ({ tool, calls }) => {
     await using directory = await temporaryDirectory()

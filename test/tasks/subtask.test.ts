@@ -152,13 +152,13 @@ test("an abort of the parent ends the child", async () => {
 
 describe("after a crash", () => {
   const moments = [
-    ["when the prompt was taken", { place: "asked", count: 0, when: "after" }],
-    ["before the child is made", { place: "made", count: 0, when: "before" }],
-    ["when the child is made", { place: "made", count: 0, when: "after" }],
-    ["when the child has its prompt", { place: "prompted", count: 0, when: "after" }],
-    ["when the child has answered", { place: "answered", count: 0, when: "after" }],
-    ["when the result is written", { place: "result", count: 0, when: "after" }],
-    ["when all is sealed", { place: "sealed", count: 0, when: "after" }],
+    ["when the prompt was taken", { write: "asked", count: 0, when: "after" }],
+    ["before the child is made", { write: "made", count: 0, when: "before" }],
+    ["when the child is made", { write: "made", count: 0, when: "after" }],
+    ["when the child has its prompt", { write: "prompted", count: 0, when: "after" }],
+    ["when the child has answered", { write: "answered", count: 0, when: "after" }],
+    ["when the result is written", { write: "result", count: 0, when: "after" }],
+    ["when all is sealed", { write: "sealed", count: 0, when: "after" }],
   ] as const
 
   test.each(moments)("%s, each subtask is done once and the run continues", async (_, dieAt) => {

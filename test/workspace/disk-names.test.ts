@@ -8,8 +8,8 @@ import { foldName } from "../../src/workspace/path/guarded-names.ts"
 import { realPath } from "../../src/workspace/path/real-path.ts"
 import { temporaryDirectory } from "../support/temporary-directory.ts"
 
-/** A directory as a disk shows it that does not mind the case; `short` gives other names, as some disks do to long ones. */
-function forgiving(base: string, short: Record<string, string> = {}) {
+/** A directory as a case-insensitive disk shows it. `short` gives aliases for long names, as some disks have them. */
+function caseInsensitive(base: string, short: Record<string, string> = {}) {
   const asked: string[] = []
   const actual = async (path: string): Promise<string> => {
     if (path === base || !path.startsWith(`${base}/`)) return path
@@ -40,49 +40,54 @@ async function project() {
   return { base, [Symbol.asyncDispose]: () => temporary[Symbol.asyncDispose]() }
 }
 
-describe.each(["that has to be searched", "that says how a name is spelled"])("on a disk %s", (kind) => {
-  const diskNamesOf = (base: string) => {
-    const { disk, actual } = forgiving(base, { "ALONGC~1.JSO": "a long credentials.json" })
-    return new DiskNames(kind === "that has to be searched" ? disk : { ...disk, realName: actual })
-  }
-
-  test.each([
-    [".ENV", ".env"],
-    [".Env", ".env"],
-    [".env", ".env"],
-    ["sRC/DEEP/Id_Rsa", "Src/deep/id_rsa"],
-    ["src/../.ENV", ".env"],
-    ["Link/DEEP/ID_RSA", "Src/deep/id_rsa"],
-    ["ALONGC~1.JSO", "a long credentials.json"],
-    ["SRC/New.txt", "Src/New.txt"],
-    ["New/Other", "New/Other"],
-  ])("%s is %s", async (given, expected) => {
-    await using place = await project()
-    const { path } = await realPath(join(place.base, given), diskNamesOf(place.base))
-    expect(path).toBe(join(place.base, expected))
-  })
-
-  test("a secret is asked about however it is spelled", async () => {
-    await using place = await project()
-    for (const given of [".ENV", "SRC/deep/ID_RSA"]) {
-      const { path } = await realPath(join(place.base, given), diskNamesOf(place.base))
-      expect(evaluate("read", path.slice(place.base.length + 1), defaultRules).action).toBe("ask")
+describe.each(["that must be listed to find a name", "that returns the spelling of a name"])(
+  "on a disk %s",
+  (kind) => {
+    const diskNamesOf = (base: string) => {
+      const { disk, actual } = caseInsensitive(base, { "ALONGC~1.JSO": "a long credentials.json" })
+      return new DiskNames(
+        kind === "that must be listed to find a name" ? disk : { ...disk, realName: actual },
+      )
     }
-  })
-})
 
-test("two names that differ only in how an accent is put together are both kept as given", async () => {
-  await using place = await project()
-  await writeFile(join(place.base, "caf\u00e9.txt"), "")
+    test.each([
+      [".ENV", ".env"],
+      [".Env", ".env"],
+      [".env", ".env"],
+      ["sRC/DEEP/Id_Rsa", "Src/deep/id_rsa"],
+      ["src/../.ENV", ".env"],
+      ["Link/DEEP/ID_RSA", "Src/deep/id_rsa"],
+      ["ALONGC~1.JSO", "a long credentials.json"],
+      ["SRC/New.txt", "Src/New.txt"],
+      ["New/Other", "New/Other"],
+    ])("%s is %s", async (given, expected) => {
+      await using temporary = await project()
+      const { path } = await realPath(join(temporary.base, given), diskNamesOf(temporary.base))
+      expect(path).toBe(join(temporary.base, expected))
+    })
+
+    test("a secret needs a question, however its name is spelled", async () => {
+      await using temporary = await project()
+      for (const given of [".ENV", "SRC/deep/ID_RSA"]) {
+        const { path } = await realPath(join(temporary.base, given), diskNamesOf(temporary.base))
+        expect(evaluate("read", path.slice(temporary.base.length + 1), defaultRules).action).toBe("ask")
+      }
+    })
+  },
+)
+
+test("two names that differ only in Unicode normalization are both kept as given", async () => {
+  await using temporary = await project()
+  await writeFile(join(temporary.base, "caf\u00e9.txt"), "")
   const { path } = await realPath(
-    join(place.base, "cafe\u0301.txt"),
-    new DiskNames(forgiving(place.base).disk),
+    join(temporary.base, "cafe\u0301.txt"),
+    new DiskNames(caseInsensitive(temporary.base).disk),
   )
-  expect(path).toBe(join(place.base, "cafe\u0301.txt"))
+  expect(path).toBe(join(temporary.base, "cafe\u0301.txt"))
 })
 
-test("a directory that minds the case is listed never, and asked about other spellings once", async () => {
-  await using place = await project()
+test("a case-sensitive directory is never listed, and other spellings are checked once", async () => {
+  await using temporary = await project()
   let looks = 0
   const disk: Disk = {
     lstat: (path) => {
@@ -92,19 +97,19 @@ test("a directory that minds the case is listed never, and asked about other spe
     readdir: () => Promise.reject(new Error("It was listed.")),
   }
   const diskNames = new DiskNames(disk)
-  const path = join(place.base, "Src/deep/id_rsa")
+  const path = join(temporary.base, "Src/deep/id_rsa")
   expect(await realPath(path, diskNames)).toMatchObject({ path })
   looks = 0
   expect(await realPath(path, diskNames)).toMatchObject({ path })
   expect(looks).toBe(path.split("/").length - 1)
-  const upper = join(place.base, "SRC")
+  const upper = join(temporary.base, "SRC")
   expect(await realPath(upper, diskNames)).toMatchObject({ path: upper, stats: undefined })
 })
 
-test("of two files whose names differ in case each keeps its own, where a disk has both", async () => {
-  await using place = await project()
-  await writeFile(join(place.base, ".ENV"), "another")
+test("two files whose names differ only in case keep their names on a case-sensitive disk", async () => {
+  await using temporary = await project()
+  await writeFile(join(temporary.base, ".ENV"), "another")
   for (const name of [".env", ".ENV"]) {
-    expect(await realPath(join(place.base, name))).toMatchObject({ path: join(place.base, name) })
+    expect(await realPath(join(temporary.base, name))).toMatchObject({ path: join(temporary.base, name) })
   }
 })

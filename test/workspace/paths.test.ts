@@ -22,7 +22,7 @@ async function scene() {
 const git = (cwd: string, ...args: string[]) => promisify(execFile)("git", args, { cwd })
 
 describe("openWorkspace", () => {
-  test("refuses a directory that is not there, and says what to do", async () => {
+  test("refuses a directory that does not exist, and says what to do", async () => {
     await using at = await scene()
     expectHelpful(await rejection(openWorkspace({ directory: join(at.base, "none") })), "not_found")
     expectHelpful(await rejection(openWorkspace({ directory: join(at.root, "src", "main.ts") })), "invalid")
@@ -30,7 +30,7 @@ describe("openWorkspace", () => {
     expectHelpful(await rejection(openWorkspace({ directory: "a\0b" })), "invalid")
   })
 
-  test("takes the git work tree that holds the directory as root", async () => {
+  test("uses the git work tree that contains the directory as root", async () => {
     await using at = await scene()
     await git(at.root, "init", "--quiet")
     const workspace = await openWorkspace({ directory: join(at.root, "src") })
@@ -40,7 +40,7 @@ describe("openWorkspace", () => {
     expect(await workspace.resolve(".")).toMatchObject({ name: ".", exists: true })
   })
 
-  test("takes a linked work tree as root, and guards the repository behind it", async () => {
+  test("uses a linked work tree as root, and guards the repository behind it", async () => {
     await using at = await scene()
     await git(at.root, "init", "--quiet")
     await git(
@@ -62,13 +62,13 @@ describe("openWorkspace", () => {
     expect((await workspace.resolve(join(at.root, ".git", "config"))).guarded).toBe(true)
   })
 
-  test("takes the directory itself if only a `.git` that is no repository is above", async () => {
+  test("uses the directory itself if the `.git` above it is not a repository", async () => {
     await using at = await scene()
     await mkdir(join(at.base, ".git"))
     expect((await openWorkspace({ directory: at.root })).root).toBe(at.root)
   })
 
-  test("takes the directory itself if the repository covers the whole home directory", async () => {
+  test("uses the directory itself if the repository covers the whole home directory", async () => {
     await using at = await scene()
     await git(at.base, "init", "--quiet")
     const before = process.env.HOME
@@ -84,7 +84,7 @@ describe("openWorkspace", () => {
     }
   })
 
-  test("opens a directory named through a symlink as what it really is", async () => {
+  test("opens a directory named by a symlink under its real path", async () => {
     await using at = await scene()
     await symlink(at.root, join(at.base, "link"))
     expect((await openWorkspace({ directory: join(at.base, "link") })).directory).toBe(at.root)
@@ -100,7 +100,7 @@ describe("openWorkspace", () => {
 })
 
 describe("resolve", () => {
-  test("names what is inside by its relative path and what is outside by its absolute one", async () => {
+  test("names paths inside by their relative path and paths outside by their absolute path", async () => {
     await using at = await scene()
     const { resolve } = await openWorkspace({ directory: at.root })
     expect(await resolve("src/main.ts")).toEqual({
@@ -126,7 +126,7 @@ describe("resolve", () => {
     expect(await resolve("/")).toMatchObject({ path: "/", external: true, directoryPattern: "/*" })
   })
 
-  test("follows symlinks, also those to what does not exist yet", async () => {
+  test("follows symlinks, also to targets that do not exist yet", async () => {
     await using at = await scene()
     await symlink(join(at.base, "outside"), join(at.root, "out"))
     await symlink("../outside/new", join(at.root, "dangling"))
@@ -143,7 +143,7 @@ describe("resolve", () => {
       exists: false,
     })
     expect(await resolve("inner")).toMatchObject({ name: "src/main.ts", external: false })
-    // The kernel goes up from where the link leads, not from where it is.
+    // The kernel resolves `..` from the target of the link, not from the link.
     expect(await resolve("out/../project/src")).toMatchObject({ name: "src", external: false })
     expect(await resolve("out/../x")).toMatchObject({ path: join(at.base, "x"), external: true })
     expect(await resolve("none/../out/secret")).toMatchObject({ external: true })
@@ -160,7 +160,7 @@ describe("resolve", () => {
     expect(await resolve("src/~/x")).toMatchObject({ name: "src/~/x" })
   })
 
-  test("refuses a NUL, a name that is too long and a circle with a sentence", async () => {
+  test("refuses a NUL, a name that is too long and a circle of symlinks with an explanation", async () => {
     await using at = await scene()
     await symlink("loop", join(at.root, "loop"))
     const { resolve } = await openWorkspace({ directory: at.root })
@@ -186,12 +186,12 @@ describe("resolve", () => {
     ["stemma.json5", false],
     ["src/git", false],
     ["src/stemma.ts", false],
-  ])("says whether %s is guarded: %s", async (path, guarded) => {
+  ])("%s is guarded: %s", async (path, guarded) => {
     await using at = await scene()
     expect((await (await openWorkspace({ directory: at.root })).resolve(path)).guarded).toBe(guarded)
   })
 
-  test("guards by where a path leads, and in directories outside too", async () => {
+  test("guards a path by its real path, also in directories outside", async () => {
     await using at = await scene()
     await mkdir(join(at.root, ".git"))
     await symlink(".git", join(at.root, "innocent"))
@@ -222,7 +222,7 @@ describe("resolve", () => {
     expect(await resolve("src/main.ts")).toMatchObject({ forbidden: false })
   })
 
-  test.runIf(process.platform === "linux")("sees through the kernel's own links", async () => {
+  test.runIf(process.platform === "linux")("resolves the kernel's own links in /proc", async () => {
     await using at = await scene()
     const data = join(at.base, "data")
     await mkdir(data)

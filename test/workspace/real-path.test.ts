@@ -29,8 +29,8 @@ const node: fc.Arbitrary<Node> = fc.record({
 })
 
 /**
- * Makes what can be made: nodes that are in each other's way, or whose way leads nowhere, are left out. So are those that a
- * symlink would put outside the base.
+ * Creates the nodes that can be created. Nodes that collide, whose parent does not exist, or that a symlink would put
+ * outside the base are skipped.
  */
 async function plant(base: string, nodes: readonly Node[]): Promise<void> {
   for (const { at, kind, target, absolute } of nodes) {
@@ -45,7 +45,10 @@ async function plant(base: string, nodes: readonly Node[]): Promise<void> {
   }
 }
 
-/** True if it is there now, and in the base. One component at a time, as what is made must not be behind a symlink. */
+/**
+ * Returns true if the directory exists inside the base. Creates one component at a time, because no component may be
+ * behind a symlink.
+ */
 async function makeDirectory(path: string, base: string): Promise<boolean> {
   if (path === base) return true
   if (!path.startsWith(`${base}/`) || !(await makeDirectory(dirname(path), base))) return false
@@ -54,7 +57,7 @@ async function makeDirectory(path: string, base: string): Promise<boolean> {
   return real === path && (await stat(path)).isDirectory()
 }
 
-/** Deep enough that what leads out of it mostly stays in the temporary directory. */
+/** Deep enough that paths that lead out of it mostly stay in the temporary directory. */
 async function deepDirectory(temporary: string): Promise<string> {
   const path = join(await realpath(temporary), "a", "b", "c")
   await mkdir(path, { recursive: true })
@@ -69,7 +72,7 @@ async function deepestExisting(path: string): Promise<string> {
 }
 
 describe("realPath", () => {
-  test("leads where the kernel leads, in any tree of symlinks", { timeout: 120_000 }, async () => {
+  test("resolves as the kernel does, in any tree of symlinks", { timeout: 120_000 }, async () => {
     await fc.assert(
       fc.asyncProperty(
         fc.array(node, { maxLength: 14 }),
@@ -91,7 +94,7 @@ describe("realPath", () => {
             } else if (got instanceof Error) {
               expect(got.message).toMatch(/symlinks/)
             } else {
-              // Nothing that exists on the way to it is a symlink.
+              // No existing component of the path is a symlink.
               const existing = await deepestExisting(got.path)
               expect(
                 got.path === existing || got.path.startsWith(existing === "/" ? "/" : `${existing}/`),
@@ -104,7 +107,7 @@ describe("realPath", () => {
     )
   })
 
-  test("never lets a place outside pass for one inside", { timeout: 120_000 }, async () => {
+  test("never reports a path outside as inside", { timeout: 120_000 }, async () => {
     await fc.assert(
       fc.asyncProperty(
         fc.array(node, { maxLength: 14 }),
@@ -131,7 +134,7 @@ describe("realPath", () => {
     )
   })
 
-  test("says so if symlinks go round in a circle", async () => {
+  test("fails with an explanation on a circle of symlinks", async () => {
     await using temporary = await temporaryDirectory()
     await symlink("two", join(temporary.path, "one"))
     await symlink("one", join(temporary.path, "two"))

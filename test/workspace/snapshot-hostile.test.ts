@@ -16,7 +16,7 @@ async function useEverything(scene: SnapshotScene): Promise<void> {
 }
 
 describe("the user's repository", () => {
-  test("is the same, byte for byte, whatever snapshots do", async () => {
+  test("is byte for byte unchanged, whatever snapshots do", async () => {
     await using scene = await snapshotScene({ repository: true })
     await scene.put({ "a.txt": "one\n", "c.txt": "three\n", "staged.txt": "1\n" })
     await scene.git("add", "a.txt", "c.txt")
@@ -30,7 +30,7 @@ describe("the user's repository", () => {
     expect(await scene.git("status", "--porcelain")).toBe(status)
   })
 
-  test("lends its git nothing by the environment", async () => {
+  test("is not used through git variables of the environment", async () => {
     await using scene = await snapshotScene({ repository: true })
     await scene.put({ "a.txt": "one\n", "c.txt": "three\n" })
     const index = scene.path(".git/other-index")
@@ -64,7 +64,7 @@ describe("the user's repository", () => {
 })
 
 describe("a hostile project", () => {
-  test("runs nothing by its config, hooks or attributes", async () => {
+  test("runs no program by its config, hooks or attributes", async () => {
     await using scene = await snapshotScene({ repository: true })
     const proof = join(scene.base, "ran")
     const evil = join(scene.base, "evil")
@@ -106,7 +106,7 @@ describe("a hostile project", () => {
     expect(await scene.text("c.txt")).toBe("three\r\n")
   })
 
-  test("runs nothing by the user's own config either", async () => {
+  test("runs no program by the user's git config either", async () => {
     await using scene = await snapshotScene()
     const proof = join(scene.base, "ran")
     const home = process.env.HOME
@@ -128,7 +128,7 @@ describe("a hostile project", () => {
     await expect(access(proof)).rejects.toThrow()
   })
 
-  test("is not run as git by an entry of the PATH that is relative or its own", async () => {
+  test("cannot provide git by a relative PATH entry or by its own directory", async () => {
     await using scene = await snapshotScene()
     const proof = join(scene.base, "ran")
     await scene.put({ "bin/git": `#!/bin/sh\ntouch '${proof}'\n`, "a.txt": "", "c.txt": "" })
@@ -160,7 +160,7 @@ describe("a hostile project", () => {
     expect(await scene.text(".GIT/config")).toBe("x")
   })
 
-  test("that points its repository elsewhere has nothing read from there into a snapshot", async () => {
+  test("that points its repository elsewhere gets no content from there into a snapshot", async () => {
     await using scene = await snapshotScene()
     const elsewhere = join(scene.base, "elsewhere")
     await mkdir(join(elsewhere, "info"), { recursive: true })

@@ -15,7 +15,7 @@ import { describe, expect, test } from "vitest"
 import { snapshotScene } from "./snapshot-scene.ts"
 
 describe("restore", () => {
-  test("brings back exactly the files that are named", async () => {
+  test("restores exactly the named files", async () => {
     await using scene = await snapshotScene({ repository: true })
     await scene.put({ "src/a": "1", "src/b": "1", deleted: "1" })
     const taken = await scene.take()
@@ -75,7 +75,7 @@ describe("restore", () => {
     expect(await scene.take()).toBe(taken)
   })
 
-  test("does not touch a file that is as it was", async () => {
+  test("does not touch an unchanged file", async () => {
     await using scene = await snapshotScene()
     await scene.put({ a: "1" })
     const taken = await scene.take()
@@ -103,7 +103,7 @@ describe("restore", () => {
       failed: ["dir/deep/a", "dir/deep/new", "dir/other/x"],
     })
     expect(await scene.everything(outside)).toEqual(before)
-    // With the symlink among the files, it is taken away itself, and what was there comes back.
+    // If the symlink is among the files, it is removed, and the original directory is restored.
     expect(await scene.snapshots.restore(taken, ["dir", "dir/deep/a"])).toMatchObject({ failed: [] })
     expect(await scene.text("dir/deep/a")).toBe("1")
     expect(await scene.everything(outside)).toEqual(before)
@@ -144,7 +144,7 @@ describe("restore", () => {
     expect(await scene.exists(".git/config")).toBe(true)
   })
 
-  test("does not remove a directory that holds files which nobody named", async () => {
+  test("does not remove a directory that contains other files", async () => {
     await using scene = await snapshotScene()
     await scene.put({ thing: "a file" })
     const taken = await scene.take()
@@ -159,7 +159,7 @@ describe("restore", () => {
     expect((await readdir(scene.root)).sort()).toEqual(["thing"])
   })
 
-  test("does not remove what was left out as ignored when the snapshot was taken", async () => {
+  test("does not remove files that the snapshot left out as ignored", async () => {
     await using scene = await snapshotScene()
     await scene.put({ ".gitignore": "data/\n", "data/precious": "1", a: "1" })
     const before = await scene.take()
@@ -175,7 +175,7 @@ describe("restore", () => {
     expect(await scene.text("data/precious")).toBe("1")
   })
 
-  test("does not remove what was left out as too large, and says that it cannot bring it back", async () => {
+  test("does not remove a file that the snapshot left out as too large, and reports that it cannot restore it", async () => {
     await using scene = await snapshotScene()
     await scene.put({ big: Buffer.alloc(3 * 1024 * 1024) })
     const before = await scene.take()
@@ -197,7 +197,7 @@ describe("restore", () => {
     expect(await scene.text("big")).toBe("small now")
   })
 
-  test("says the same of files that are already gone, and leaves no drafts", async () => {
+  test("reports the same for files that are already gone, and leaves no temporary files", async () => {
     await using scene = await snapshotScene()
     const taken = await scene.take()
     expect(await scene.snapshots.restore(taken, ["never", "was/there"])).toMatchObject({

@@ -11,20 +11,20 @@ import { temporaryDirectory } from "../support/temporary-directory.ts"
 
 const execute = promisify(execFile)
 
-/** A project with snapshots, in a temporary directory that holds nothing else. */
+/** A project with snapshots, in a temporary directory that contains nothing else. */
 export interface SnapshotScene extends AsyncDisposable {
   base: string
   root: string
   gitDirectory: string
   snapshots: GitSnapshots
   open(options?: Partial<SnapshotsOptions>): GitSnapshots
-  /** Takes a snapshot, which has to work. */
+  /** Takes a snapshot, and fails if snapshots are unavailable. */
   take(): Promise<string>
   path(name: string): string
   put(files: Record<string, string | Uint8Array>): Promise<void>
   text(name: string): Promise<string>
   exists(name: string): Promise<boolean>
-  /** The user's own git. */
+  /** Runs the user's own git. */
   git(...args: string[]): Promise<string>
   /** Every file below a directory with its bytes; a symlink with its target. */
   everything(directory: string): Promise<Record<string, string>>

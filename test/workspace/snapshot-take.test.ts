@@ -7,9 +7,9 @@ import { describe, expect, test } from "vitest"
 import { randomFrom, repeats, testSeed } from "../support/seed.ts"
 import { type SnapshotScene, snapshotScene } from "./snapshot-scene.ts"
 
-/** What somebody who knows nothing of earlier snapshots takes. */
-async function takenAfresh(scene: SnapshotScene): Promise<string | undefined> {
-  const gitDirectory = join(scene.base, "afresh")
+/** The snapshot of a new git directory without earlier snapshots. */
+async function newSnapshot(scene: SnapshotScene): Promise<string | undefined> {
+  const gitDirectory = join(scene.base, "new")
   await rm(gitDirectory, { recursive: true, force: true })
   return scene.open({ gitDirectory }).take()
 }
@@ -21,7 +21,7 @@ async function changeSomething(scene: SnapshotScene, random: () => number): Prom
 }
 
 describe("take", () => {
-  test("after takes that were aborted at any moment is what is there", async () => {
+  test("is the current state after takes that were aborted at any moment", async () => {
     const random = randomFrom(testSeed("aborted takes").seed)
     await using scene = await snapshotScene()
     await scene.take()
@@ -31,11 +31,11 @@ describe("take", () => {
       const aborted = scene.snapshots.take(AbortSignal.timeout(Math.floor(random() * 15)))
       await aborted.catch(() => {})
       if (random() < 0.5) await changeSomething(scene, random)
-      expect(await scene.take()).toBe(await takenAfresh(scene))
+      expect(await scene.take()).toBe(await newSnapshot(scene))
     }
   })
 
-  test("after processes that were killed at any moment is what is there", async () => {
+  test("is the current state after processes that were killed at any moment", async () => {
     const random = randomFrom(testSeed("killed takes").seed)
     await using scene = await snapshotScene()
     const code = `
@@ -56,7 +56,7 @@ describe("take", () => {
       await sleep(random() * 60)
       child.kill("SIGKILL")
       await once(child, "close")
-      expect(await scene.open().take()).toBe(await takenAfresh(scene))
+      expect(await scene.open().take()).toBe(await newSnapshot(scene))
     }
   })
 })

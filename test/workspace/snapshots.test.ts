@@ -10,7 +10,7 @@ import { snapshotScene } from "./snapshot-scene.ts"
 const mebibyte = 1024 * 1024
 
 describe("take", () => {
-  test("gives the same name as long as nothing changed, and another one when something did", async () => {
+  test("gives the same id while nothing changes, and another id after a change", async () => {
     await using scene = await snapshotScene()
     await scene.put({ "a.txt": "one\n", "src/b.txt": "two\n" })
     const first = await scene.take()
@@ -23,7 +23,7 @@ describe("take", () => {
     expect(await scene.take()).toBe(first)
   })
 
-  test("sees every change, however quickly one of the same length follows another", async () => {
+  test("sees every change, even a quick second change of the same length", async () => {
     await using scene = await snapshotScene()
     const names = new Set<string>()
     for (let i = 10; i < 40; i++) {
@@ -40,7 +40,7 @@ describe("take", () => {
     expect(await scene.snapshots.changed(empty, await scene.take())).toEqual(["a"])
   })
 
-  test("includes untracked files and leaves out what is ignored", async () => {
+  test("includes untracked files and leaves out ignored files", async () => {
     await using scene = await snapshotScene({ repository: true })
     const empty = await scene.take()
     await scene.put({
@@ -61,7 +61,7 @@ describe("take", () => {
     expect(await scene.snapshots.changed(empty, await scene.take())).toEqual(names)
   })
 
-  test("leaves out untracked files of 2 MiB or more, but not those that the repository holds", async () => {
+  test("leaves out untracked files of 2 MiB or more, but not tracked ones", async () => {
     await using scene = await snapshotScene({ repository: true })
     await scene.put({
       "below.bin": Buffer.alloc(2 * mebibyte - 1, 1),
@@ -80,7 +80,7 @@ describe("take", () => {
     expect((await stat(scene.path("tracked.bin"))).size).toBe(3 * mebibyte)
   })
 
-  test("includes an ignored file that the repository holds", async () => {
+  test("includes an ignored file that is tracked", async () => {
     await using scene = await snapshotScene({ repository: true })
     await scene.put({ ".gitignore": "dist/\n", "dist/held": "1", "dist/other": "1" })
     await scene.git("add", "--force", "dist/held")
@@ -91,7 +91,7 @@ describe("take", () => {
     expect(await scene.take()).toBe(before)
   })
 
-  test("passes over a name that is not UTF-8", async () => {
+  test("skips a name that is not UTF-8", async () => {
     await using scene = await snapshotScene()
     const empty = await scene.take()
     await writeFile(Buffer.concat([Buffer.from(`${scene.root}/x`), Buffer.from([0xff])]), "")
@@ -99,7 +99,7 @@ describe("take", () => {
     expect(await scene.snapshots.changed(empty, await scene.take())).toEqual(["a"])
   })
 
-  test("does not look into other repositories inside, and does not fail on them", async () => {
+  test("skips nested repositories, and does not fail on them", async () => {
     await using scene = await snapshotScene({ repository: true })
     const empty = await scene.take()
     await scene.put({ "nested/a": "", "with-commit/a": "", mine: "" })
@@ -112,7 +112,7 @@ describe("take", () => {
     expect(await scene.take()).toBe(taken)
   })
 
-  test("of a root with a subfolder's session covers the whole root", async () => {
+  test("covers the whole root for a session in a subdirectory", async () => {
     await using scene = await snapshotScene({ repository: true })
     await scene.put({ "packages/web/a": "1", "packages/api/b": "1" })
     const before = await scene.take()
@@ -121,7 +121,7 @@ describe("take", () => {
     expect(await scene.snapshots.changed(before, await scene.take())).toEqual(names)
   })
 
-  test("without a repository leaves out what usually is ignored", async () => {
+  test("without a repository leaves out files that are usually ignored", async () => {
     await using scene = await snapshotScene()
     const empty = await scene.take()
     await scene.put({ "node_modules/x/index.js": "", "a.js": "", "deep/node_modules/y": "" })
@@ -180,7 +180,7 @@ describe("take", () => {
     expect(await scene.take()).toBe(first)
   })
 
-  test.skipIf(process.getuid?.() === 0)("passes over a file that nobody may read", async () => {
+  test.skipIf(process.getuid?.() === 0)("skips a file without read permission", async () => {
     await using scene = await snapshotScene()
     await scene.put({ a: "1", secret: "1", z: "1" })
     await chmod(scene.path("secret"), 0)
@@ -189,7 +189,7 @@ describe("take", () => {
     expect((await scene.snapshots.restore(taken, ["secret"])).restored).toEqual(["secret"])
   })
 
-  test("passes over what a symlink has come to cover, and keeps the rest", async () => {
+  test("skips files behind a directory that became a symlink, and keeps the rest", async () => {
     await using scene = await snapshotScene()
     await scene.put({ "a/x": "1", "a/y": "1", b: "1", c: "1" })
     const first = await scene.take()
@@ -205,7 +205,7 @@ describe("take", () => {
     expect(await scene.take()).toBe(second)
   })
 
-  test("passes over a file that git refuses, and never takes it for absent", async () => {
+  test("skips a file that git refuses, and does not treat it as removed", async () => {
     await using scene = await snapshotScene()
     await scene.put({ a: "1", z: "1" })
     await symlink("a", scene.path(".gitmodules"))
@@ -218,7 +218,7 @@ describe("take", () => {
     expect(await scene.snapshots.changed(taken, await scene.take())).toEqual(["z"])
   })
 
-  test("stops when it is told to", async () => {
+  test("stops on abort", async () => {
     await using scene = await snapshotScene()
     await scene.put({ a: "1" })
     const reason = new Error("enough")
@@ -228,7 +228,7 @@ describe("take", () => {
   })
 })
 
-describe("two at once", () => {
+describe("two concurrent takes", () => {
   test("in one process see the same files", async () => {
     await using scene = await snapshotScene()
     await scene.put(Object.fromEntries(Array.from({ length: 50 }, (_, i) => [`f${i}`, `${i}`])))
@@ -238,7 +238,7 @@ describe("two at once", () => {
     expect(taken[0]).toBeDefined()
   })
 
-  test("in several processes, while files change, each take what is there", {
+  test("in several processes, while files change, each contain the current files", {
     timeout: 120_000,
   }, async () => {
     await using scene = await snapshotScene()
@@ -278,7 +278,7 @@ describe("two at once", () => {
     expect(left).toEqual([])
   })
 
-  test("a lock that a crash left behind is in nobody's way", async () => {
+  test("a lock file left by a crash does not block snapshots", async () => {
     await using scene = await snapshotScene()
     await scene.put({ a: "1" })
     await scene.take()
@@ -289,7 +289,7 @@ describe("two at once", () => {
     expect(await scene.open().take()).toBe(taken)
   })
 
-  test("an index that is damaged or lost is made anew", async () => {
+  test("a damaged or missing index is rebuilt", async () => {
     await using scene = await snapshotScene()
     await scene.put({ a: "1", b: "2" })
     const taken = await scene.take()
@@ -303,7 +303,7 @@ describe("two at once", () => {
 })
 
 describe("diff", () => {
-  test("gives contents and counted lines, for all files or for some", async () => {
+  test("returns contents and line counts, for all files or for some", async () => {
     await using scene = await snapshotScene()
     await scene.put({ a: "1\n2\n3\n", gone: "x\ny\n", same: "s\n", binary: Buffer.from([0, 1]) })
     const from = await scene.take()
@@ -322,7 +322,7 @@ describe("diff", () => {
     expect(await scene.snapshots.diff(from, from)).toEqual([])
   })
 
-  test("gives no contents over 1 MiB, but counts the lines", async () => {
+  test("returns no contents over 1 MiB, but counts the lines", async () => {
     await using scene = await snapshotScene()
     const from = await scene.take()
     await scene.put({ long: "0123456789\n".repeat(100_000), short: "0\n" })
@@ -331,7 +331,7 @@ describe("diff", () => {
     expect(short?.after).toBe("0\n")
   })
 
-  test("of a file that was left out claims nothing", async () => {
+  test("of a file that was left out has no contents and no counts", async () => {
     await using scene = await snapshotScene()
     const from = await scene.take()
     await scene.put({ big: "0\n".repeat(2 * mebibyte) })
@@ -339,7 +339,7 @@ describe("diff", () => {
     expect(await scene.snapshots.diff(from, await scene.take())).toEqual([big])
   })
 
-  test("counts as text whatever attributes say", async () => {
+  test("treats text as text, whatever attributes say", async () => {
     await using scene = await snapshotScene()
     await scene.put({ ".gitattributes": "*.lock binary\n" })
     const from = await scene.take()
@@ -350,7 +350,7 @@ describe("diff", () => {
     })
   })
 
-  test("refuses what is no snapshot, and one that is gone", async () => {
+  test("refuses an invalid snapshot id, and a snapshot that no longer exists", async () => {
     await using scene = await snapshotScene()
     const taken = await scene.take()
     for (const wrong of ["", "--output=/tmp/x", "HEAD", "0".repeat(39)]) {
@@ -363,8 +363,8 @@ describe("diff", () => {
   })
 })
 
-describe("no snapshots", () => {
-  test("without git, and the reason is said", async () => {
+describe("snapshots are unavailable", () => {
+  test("without git, and the reason is reported", async () => {
     await using scene = await snapshotScene()
     const path = process.env.PATH
     try {
@@ -386,7 +386,7 @@ describe("no snapshots", () => {
     expect(snapshots.unavailable).toMatch(/2\.11 is too old/)
   })
 
-  test("of a project that takes too long, from then on", async () => {
+  test("for a project that takes too long, from then on", async () => {
     await using scene = await snapshotScene()
     await scene.take()
     const slow = join(scene.base, "slow-git")
@@ -397,7 +397,7 @@ describe("no snapshots", () => {
     expect(await snapshots.take()).toBeUndefined()
   })
 
-  test("of a whole home directory", async () => {
+  test("for a whole home directory", async () => {
     await using scene = await snapshotScene()
     const home = process.env.HOME
     try {
@@ -410,7 +410,7 @@ describe("no snapshots", () => {
     }
   })
 
-  test("while the root is missing, and again when it is back", async () => {
+  test("while the root is missing, and available again when it is back", async () => {
     await using scene = await snapshotScene()
     await rename(scene.root, `${scene.root}-away`)
     expect(await scene.snapshots.take()).toBeUndefined()
@@ -422,7 +422,7 @@ describe("no snapshots", () => {
 })
 
 describe("collect", () => {
-  test("forgets old snapshots and keeps the others whole", async () => {
+  test("removes old snapshots and keeps the others intact", async () => {
     await using scene = await snapshotScene()
     await scene.put({ a: "old\n", b: "1\n" })
     const old = await scene.take()
@@ -446,7 +446,7 @@ describe("collect", () => {
     expect(await scene.snapshots.diff(old, middle)).toMatchObject([{ before: "old\n", after: "middle\n" }])
   })
 
-  test("does nothing where there never was a snapshot", async () => {
+  test("does nothing if there never was a snapshot", async () => {
     await using scene = await snapshotScene()
     await scene.snapshots.collect(30)
     expect(await readdir(scene.base)).toEqual(["project"])

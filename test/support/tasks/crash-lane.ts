@@ -8,7 +8,7 @@ import { endOf, leftBehind, phaseOf } from "../run/left-behind.ts"
 import { randomFrom } from "../seed.ts"
 import { taskAnswer } from "./answers.ts"
 import { finish } from "./finish.ts"
-import { type Moment, places } from "./moments.ts"
+import { type Moment, writes } from "./moments.ts"
 import { makeTaskScene, openTaskScene, type TaskScene, taskPaths } from "./scene.ts"
 import type { TaskGo, TaskLine, TaskProgress } from "./task-child.ts"
 import { type Asked, childOf, examineTree, type Results } from "./tree-problems.ts"
@@ -40,8 +40,8 @@ export interface TaskCrashOptions {
   seed: number
   /** The first word of the prompts. */
   word: "manage" | "direct"
-  /** `time`: from outside, at any moment. `place`: by itself, right before or after a certain write. */
-  by: "time" | "place"
+  /** `time`: from outside, at any moment. `write`: by itself, right before or after a certain write. */
+  by: "time" | "write"
   /** How many processes wait for the same answer at the same time; whichever is killed, the others are not. */
   processes: number
 }
@@ -137,7 +137,7 @@ class Lane implements AsyncDisposable {
       else end()
     })
     child.ended.then(end, end)
-    const go: TaskGo = { scene, sessionID, messageID, prompt, ...(by === "place" && { dieAt: moment }) }
+    const go: TaskGo = { scene, sessionID, messageID, prompt, ...(by === "write" && { dieAt: moment }) }
     child.process.send(go)
     return worker
   }
@@ -161,13 +161,13 @@ class Lane implements AsyncDisposable {
   #moments(): Moment[] {
     const deaths = deathsMin + Math.floor(this.#random() * (deathsMax - deathsMin + 1))
     const moments = Array.from({ length: deaths }, (): Moment => {
-      const place = places[Math.floor(this.#random() * places.length)]!
-      const count = Math.floor(this.#random() * (place === "sealed" || place === "asked" ? 2 : 3))
+      const write = writes[Math.floor(this.#random() * writes.length)]!
+      const count = Math.floor(this.#random() * (write === "sealed" || write === "asked" ? 2 : 3))
       const when = this.#random()
-      const isLater = place === "asked" || when > 0.7
-      return { place, count, when: isLater ? { laterMs: when * laterMs } : when < 0.35 ? "before" : "after" }
+      const isLater = write === "asked" || when > 0.7
+      return { write, count, when: isLater ? { laterMs: when * laterMs } : when < 0.35 ? "before" : "after" }
     })
-    return moments.sort((a, b) => places.indexOf(a.place) - places.indexOf(b.place))
+    return moments.sort((a, b) => writes.indexOf(a.write) - writes.indexOf(b.write))
   }
 
   async #end(child: Child): Promise<void> {

@@ -9,12 +9,12 @@ type Op = Commit["ops"][number]
  * them is asked, when a child is made and named, when it gets its prompt, when it takes it, when it has answered, when its
  * result is written, and when the message with the results is sealed.
  */
-export const places = ["asked", "made", "prompted", "taken", "answered", "result", "sealed"] as const
-export type Place = (typeof places)[number]
+export const writes = ["asked", "made", "prompted", "taken", "answered", "result", "sealed"] as const
+export type Write = (typeof writes)[number]
 
 /** Right before or after the write of that kind, counted from 0, or a little later. */
 export interface Moment {
-  place: Place
+  write: Write
   count: number
   when: "before" | "after" | { laterMs: number }
 }
@@ -39,13 +39,13 @@ export function mortalStore(store: Store, { rootID, dieAt, onCommit }: MortalOpt
   }
   return storeWith(store, {
     async commit(commit) {
-      const is = dieAt !== undefined && commit.ops.some((op) => placeOf(op, rootID) === dieAt.place)
+      const is = dieAt !== undefined && commit.ops.some((op) => writeOf(op, rootID) === dieAt.write)
       const committed = await around(is, () => store.commit(commit))
       onCommit()
       return committed
     },
     admit: (item: InboxItem) =>
-      around(dieAt?.place === "prompted" && item.type === "prompt" && item.sessionID !== rootID, () =>
+      around(dieAt?.write === "prompted" && item.type === "prompt" && item.sessionID !== rootID, () =>
         store.admit(item),
       ),
   })
@@ -55,7 +55,7 @@ function die(): void {
   process.kill(process.pid, "SIGKILL")
 }
 
-function placeOf(op: Op, rootID: string): Place | undefined {
+function writeOf(op: Op, rootID: string): Write | undefined {
   switch (op.op) {
     case "session.create":
       return op.session.parentID === undefined ? undefined : "made"
