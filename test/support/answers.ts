@@ -1,9 +1,11 @@
 import { StemmaError } from "../../src/protocol/index.ts"
 
-/** What a call gave: its value, or the code of its error. Cursors are left out, since each store has its own. */
+/**
+ * The outcome of a call: its value, or the code of its error. Cursors are left out, because each store has its own.
+ */
 export type Answer<T> = { value: T } | { error: string; details: Record<string, unknown> }
 
-/** The details of an error that a caller acts on, and that all drivers therefore give alike. */
+/** The error details that callers use, and that all drivers therefore return alike. */
 const sharedDetails = ["length", "expiresAt"]
 
 export async function answerOf<T>(call: () => Promise<T>): Promise<Answer<T>> {
@@ -20,7 +22,7 @@ export async function answerOf<T>(call: () => Promise<T>): Promise<Answer<T>> {
   }
 }
 
-/** As a JSON value without cursors: what two stores must agree on. */
+/** A JSON value without cursors: the part on which two stores must agree. */
 export function comparable(value: unknown): unknown {
   if (value === undefined) return undefined
   return JSON.parse(
@@ -28,7 +30,7 @@ export function comparable(value: unknown): unknown {
   )
 }
 
-/** Where two JSON values first differ, in words; undefined if they are equal. */
+/** The first difference between two JSON values, in words; undefined if they are equal. */
 export function difference(expected: unknown, actual: unknown, path = ""): string | undefined {
   if (Object.is(expected, actual)) return undefined
   const bothObjects =

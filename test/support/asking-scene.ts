@@ -7,7 +7,10 @@ const write = (name: string) => ({ tool: "write", input: { filePath: name, conte
 const echo = (name: string) => ({ tool: "bash", input: { command: `echo x > ${name}` } })
 export const askEdit = { permission: { edit: "ask" as const } }
 
-/** "Go" gives a task that writes a.txt by the tool and then b.txt by the shell. "Go deep" has one session in between. */
+/**
+ * "Go" gives a task that writes a.txt with the write tool and then b.txt with the shell. "Go deep" has one session
+ * between.
+ */
 export function askingScene(options: RunSceneOptions = {}) {
   return runScene({
     interactive: true,
@@ -35,21 +38,21 @@ export async function question(session: SessionHandle, count = 1): Promise<Permi
   return (await session.questions()).at(-1)!
 }
 
-/** Gathers what somebody who watches hears of questions, until there are no more events. */
-export function heardFrom(events: AsyncIterable<StemmaEvent>) {
-  const heard: string[] = []
+/** Collects the questions and replies that a subscriber receives, until the events end. */
+export function questionEvents(events: AsyncIterable<StemmaEvent>) {
+  const received: string[] = []
   const count = { events: 0 }
   const listen = async () => {
     for await (const event of events) {
       count.events++
       if (event.type === "permission.asked") {
         const { request } = event.properties
-        heard.push(`asked ${request.id} ${request.path?.join(" ")}`)
+        received.push(`asked ${request.id} ${request.path?.join(" ")}`)
       }
       if (event.type === "permission.replied") {
-        heard.push(`${event.properties.reply} ${event.properties.permissionID}`)
+        received.push(`${event.properties.reply} ${event.properties.permissionID}`)
       }
     }
   }
-  return { heard, count, done: listen() }
+  return { received, count, done: listen() }
 }

@@ -4,13 +4,13 @@ import { plainId } from "./ids.ts"
 import { sampleAssistant, sampleUser } from "./samples.ts"
 
 export interface Fixture {
-  /** At rest: two sealed messages, and a tail that a revert left. */
+  /** An idle session: two sealed messages, and a left tail of a revert. */
   calm: string
   calmMessage: string
   calmPart: string
   calmSegment: string
   calmLeft: string
-  /** In the middle of a run: an open message with a text of five characters. */
+  /** A running session: an open message with a text of five characters. */
   busy: string
   busyMessage: string
   busyPart: string

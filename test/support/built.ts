@@ -1,11 +1,10 @@
 import { basename, join } from "node:path"
 
 /**
- * What the tests start as processes and threads is built once, by `global-setup.ts`: a process that strips the types of 400
- * source files uses three times the CPU time of a process that loads a few built files.
- *
- *     bin/ dist/ schema/   the program, laid out as in the published package
- *     children/            the scripts that `startChild` starts
+ * The programs that tests start as processes and threads are built once, by `global-setup.ts`: a process that strips
+ * the types of 400 source files uses three times the CPU time of a process that loads a few built files. The build has
+ * the program in `bin/`, `dist/` and `schema/`, laid out as in the published package, and in `children/` the scripts
+ * that `startChild` starts.
  */
 export const buildVariable = "STEMMA_TEST_BUILD"
 

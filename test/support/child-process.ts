@@ -3,24 +3,24 @@ import { closeSync, openSync, readFileSync } from "node:fs"
 import { builtChild } from "./built.ts"
 
 export interface ChildOptions {
-  /** Where its output goes: a file is there, whole, also after the process was killed. */
+  /** The file for the output. A file is complete even after the process was killed. */
   output: string
   args?: string[]
-  /** Put before the program: `["strace", "-f"]`. */
+  /** A command before the program: `["strace", "-f"]`. */
   wrapper?: string[]
   env?: Record<string, string>
-  /** It is killed after this long, whatever it does. */
+  /** The process is killed after this time. */
   limitMs?: number
 }
 
-/** One of the scripts in `children/`, running. Ends with its scope. */
+/** A running script of `children/`, which ends with its scope. */
 export interface Child extends AsyncDisposable {
   process: ChildProcess
-  /** Resolves when the script says "ready"; rejects, with what it wrote, if it ends before. */
+  /** Resolves when the script sends "ready"; rejects with its output if it ends before. */
   ready: Promise<void>
-  /** Resolves when the process is gone. */
+  /** Resolves when the process has ended. */
   ended: Promise<{ code: number | null; signal: string | null }>
-  /** The JSON lines that it has written so far. A line that the kill cut off is left out. */
+  /** The JSON lines that it has written so far, without a line that the kill cut off. */
   lines<T>(): T[]
   errors(): string
 }
@@ -52,7 +52,7 @@ export function startChild(script: string, options: ChildOptions): Child {
     child.once("message", () => resolve())
     ended.then(() => reject(new Error(`${script} ended before it was ready: ${errorText()}`)), reject)
   })
-  // Who does not wait for it is told by `ended`.
+  // The caller may not await `ready`. `ended` reports the failure too.
   ready.catch(() => {})
   return {
     process: child,
@@ -65,7 +65,7 @@ export function startChild(script: string, options: ChildOptions): Child {
         .map((line) => JSON.parse(line)),
     errors: errorText,
     async [Symbol.asyncDispose]() {
-      // A program under a wrapper is not reached by the signal, but notices that the channel is closed.
+      // The signal does not reach a program under a wrapper, but the program notices that the channel is closed.
       if (child.connected) child.disconnect()
       child.kill("SIGKILL")
       await ended

@@ -1,6 +1,6 @@
 import type { Clock } from "../../src/protocol/index.ts"
 
-/** A clock that moves only when it is told to. */
+/** A clock that moves only when a test moves it. */
 export interface ManualClock extends Clock {
   advance(ms: number): void
 }

@@ -1,6 +1,9 @@
 import type { ContextMessage } from "../../src/index.ts"
 
-/** What a model would refuse in a context: a call without its one result right after it, or a result without its call. */
+/**
+ * Problems for which a model would refuse a context: a call without exactly one result after it, or a result without
+ * its call.
+ */
 export function contextProblems(messages: readonly ContextMessage[]): string[] {
   const problems: string[] = []
   const seen = new Set<string>()

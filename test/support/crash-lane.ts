@@ -14,13 +14,13 @@ import { randomFrom } from "./seed.ts"
 export interface LaneReport {
   kills: number
   acknowledged: number
-  /** Commits that were in the store though the kill came before their answer. */
+  /** Commits that were stored although the kill came before their answer. */
   unanswered: number
 }
 
 /**
- * Kills one process after another over the same store. A memory store is given every call that was acknowledged; after
- * each kill the store must hold exactly that, and of the calls without an answer each whole or not at all.
+ * Kills one process after another on the same store. A memory store gets every acknowledged call; after each kill the
+ * store must have exactly the same content, and each call without an answer must be stored completely or not at all.
  */
 export async function crashLane(
   driver: Driver,
@@ -45,7 +45,7 @@ export async function crashLane(
       await child.ready
       child.process.send({ directory: stored, number, seed: seed + number } satisfies CrashGo)
       next = number + 1 < kills ? start(number + 1) : undefined
-      // Some die while they open the store, most somewhere in the middle of their work.
+      // Some processes die while they open the store, most of them during their work.
       if (random() >= 0.15) await waitForAnswers(child, Math.floor(random() * 30))
       await delay(random() * 10)
       child.process.kill("SIGKILL")
@@ -69,7 +69,7 @@ async function waitForAnswers(child: Child, count: number): Promise<void> {
   while (isRunning() && answers() < count) await delay(2)
 }
 
-/** A full check reads everything: damage that one kill did is still there at the next one. */
+/** A full check reads everything, and the damage of a kill would still be there at a later check. */
 const checkEvery = 4
 
 async function expectWhole(store: Store): Promise<void> {
@@ -79,12 +79,12 @@ async function expectWhole(store: Store): Promise<void> {
 
 interface Lane {
   oracle: Store
-  /** The oracle's own fences; those of the killed processes mean nothing to it. */
+  /** The oracle has its own fences, because it does not know those of the killed processes. */
   fences: Map<string, number>
   touched: Set<string>
 }
 
-type Told = Exclude<CrashLine, { done: number } | { failed: string }>
+type Attempted = Exclude<CrashLine, { done: number } | { failed: string }>
 
 async function checkAfterKill(
   driver: Driver,
@@ -99,13 +99,13 @@ async function checkAfterKill(
   const failed = lines.find((line) => "failed" in line)
   if (failed) throw new Error(`Child ${number} failed by itself: ${failed.failed}`)
   const done = new Set(lines.flatMap((line) => ("done" in line ? [line.done] : [])))
-  const told = lines.filter((line): line is Told => "about" in line)
-  const touched = new Set(told.flatMap(sessionsOf))
-  for (const call of told.filter((line) => done.has(line.about))) await replay(lane, call)
+  const attempted = lines.filter((line): line is Attempted => "about" in line)
+  const touched = new Set(attempted.flatMap(sessionsOf))
+  for (const call of attempted.filter((line) => done.has(line.about))) await replay(lane, call)
   report.acknowledged += done.size
 
   await using store = await driver.open(stored)
-  for (const call of told.filter((line) => !done.has(line.about))) {
+  for (const call of attempted.filter((line) => !done.has(line.about))) {
     if (!(await isThere(lane, store, call))) continue
     await replay(lane, call)
     report.unanswered++
@@ -116,7 +116,7 @@ async function checkAfterKill(
   await commitNext(lane, store, [...touched])
 }
 
-function sessionsOf(call: Told): string[] {
+function sessionsOf(call: Attempted): string[] {
   if ("admit" in call) return [call.admit.sessionID]
   return call.commit.ops.map((op) =>
     op.op === "session.create" || op.op === "session.fork"
@@ -127,8 +127,8 @@ function sessionsOf(call: Told): string[] {
   )
 }
 
-/** Whether a call that was not acknowledged has nevertheless happened: each commit adds one to the session's `seq`. */
-async function isThere(lane: Lane, store: Store, call: Told): Promise<boolean> {
+/** Whether a call that was not acknowledged was stored: each commit adds one to the session's `seq`. */
+async function isThere(lane: Lane, store: Store, call: Attempted): Promise<boolean> {
   const id = sessionsOf(call)[0]!
   return (await seqOf(store, id)) > (await seqOf(lane.oracle, id))
 }
@@ -142,7 +142,7 @@ async function seqOf(store: Store, sessionID: string): Promise<number> {
   }
 }
 
-async function replay(lane: Lane, call: Told): Promise<void> {
+async function replay(lane: Lane, call: Attempted): Promise<void> {
   if ("admit" in call) {
     await lane.oracle.admit(call.admit)
     return
@@ -164,7 +164,7 @@ async function compareSessions(lane: Lane, store: Store, sessionIDs: string[]): 
   }
 }
 
-/** The dead holder's lease is taken at once, and the session goes on. */
+/** The lease of the dead holder is taken immediately, and the session continues. */
 async function commitNext(lane: Lane, store: Store, sessionIDs: string[]): Promise<void> {
   for (const sessionID of sessionIDs.slice(0, 2)) {
     if ((await seqOf(store, sessionID)) === 0) continue

@@ -1,9 +1,9 @@
-/** Decisions of one random step. They come from a list of numbers, so that a smaller list is a simpler step. */
+/** The decisions of one random step. They come from a list of numbers, so that a smaller list is a simpler step. */
 export interface Draw {
-  /** A whole number from 0 to, and without, `limit`. */
+  /** An integer from 0 up to, but not including, `limit`. */
   below(limit: number): number
   one<T>(list: readonly T[]): T
-  /** True in so many of a hundred cases. */
+  /** True in the given percentage of cases. */
   chance(percent: number): boolean
 }
 

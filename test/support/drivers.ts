@@ -11,9 +11,9 @@ export interface DriverOptions {
 
 export interface Driver {
   name: "memory" | "sqlite" | "jsonl"
-  /** Keeps its sessions in the directory; the others forget them. */
+  /** True if the driver stores its sessions in the directory. */
   durable: boolean
-  /** Loads its code; `open` does it too. */
+  /** Loads the driver's code; `open` does it too. */
   load(): Promise<unknown>
   /** Opens the store of a directory. */
   open(directory: string, options?: DriverOptions): Promise<Store>

@@ -1,7 +1,7 @@
 import { expect } from "vitest"
 import { grownText, type HistoryItem, type Part, type StemmaEvent, withGrownText } from "../../src/index.ts"
 
-/** What a client that knows nothing but the events has of a session's messages. */
+/** The messages of a session in a client that reads only events. */
 export class EventReplica {
   readonly #parts = new Map<string, Part[]>()
   readonly #sealed = new Set<string>()
@@ -42,7 +42,7 @@ export class EventReplica {
     }
   }
 
-  /** The text of every message, one after the other. */
+  /** The text of all messages, joined. */
   get text(): string {
     return [...this.#parts.values()]
       .flat()
@@ -54,7 +54,7 @@ export class EventReplica {
     return [...this.#parts.values()].flat()
   }
 
-  /** Fails unless every message that was told of to its end is as the history has it, part by part. */
+  /** Fails unless every message that the events sealed equals the history's message, part by part. */
   compare(history: readonly HistoryItem[]): void {
     expect(this.#sealed.size).toBeGreaterThan(1)
     for (const id of this.#sealed) {
@@ -74,7 +74,7 @@ export class EventReplica {
 
   #indexOf(parts: readonly Part[], partID: string): number {
     const index = parts.findIndex(({ id }) => id === partID)
-    if (index < 0) throw new Error(`Part ${partID} was never told of.`)
+    if (index < 0) throw new Error(`Part ${partID} was never in an event.`)
     return index
   }
 }

@@ -43,7 +43,9 @@ export function sentResults(request: ServedRequest): SentResult[] {
   return exchanges(request).flatMap(({ results }) => results)
 }
 
-/** Fails unless every call is followed, before anything else is said, by exactly one result, and no result is without. */
+/**
+ * Fails unless every call is followed by exactly one result before the next message, and every result has its call.
+ */
 export function assertPaired(request: ServedRequest): void {
   const open = new Set<string>()
   for (const [index, { calls, results }] of exchanges(request).entries()) {

@@ -9,7 +9,7 @@ import { type AnswerSource, type ModelServer, startModelServer } from "./model-s
 import { emptyReplica, pullAll, type Replica, replicaDifference } from "./replica.ts"
 import { assertValid, partsOf, type RunScene, type RunSceneOptions, runScene } from "./run-scene.ts"
 
-/** The packages of providers that speak what the test server speaks. */
+/** The provider packages whose protocols the test server speaks. */
 export const packages = ["@ai-sdk/openai-compatible", "@ai-sdk/openai", "@ai-sdk/anthropic"] as const
 export type Package = (typeof packages)[number]
 
@@ -19,7 +19,7 @@ export const key = "sk-fault-0123456789abcdefghij"
 export const cost = { input: 2, output: 10 }
 
 export interface FaultSceneOptions extends Pick<RunSceneOptions, "config" | "timing" | "files" | "tools"> {
-  /** What the server answers, request by request; after that it says `This is a short answer of the test server.` */
+  /** The server's answers, request by request; after them it answers `This is a short answer of the test server.` */
   answers?: readonly AnswerSource[]
 }
 
@@ -28,23 +28,26 @@ export interface FaultScene extends AsyncDisposable {
   server: ModelServer
   session: SessionHandle
   ask(text: string): Asked
-  /** When the requests came, in milliseconds after one another. */
+  /** The milliseconds between the requests. */
   waits(): number[]
   retries(): Promise<ReturnType<typeof partsOf<"retry">>>
-  /** Fails unless the history is valid, clients that only heard of it have the same, and the next prompt works. */
+  /**
+   * Fails unless the history is valid, clients that read only events or rows have the same history, and the next prompt
+   * works.
+   */
   settled(): Promise<void>
 }
 
-/** A prompt on its way, as somebody who listens sees it. */
+/** A running prompt, as a subscriber sees it. */
 export interface Asked {
   reply: Promise<Reply>
   events: { event: StemmaEvent; at: number }[]
   replica: EventReplica
-  /** Resolves with the first event that this is true of. */
+  /** Resolves with the first event that matches. */
   first(isIt: (event: StemmaEvent) => boolean): Promise<StemmaEvent>
 }
 
-/** A Stemma whose only model is the test server behind a real package of a provider. */
+/** A Stemma whose only model is the test server behind a real provider package. */
 export async function faultScene(npm: Package, options: FaultSceneOptions = {}): Promise<FaultScene> {
   const { answers = [], config, ...rest } = options
   const server = await startModelServer()
@@ -120,7 +123,7 @@ export function isDelta(event: StemmaEvent): boolean {
   return event.type === "message.part.delta"
 }
 
-/** The statuses that were seen, in order. */
+/** The statuses that the subscriber received, in order. */
 export function statuses({ events }: Asked) {
   return events.flatMap(({ event, at }) =>
     event.type === "session.status" ? [{ ...event.properties.status, at }] : [],
@@ -143,7 +146,7 @@ async function settled(scene: FaultScene, rows: Replica): Promise<void> {
   expect(run.warnings).toEqual([])
 }
 
-/** Everything that a run of the scene has left anywhere, as text: what must not hold a key. */
+/** Everything that a run has left, as text, to check that no key is in it. */
 export async function traces({ run }: FaultScene, asked: readonly Asked[]): Promise<Map<string, string>> {
   const found = new Map<string, string>([
     ["events", inspectAll(asked.map(({ events }) => events))],

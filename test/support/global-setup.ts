@@ -22,14 +22,14 @@ import { buildVariable, startsBuiltWorker, workerFile } from "./built.ts"
 
 const root = resolve(import.meta.dirname, "../..")
 const builds = join(root, "node_modules/.cache/stemma-test-build")
-/** A build that no run has used for this long is removed. */
+/** A build that no test run has used for this long is removed. */
 const unusedMs = 24 * 3_600_000
 
 /** A file system in memory, on Linux. */
 const memory = "/dev/shm"
 const memoryBytesMin = 1024 ** 3
 
-/** Whatever can change a build. Tests and pages cannot. */
+/** Everything that can change a build. Tests and documents cannot. */
 const sources = ["bin", "schema", "src", "test", "tools", "package.json", "package-lock.json"]
 
 /** The scripts that `startChild` starts: files, and directories of files, relative to `test/`. */
@@ -51,7 +51,7 @@ export default async function setup({ config }: TestProject): Promise<() => void
   return config.env?.STEMMA_SOAK === undefined ? moveTemporaryDirectories() : () => {}
 }
 
-/** Builds unless the same sources were built before, and tells the tests where the build is. */
+/** Builds unless the same sources were built before, and passes the path of the build to the tests. */
 async function build(): Promise<void> {
   const directory = join(builds, hashOfSources())
   if (!existsSync(directory)) await buildInto(directory)
@@ -62,8 +62,9 @@ async function build(): Promise<void> {
 }
 
 /**
- * A store syncs its files when it is made and when it is closed, and the tests make thousands: on a disk they would wait for
- * it. What a killed process wrote is in memory as it is on a disk. The soak tests stay on the disk.
+ * A store syncs its files when it is created and when it is closed, and the tests create thousands of stores: on a disk
+ * they would wait for it. A file system in memory keeps the writes of a killed process as a disk does. The soak tests
+ * stay on the disk.
  */
 function moveTemporaryDirectories(): () => void {
   const before = process.env.TMPDIR
@@ -82,7 +83,7 @@ function moveTemporaryDirectories(): () => void {
   }
 }
 
-/** Some containers have only little of it, or do not let programs be started from it, as some tests do. */
+/** Some containers have only little memory for files, or forbid starting programs from there, which some tests do. */
 function canHoldFiles(directory: string): boolean {
   try {
     const { bavail, bsize } = statfsSync(directory)
@@ -101,7 +102,7 @@ function canHoldFiles(directory: string): boolean {
 }
 
 async function buildInto(directory: string): Promise<void> {
-  // Two runs of the tests may build at the same time: each has a directory of its own, and the first to finish is kept.
+  // Two test runs may build at the same time: each has its own directory, and the first to finish is kept.
   const own = `${directory}.${process.pid}`
   rmSync(own, { recursive: true, force: true })
   mkdirSync(own, { recursive: true })

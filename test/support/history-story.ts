@@ -10,7 +10,7 @@ import {
 import { assistant, part, text, tool, user } from "../../src/session/samples.ts"
 import type { Draw } from "./draw.ts"
 
-/** A history as it grows: turns, compactions, prunes, and what is cut off by a fork or by a revert that became real. */
+/** A history that grows: turns, compactions, prunes, and cuts by a fork or a committed revert. */
 export class HistoryStory {
   items: HistoryItem[] = []
   #next = 0
@@ -48,7 +48,7 @@ export class HistoryStory {
     this.add(user(this.id("msg")), parts)
   }
 
-  /** `isSettled`: as the store wants it before a message is sealed. */
+  /** `isSettled`: all calls are settled, as the store requires it before a message is sealed. */
   step(draw: Draw, { isSettled = false } = {}): void {
     const parts: Part[] = []
     const prune = draw.chance(25) ? this.planPrune() : undefined
@@ -110,7 +110,7 @@ export class HistoryStory {
     if (goesOn) this.add(user(this.id("msg")), [text(this.id("prt"), "Go on.", { synthetic: true })])
   }
 
-  /** What a fork keeps, or a revert that became real: what was before a message or one of its parts. */
+  /** Keeps what a fork or a committed revert keeps: everything before a message or before one of its parts. */
   cut(draw: Draw): { messageID: string; partID?: string } | undefined {
     if (this.items.length === 0) return undefined
     const item = this.items[draw.below(this.items.length)]!
@@ -140,7 +140,7 @@ export class HistoryStory {
 
 const failure = { name: "UnknownError" as const, data: { message: "It failed." } }
 
-/** What the history hides of itself, told by other means than the context is built with. */
+/** The marks that the history hides, computed in another way than the context does it. */
 export function hiddenMarks(items: readonly HistoryItem[]): { hidden: string[]; pruned: string[] } {
   const at = items.findLastIndex(({ sealed, parts }) => sealed && parts.some(isDone))
   const kept = (items[at]?.parts.findLast(isDone) as PartOf<"compaction"> | undefined)?.firstKeptEntryId

@@ -5,8 +5,8 @@ export interface Ids {
 }
 
 /**
- * Ids that are the same in every run: most are ULIDs as Stemma makes them, some are those of other programs, which
- * a store must give back letter by letter (a name with a hyphen, capitals, 26 letters that are no ULID).
+ * Ids that are the same in every run: most are ULIDs as Stemma makes them, some have shapes of other programs, which a
+ * store must return unchanged (a name with a hyphen, capitals, 26 letters that are not a ULID).
  */
 export function sampleIds(): Ids {
   let count = 0
@@ -23,7 +23,7 @@ export function sampleIds(): Ids {
   }
 }
 
-/** The ULID of a number; `space` keeps the ids of several writers apart. */
+/** The ULID of a number; `space` separates the ids of several writers. */
 export function plainId(kind: IDKind, count: number, space = 0): string {
   let digit = 0
   const digits = [...`${space.toString(32).padStart(6, "0")}${count.toString(32).padStart(10, "0")}`]

@@ -16,18 +16,18 @@ export interface CrowdOptions {
   workers: number
   kills: number
   durationMs: number
-  /** It goes on until more than this many items are admitted. */
+  /** The crowd works until more than this many items are admitted. */
   admittedMin: number
 }
 
 export interface CrowdReport {
   store: Store
   sessionIDs: string[]
-  /** What all processes said, each in its own order. */
+  /** The output of all processes, each in its own order. */
   outputs: InboxLine[][]
 }
 
-/** Workers and a collector over one store, some of the workers killed and replaced; then the rest is taken. */
+/** Runs workers and a collector on one store and kills and replaces some of the workers; then the rest is taken. */
 export async function runCrowd(driver: Driver, options: CrowdOptions): Promise<CrowdReport> {
   const { directory, seed, workers, kills, durationMs, admittedMin } = options
   const random = randomFrom(seed)

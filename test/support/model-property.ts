@@ -13,11 +13,17 @@ import { allSteps } from "./steps/index.ts"
 import { temporaryDirectory } from "./temporary-directory.ts"
 import { createWorld, disagreement, passTime, type World, withTrace } from "./world.ts"
 
-/** The same for every open store, as if one process had them all: answers may depend on who asks. */
+/**
+ * The same holder for every open store, as if one process had opened all of them, because answers may depend on the
+ * holder.
+ */
 const holder = currentHolder()
 const observeEvery = 8
 
-/** Random steps on memory and on a driver; fails, with the smallest list of calls, where the answers differ. */
+/**
+ * Runs random steps on the memory store and on a driver; fails, with the smallest list of calls, where the answers
+ * differ.
+ */
 export async function checkAgainstMemory(driver: Driver, options: PropertyOptions): Promise<void> {
   const handles = fc.integer({ min: 1, max: 2 })
   await checkProperty(
@@ -78,7 +84,7 @@ async function compareAll(world: World, queries: readonly string[]): Promise<voi
   }
 }
 
-/** What changed since the beginning, since the middle and since lately, as each scope sees it. */
+/** The changes since the beginning, since the middle and since recently, as each scope sees them. */
 async function compareChanges(world: World, store: Store): Promise<void> {
   const { moments, live, oracle } = world
   const scopes: Scope[] = [{ directory: "/project" }, ...live.map((sessionID) => ({ sessionID }))]

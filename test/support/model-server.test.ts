@@ -75,7 +75,7 @@ async function read(response: Response): Promise<Read> {
   }
 }
 
-/** The text deltas of an answer, whoever's protocol it is. */
+/** The text deltas of an answer, in either protocol. */
 function textDeltas({ events }: Read): string[] {
   return events
     .map((event) => event.choices?.[0]?.delta.content ?? event.delta?.text)
@@ -109,7 +109,7 @@ const answer: Answer = {
 }
 
 describe("chat completions", () => {
-  test("a stream holds reasoning, text, calls in pieces, the finish and the usage", async () => {
+  test("a stream contains reasoning, text, calls in pieces, the finish and the usage", async () => {
     const got = await play("openai", answer)
     const deltas = got.events.map((event) => event.choices?.[0]?.delta ?? {})
     expect(deltas.map((delta) => delta.reasoning_content ?? "").join("")).toBe("let me see")
@@ -132,7 +132,7 @@ describe("chat completions", () => {
     expect(got.text.endsWith("data: [DONE]\n\n")).toBe(true)
   })
 
-  test("without include_usage no usage comes", async () => {
+  test("without include_usage there is no usage", async () => {
     const got = await read(await ask(server, { protocol: "openai", body: { stream_options: undefined } }))
     expect(got.events.every((event) => event.usage === undefined)).toBe(true)
   })
@@ -192,7 +192,7 @@ describe("messages", () => {
     expect(starts[2]?.content_block).toMatchObject({ type: "tool_use", id: "call_a", name: "read" })
   })
 
-  test("the finish carries the reason and the usage with the cache", async () => {
+  test("the finish contains the reason and the usage with the cache", async () => {
     const got = await play("anthropic", answer)
     expect(got.events.at(-2)).toMatchObject({
       type: "message_delta",
@@ -234,7 +234,7 @@ describe.each(["openai", "anthropic"] as const)("faults of %s", (protocol) => {
     expect(JSON.parse(got.text)).toMatchObject({ error: { message: expect.stringMatching(/./) } })
   })
 
-  test("a status may have a body of its own", async () => {
+  test("a status may have its own body", async () => {
     const got = await play(protocol, { fault: "status", status: 502, body: "<html>Bad gateway</html>" })
     expect(got.text).toBe("<html>Bad gateway</html>")
   })
@@ -244,13 +244,13 @@ describe.each(["openai", "anthropic"] as const)("faults of %s", (protocol) => {
     expect(await rejection(ask(server, { protocol }))).toBeInstanceOf(TypeError)
   })
 
-  test("reset-after breaks it after so many deltas", async () => {
+  test("reset-after breaks the connection after the given number of deltas", async () => {
     const got = await play(protocol, { fault: "reset-after", text: ["a", "b", "c", "d"], afterDeltas: 3 })
     expect(textDeltas(got)).toEqual(["a", "b", "c"])
     expect(got.failed).toBeInstanceOf(TypeError)
   })
 
-  test("truncated ends well, without a finish", async () => {
+  test("truncated ends the stream normally, without a finish", async () => {
     const got = await play(protocol, { fault: "truncated", text: ["a", "b", "c"], afterDeltas: 1 })
     expect(textDeltas(got)).toEqual(["a"])
     expect(finishOf(got)).toBeUndefined()
@@ -272,7 +272,7 @@ describe.each(["openai", "anthropic"] as const)("faults of %s", (protocol) => {
     expect(got.events.at(-1)).toMatchObject({ error: { message: expect.any(String) } })
   })
 
-  test("stall gives some deltas, then nothing, and sees the client leave", async () => {
+  test("stall sends some deltas, then nothing, and notices that the client has left", async () => {
     server.script({ fault: "stall", text: ["a", "b", "c"], afterDeltas: 2 })
     const leaving = new AbortController()
     const response = await ask(server, { protocol, signal: leaving.signal })
@@ -291,7 +291,7 @@ describe.each(["openai", "anthropic"] as const)("faults of %s", (protocol) => {
     while (!request.aborted) await delay(5)
   })
 
-  test("a stall before the headers gives nothing at all", async () => {
+  test("a stall before the headers sends nothing", async () => {
     server.script({ fault: "stall", beforeHeaders: true })
     expect(await rejection(ask(server, { protocol, signal: AbortSignal.timeout(100) }))).toMatchObject({
       name: "TimeoutError",
@@ -305,17 +305,17 @@ describe.each(["openai", "anthropic"] as const)("faults of %s", (protocol) => {
     expect(textDeltas(got)).toEqual(["a", "b", "c"])
   })
 
-  test("empty is a finish and nothing else", async () => {
+  test("empty sends a finish and nothing else", async () => {
     const got = await play(protocol, { fault: "empty" })
     expect(textDeltas(got)).toEqual([])
     expect(finishOf(got)).toBe(protocol === "openai" ? "stop" : "end_turn")
   })
 
-  test("unknown-finish is a reason nobody knows", async () => {
+  test("unknown-finish sends an unknown finish reason", async () => {
     expect(finishOf(await play(protocol, { fault: "unknown-finish" }))).toBe("unheard_of")
   })
 
-  test("context-length is refused in the provider's words", async () => {
+  test("context-length is refused with the provider's error text", async () => {
     const got = await play(protocol, { fault: "context-length" })
     expect(got.status).toBe(400)
     const words = {
@@ -327,7 +327,7 @@ describe.each(["openai", "anthropic"] as const)("faults of %s", (protocol) => {
 })
 
 describe.each(["openai", "anthropic"] as const)("without a script, %s", (protocol) => {
-  test("say N gives N words, one delta each", async () => {
+  test("say N answers with N words, one delta each", async () => {
     const got = await read(await ask(server, { protocol, text: "say 50" }))
     expect(textDeltas(got)).toHaveLength(50)
     expect(textDeltas(got).join("").split(" ")).toHaveLength(50)
@@ -336,18 +336,18 @@ describe.each(["openai", "anthropic"] as const)("without a script, %s", (protoco
     expect(again.text).toBe(got.text)
   })
 
-  test("echo gives the text back, whatever is in it", async () => {
+  test("echo returns the text, whatever it contains", async () => {
     const text = 'echo a "quoted" \\ 中文 "role":"user" 🎉'
     expect(textDeltas(await read(await ask(server, { protocol, text }))).join("")).toBe(
       text.slice("echo ".length),
     )
   })
 
-  test("anything else gets a short sentence", async () => {
+  test("any other text gets a short sentence", async () => {
     expect(textDeltas(await read(await ask(server, { protocol }))).join("")).toBe(defaultText)
   })
 
-  test("tool makes that call, and its result is answered with done", async () => {
+  test("tool makes the given call, and its result is answered with done", async () => {
     const text = 'tool read {"filePath":"a.txt"}\ntool list'
     const called = await read(await ask(server, { protocol, text }))
     expect(called.text).toMatch(/"name":"read".*"name":"list"/s)
@@ -365,7 +365,7 @@ describe.each(["openai", "anthropic"] as const)("without a script, %s", (protoco
     expect(textDeltas(await read(await ask(server, { protocol, messages })))).toEqual(["done"])
   })
 
-  test("the command may be one of several texts, behind a history of megabytes", async () => {
+  test("the command may be one of several texts, after a history of megabytes", async () => {
     const content = [
       { type: "text", text: "A reminder." },
       { type: "text", text: "say 3" },
@@ -376,13 +376,13 @@ describe.each(["openai", "anthropic"] as const)("without a script, %s", (protoco
     expect(textDeltas(got)).toHaveLength(3)
   })
 
-  test("a body written in another way is understood too", async () => {
+  test("a body with another formatting is understood too", async () => {
     const body = `{ "stream":true, "messages" : [ { "content": "say 2", "role": "user" } ] }`
     const got = await read(await fetch(server.url + paths[protocol], { method: "POST", body }))
     expect(textDeltas(got)).toHaveLength(2)
   })
 
-  test("say N every M comes slowly", async () => {
+  test("say N every M streams slowly", async () => {
     const started = performance.now()
     expect(textDeltas(await read(await ask(server, { protocol, text: "say 4 every 20" })))).toHaveLength(4)
     expect(performance.now() - started).toBeGreaterThan(50)
@@ -390,7 +390,7 @@ describe.each(["openai", "anthropic"] as const)("without a script, %s", (protoco
 })
 
 describe("the server", () => {
-  test("plays its script in order, then the fallback, and keeps the requests", async () => {
+  test("sends its scripted answers in order, then the fallback, and keeps the requests", async () => {
     await using own = await startModelServer({ fallback: { text: "nothing left" } })
     own.script({ text: "one" }, (request) => ({ text: `two for ${request.body.model}` }))
     expect(own.scripted).toBe(2)
@@ -408,7 +408,7 @@ describe("the server", () => {
     expect(own.requests[0]!.headers["content-type"]).toBeDefined()
   })
 
-  test("only the requests that are told to take from the script", async () => {
+  test("only the requests that `queued` accepts take answers from the script", async () => {
     await using own = await startModelServer({ queued: (request) => request.body.tools !== undefined })
     own.script({ text: "scripted" })
     expect(textDeltas(await read(await ask(own, { protocol: "openai" }))).join("")).toBe(defaultText)
@@ -416,12 +416,12 @@ describe("the server", () => {
     expect(textDeltas(got)).toEqual(["scripted"])
   })
 
-  test("a large answer is split over writes and comes whole", async () => {
+  test("a large answer is split over several writes and arrives complete", async () => {
     const text = Array.from({ length: 5_000 }, (_, i) => `delta ${i} `)
     expect(textDeltas(await play("openai", { text }))).toEqual(text)
   })
 
-  test("close breaks what is still open", async () => {
+  test("close breaks open connections", async () => {
     const own = await startModelServer()
     own.script({ fault: "stall" })
     const response = await ask(own, { protocol: "openai" })
@@ -435,7 +435,7 @@ describe("the server", () => {
     await own.close()
   })
 
-  test("its config leads to it", () => {
+  test("its config points to the server", () => {
     expect(server.config("anthropic", { id: "m2" })).toEqual({
       model: "test-anthropic/m2",
       provider: {
@@ -448,7 +448,7 @@ describe("the server", () => {
     })
   })
 
-  test("runs as a process of its own until its input ends", async () => {
+  test("runs as a separate process until its stdin ends", async () => {
     const main = fileURLToPath(new URL("./model-server/main.ts", import.meta.url))
     const child = spawn(process.execPath, [main], {
       stdio: ["pipe", "pipe", "inherit"],

@@ -4,14 +4,14 @@ import { answerOf } from "./answers.ts"
 import { sampleQueries, sampleSecrets } from "./samples.ts"
 
 export interface ObserveOptions {
-  /** Every session there ever was. */
+  /** Every session that ever existed. */
   sessionIDs: readonly string[]
   blobs: Iterable<string>
   nowMs: number
   queries?: readonly string[]
 }
 
-/** Everything that a reader can see of a store, by every way of reading it. */
+/** Everything that a reader can see of a store, through every read method. */
 export async function observe(store: Store, options: ObserveOptions) {
   const sessions: Record<string, unknown> = {}
   for (const id of options.sessionIDs) sessions[id] = await observeSession(store, id)
@@ -125,7 +125,7 @@ async function allHits(store: Store, query: SearchQuery): Promise<SearchHit[]> {
   return hits
 }
 
-/** Every row that changed after a moment, page by page. */
+/** Every row that changed after a cursor, page by page. */
 export async function observeChanges(
   store: Store,
   { scope, since, limit }: { scope: Scope; since: string | undefined; limit: number },

@@ -3,12 +3,12 @@ import type { Part, SessionHandle, Store } from "../../src/index.ts"
 
 type PartOf<T extends Part["type"]> = Extract<Part, { type: T }>
 
-/** What the last prompt of a session came to. */
+/** The parts of the last prompt of a session. */
 export interface PromptParts {
   parts: Part[]
   files: PartOf<"file">[]
   agents: PartOf<"agent">[]
-  /** What was said to the model about its references. */
+  /** The texts for the model about the references of the prompt. */
   notes: string[]
 }
 
@@ -23,7 +23,7 @@ export async function promptParts(session: SessionHandle): Promise<PromptParts> 
   }
 }
 
-/** The bytes of a file part, as they are kept. */
+/** The stored bytes of a file part. */
 export async function keptBytes(store: Store, { url }: { url: string }): Promise<Buffer> {
   return Buffer.from(await store.blobs.get(url.slice("blob:".length)))
 }

@@ -10,16 +10,16 @@ export interface PropertyOptions {
   limitMs?: number
 }
 
-/** One random step: its kind, the numbers that it draws from, and which open store it goes to. */
+/** One random step: its kind, the numbers that it draws from, and the open store that it uses. */
 export interface Intent {
   step: string
   numbers: number[]
-  /** For tests with clients: whether and how one of them pulls after the step. */
+  /** For tests with clients: whether and how a client pulls after the step. */
   visit: number[]
   handle: number
 }
 
-/** What a step draws from. A step that draws only zeros is the simplest one, and is tried first when shrinking. */
+/** The numbers that a step draws from. A step that draws only zeros is the simplest one; shrinking tries it first. */
 const drawNumbers = fc.oneof(
   { withCrossShrink: true },
   { weight: 1, arbitrary: fc.constant<number[]>([]) },
@@ -42,8 +42,8 @@ export const intents = (stepsMax: number): fc.Arbitrary<Intent[]> =>
   )
 
 /**
- * Runs a property as often as there is time for, and says so if that is less often than wanted. What fails is made
- * smaller as long as there is time; the error has the seed, the path and every call.
+ * Runs a property as often as the time allows, and prints the count if it is below the wanted count. A failure shrinks
+ * as long as there is time; the error contains the seed, the path and every call.
  */
 export async function checkProperty<T>(
   property: fc.IAsyncProperty<T>,

@@ -1,7 +1,7 @@
 import { expect } from "vitest"
 import { type ErrorCode, StemmaError } from "../../src/protocol/index.ts"
 
-/** What the promise is rejected with. */
+/** The reason with which the promise is rejected. */
 export async function rejection(promise: Promise<unknown>): Promise<unknown> {
   try {
     await promise
@@ -11,7 +11,7 @@ export async function rejection(promise: Promise<unknown>): Promise<unknown> {
   throw new Error("The call was expected to fail, and did not.")
 }
 
-/** A StemmaError with the code, and a message that goes on, after what is wrong, to say what to do. */
+/** Expects a StemmaError with the code, and a message that says what is wrong and then what to do. */
 export function expectHelpful(error: unknown, code: ErrorCode): void {
   if (!StemmaError.is(error)) throw new Error("The error is not a StemmaError.", { cause: error })
   expect(`${error.code}: ${error.message}`).toMatch(new RegExp(`^${code}: `))

@@ -11,7 +11,7 @@ import { allSteps } from "./steps/index.ts"
 import { temporaryDirectory } from "./temporary-directory.ts"
 import { createWorld, passTime, type World, withTrace } from "./world.ts"
 
-/** Random steps on a store while clients come and go; in the end each of them has what the store has. */
+/** Random steps on a store while clients connect and disconnect; at the end each client has the state of the store. */
 export async function checkReplicas(driver: Driver, options: PropertyOptions): Promise<void> {
   await checkProperty(
     fc.asyncProperty(intents(options.stepsMax), (list) => runOnce(driver, list)),
@@ -78,7 +78,7 @@ async function checkReplica(replica: Replica, store: Store, world: World): Promi
 
 const tombstoneMs = 30 * 86_400_000
 
-/** It was removed so long ago that its tombstone may be collected: then nothing tells of the removal any more. */
+/** The session was removed so long ago that its tombstone may be collected; after that no row reports the removal. */
 function isForgotten(id: string, world: World): boolean {
   const removedAt = world.removedAt.get(id)
   return removedAt !== undefined && world.clock.now() - removedAt >= tombstoneMs

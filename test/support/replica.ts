@@ -12,7 +12,7 @@ import type { Scope, Store } from "../../src/stores/store.ts"
 import { comparable, difference } from "./answers.ts"
 import type { Draw } from "./draw.ts"
 
-/** A client's copy of the sessions in a scope. It knows the store only by `changes` and pages of histories. */
+/** A client's copy of the sessions in a scope. It reads the store only through `changes` and pages of histories. */
 export interface Replica {
   scope: Scope
   cursor: string | undefined
@@ -23,16 +23,16 @@ export function emptyReplica(scope: Scope): Replica {
   return { scope, cursor: undefined, views: new Map() }
 }
 
-/** One visit of a client with a bad line: a page or two, some of it lost, some of it heard twice. */
+/** One pull over a bad connection: a few pages, of which some rows are lost and some arrive twice. */
 export async function pullSome(replica: Replica, store: Store, draw: Draw): Promise<void> {
   const pages = 1 + draw.below(3)
   for (let page = 0; page < pages; page++) {
     const changes = await changesOf(replica, store, 1 + draw.below(6))
     if (!changes) return
-    // The line drops: after some of the rows, or after all of them but before the cursor was kept.
+    // The connection breaks after some of the rows, or after all rows but before the cursor was stored.
     const drops = draw.chance(30)
-    const heard = drops ? changes.rows.slice(0, draw.below(changes.rows.length + 1)) : changes.rows
-    for (const row of heard) reduceRow(viewOf(replica, row.sessionID), row)
+    const received = drops ? changes.rows.slice(0, draw.below(changes.rows.length + 1)) : changes.rows
+    for (const row of received) reduceRow(viewOf(replica, row.sessionID), row)
     if (drops) return
     replica.cursor = changes.cursor
     if (!changes.more) break
@@ -40,7 +40,7 @@ export async function pullSome(replica: Replica, store: Store, draw: Draw): Prom
   if (draw.chance(50)) await pageIn(replica, store, 1 + draw.below(4))
 }
 
-/** A visit with a good line. */
+/** One pull over a good connection. */
 export async function pullAll(replica: Replica, store: Store): Promise<void> {
   for (;;) {
     const changes = await changesOf(replica, store, 4)
@@ -52,7 +52,7 @@ export async function pullAll(replica: Replica, store: Store): Promise<void> {
   await pageIn(replica, store, 3)
 }
 
-/** A tombstone goes after its time: then a session that was removed is one that never was. */
+/** A tombstone expires: after that, a removed session is not found. */
 async function changesOf(replica: Replica, store: Store, limit: number) {
   try {
     return await store.changes(replica.scope, replica.cursor, { limit })
@@ -81,7 +81,7 @@ async function pageIn(replica: Replica, store: Store, limit: number): Promise<vo
       try {
         reducePage(view, await store.history(sessionID, { ...range, take: "start", limit }))
       } catch (error) {
-        // It was removed meanwhile, and the replica has not heard of it yet.
+        // The session was removed, and the replica has not read its tombstone yet.
         if (StemmaError.is(error, "not_found")) break
         throw error
       }
@@ -89,7 +89,7 @@ async function pageIn(replica: Replica, store: Store, limit: number): Promise<vo
   }
 }
 
-/** Where the replica differs from what the store says of a session; undefined if it does not. */
+/** The first difference between the replica and the store for a session; undefined if there is none. */
 export async function replicaDifference(
   replica: Replica,
   store: Store,

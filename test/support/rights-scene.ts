@@ -2,10 +2,10 @@ import { readdir, readFile } from "node:fs/promises"
 import { join } from "node:path"
 import { answersTo, task } from "./task-script.ts"
 
-/** The file that attempt `n` is about; it says "one" before. */
+/** The file of attempt `n`; it contains "one" before the attempt. */
 const fileOf = (n: number) => `file-${n}.txt`
 
-/** Ways to change a file: the tools, and what a model may think of when it has a shell. */
+/** Ways to change a file: the tools, and commands that a model may try in a shell. */
 const ways: readonly ((file: string) => { tool: string; input: object })[] = [
   (file) => ({ tool: "write", input: { filePath: `new-${file}`, content: "x" } }),
   (file) => ({ tool: "edit", input: { filePath: file, oldString: "one", newString: "two" } }),
@@ -27,7 +27,7 @@ const ways: readonly ((file: string) => { tool: string; input: object })[] = [
   ].map((command) => (file: string) => ({ tool: "bash", input: { command: command(file) } })),
 ]
 
-/** Ways that are not on every machine. */
+/** Ways that do not exist on every machine. */
 const rareWays = [
   (file: string) => `python -c 'open("${file}", "w").write("two")'`,
   (file: string) => `perl -pi -e s/one/two/ ${file}`,
@@ -36,10 +36,10 @@ const rareWays = [
 
 /** One call for each way to change a file. */
 export const attempts = [...ways, ...rareWays].map((way, n) => way(fileOf(n)))
-/** Those that work on every machine on which the tests run. */
+/** The ways that exist on every machine on which the tests run. */
 export const sureAttempts = attempts.slice(0, ways.length)
 
-/** The files that the attempts are about. */
+/** The files of the attempts. */
 export const files = Object.fromEntries(
   attempts.flatMap((_, n) => {
     const file = fileOf(n)
@@ -51,24 +51,24 @@ export const files = Object.fromEntries(
   }),
 )
 
-/** What the directory holds now, by name. */
+/** The content of the directory, by file name. */
 export async function filesIn(directory: string): Promise<Record<string, string>> {
   const names = (await readdir(directory)).filter((name) => name.endsWith(".txt") || name.endsWith(".patch"))
   const texts = await Promise.all(names.map((name) => readFile(join(directory, name), "utf8")))
   return Object.fromEntries(names.map((name, index) => [name, texts[index]!]))
 }
 
-/** Agents that may do everything, as far as they are asked themselves. */
+/** Agents whose own rules allow everything. */
 export const worker = {
   mode: "subagent" as const,
   permission: { "*": "allow" as const },
   tools: { task: true },
 }
 
-/** The reads that the edit tool demands before it changes a file. */
+/** The reads that the edit tool requires before it changes a file. */
 const reads = { calls: [{ tool: "read", input: { filePath: fileOf(1) } }] }
 
-/** "Go" gives the task "Change", which tries everything; "Go deep" gives "Pass it on", which gives "Change". */
+/** "Go" gives the task "Change", which tries every way; "Go deep" gives "Pass it on", which gives "Change". */
 export const hostileScript = (calls: readonly { tool: string; input: object }[] = attempts) =>
   answersTo({
     Go: [{ calls: [task("Change", { agent: "worker" })] }, { text: "I see." }],

@@ -37,7 +37,7 @@ export interface RunSceneOptions extends StemmaOptions {
 
 export const quickTiming = { retryBaseMs: 10, retryMaxMs: 40, claimRetryMs: 20 }
 
-/** A Stemma with a scripted model on a temporary project, and everything allowed unless the config says otherwise. */
+/** A Stemma with a scripted model in a temporary project. Everything is allowed unless the config says otherwise. */
 export async function runScene(options: RunSceneOptions = {}): Promise<RunScene> {
   const temporary = await temporaryDirectory()
   const directory = join(temporary.path, "project")
@@ -104,7 +104,7 @@ export function partsOf<T extends PartType>(
   >[]
 }
 
-/** Fails unless the history is one that a model can be shown: sealed, and each call settled. */
+/** Fails unless the history can be sent to a model: every message is sealed and every call is settled. */
 export async function assertValid(session: SessionHandle): Promise<void> {
   for (const { sealed, parts, message } of await session.messages()) {
     if (!sealed) throw new Error(`Message ${message.id} is open.`)
@@ -117,7 +117,7 @@ export async function assertValid(session: SessionHandle): Promise<void> {
   }
 }
 
-/** Waits until the last answer is whole. */
+/** Waits until the last answer is complete. */
 export async function answered(session: SessionHandle): Promise<void> {
   await until("there is an answer", async () => {
     const last = (await session.messages({ last: 1 }))[0]
@@ -125,10 +125,10 @@ export async function answered(session: SessionHandle): Promise<void> {
   })
 }
 
-/** How long a test waits for a fact before it fails: far longer than a busy machine takes. */
+/** How long a test waits for a fact before it fails: far longer than a busy machine needs. */
 export const waitMsMax = 60_000
 
-/** Waits until it is true, or fails with what it waited for. */
+/** Waits until the condition holds, or fails with the description of what it waited for. */
 export async function until(what: string, isTrue: () => boolean | Promise<boolean>): Promise<void> {
   const end = performance.now() + waitMsMax
   while (!(await isTrue())) {

@@ -32,10 +32,13 @@ const words = [
   "Alpha BETA",
 ]
 
-/** Two sessions may ask for the same one. */
+/** Secrets of shares. Two sessions may request the same one. */
 export const sampleSecrets = ["secret-".repeat(4), "geheim-".repeat(4)]
 
-/** Searches of the words above: single, several, quoted, by prefix, of two Chinese characters, and of nothing. */
+/**
+ * Searches for the words above: one word, several, quoted, prefixes, two Chinese characters, and words that do not
+ * occur.
+ */
 export const sampleQueries = [
   "alpha",
   "beta alpha",
@@ -93,7 +96,7 @@ export function sampleAssistant(id: string, parentID: string, nowMs: number): As
   }
 }
 
-/** The last fields of a message, as a run gives them when it seals. */
+/** The last fields of a message, as a run sets them when it seals. */
 export function sampleFinished(message: MessageBody, draw: Draw, nowMs: number): MessageBody {
   if (message.role === "user") return { ...message, variant: "high", references: "none", unattended: true }
   const done = { ...message, time: { ...message.time, completed: nowMs } }
@@ -225,7 +228,7 @@ export function samplePart(
   }
 }
 
-/** The same parts under new ids, as the cut copy of a message has them. */
+/** The same parts with new ids, as the cut copy of a message has them. */
 export function copyParts(parts: readonly PartBody[], ids: Ids): PartBody[] {
   return parts.map((part) => ({ ...bodyOfPart(part), id: ids.next("part") }))
 }

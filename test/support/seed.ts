@@ -1,7 +1,6 @@
 /**
- * Every random test says its seed when it starts and when it fails. To run the same again:
- * `STEMMA_SEED=<seed> npx vitest run <file>`; with the path that fast-check prints, `STEMMA_PATH=<path>` goes straight
- * to the smallest failing case.
+ * Every random test prints its seed when it starts and when it fails. `STEMMA_SEED=<seed> npx vitest run <file>`
+ * repeats the run; with the path that fast-check prints, `STEMMA_PATH=<path>` runs only the smallest failing case.
  */
 export function testSeed(what: string): { seed: number; path?: string } {
   const given = process.env.STEMMA_SEED

@@ -5,7 +5,9 @@ export interface SelfSigned {
   cert: string
 }
 
-/** A certificate for a host that nobody but the test believes in, and its key. Made anew, so that no key lies about. */
+/**
+ * A self-signed certificate for a host, and its key. Made for each test, so that no key is stored in the repository.
+ */
 export function selfSigned(host: string): SelfSigned {
   const { privateKey, publicKey } = generateKeyPairSync("ec", { namedCurve: "P-256" })
   const algorithm = sequence(oid("2a8648ce3d040302"))

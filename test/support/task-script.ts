@@ -3,7 +3,7 @@ import { partsOf, type RunScene, until } from "./run-scene.ts"
 
 type Answer = ScriptedAnswer | ((request: ModelRequest) => ScriptedAnswer | Promise<ScriptedAnswer>)
 
-/** A script that answers by what was said last: what each prompt gets, step by step. */
+/** A script that chooses its answers by the last prompt: the answers to each prompt, step by step. */
 export function answersTo(prompts: Record<string, readonly Answer[]>) {
   return async (request: ModelRequest): Promise<ScriptedAnswer> => {
     const said = lastPrompt(request)
@@ -17,19 +17,19 @@ export function answersTo(prompts: Record<string, readonly Answer[]>) {
   }
 }
 
-/** The first text of the last prompt: what follows it are its references. */
+/** The first text of the last prompt. The texts after it are its references. */
 function lastPrompt({ messages }: ModelRequest): string {
   const last = messages.findLast(({ role }) => role === "user")
   const text = last?.content.find(({ type }) => type === "text")
   return text?.type === "text" ? text.text : ""
 }
 
-/** The requests that some prompt led to, in order. */
+/** The requests for the given prompt, in order. */
 export function requestsFor({ model }: RunScene, prompt: string): ModelRequest[] {
   return model.requests.filter((request) => lastPrompt(request) === prompt)
 }
 
-/** Everything that a model was shown, as one text. */
+/** Everything that the model was sent, as one text. */
 export function shownIn(requests: readonly ModelRequest[]): string {
   return JSON.stringify(requests.map(({ system, messages, tools }) => ({ system, messages, tools })))
 }
@@ -46,28 +46,28 @@ export function task(prompt: string, { agent = "general", ...rest }: TaskFields 
   return { tool: "task", input: { description: prompt, prompt, subagent_type: agent, ...rest } }
 }
 
-/** What each call came to, in order. */
+/** The result of each call, in order. */
 export async function results(session: SessionHandle): Promise<string[]> {
   return partsOf(await session.messages(), "tool").map(({ state }) =>
     state.status === "completed" ? state.output : state.status === "error" ? state.error : state.status,
   )
 }
 
-/** What the parts of the task calls say of their children, in order. */
+/** The metadata of the task parts about their children, in order. */
 export async function taskMetadata(session: SessionHandle) {
   return partsOf(await session.messages(), "tool")
     .filter(({ tool }) => tool === "task")
     .map(({ state }) => ("metadata" in state ? state.metadata : undefined))
 }
 
-/** The children of its task calls, in the order of the calls. */
+/** The child sessions of the task calls, in the order of the calls. */
 export async function childrenOf({ stemma }: RunScene, session: SessionHandle): Promise<SessionHandle[]> {
   const named = (await taskMetadata(session)).map((metadata) => metadata?.sessionId)
   const ids = new Set(named.filter((id) => typeof id === "string"))
   return Promise.all([...ids].map((id) => stemma.sessions.get(id)))
 }
 
-/** The only child, as soon as its model was asked something. */
+/** The only child, as soon as its model got a request. */
 export async function workingChild(
   scene: RunScene,
   session: SessionHandle,

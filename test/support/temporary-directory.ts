@@ -6,7 +6,7 @@ export interface TemporaryDirectory extends AsyncDisposable {
   path: string
 }
 
-/** A directory that goes when its scope ends: `await using directory = await temporaryDirectory()`. */
+/** A directory that is removed when its scope ends: `await using directory = await temporaryDirectory()`. */
 export async function temporaryDirectory(): Promise<TemporaryDirectory> {
   const path = await mkdtemp(join(tmpdir(), "stemma-test-"))
   return { path, [Symbol.asyncDispose]: () => rm(path, { recursive: true, force: true, maxRetries: 3 }) }

@@ -1,6 +1,7 @@
 /**
- * Makes the runs of a property that begin after `limitMs` empty, so that a busy machine takes no longer; one that has begun
- * is never left alone, as fast-check would with its own limit. After a failure there is no limit: it is made smaller.
+ * Makes the runs of a property that begin after `limitMs` empty, so that the test takes no longer on a busy machine. A
+ * run that has begun is always awaited; fast-check's own limit would abandon it. After a failure there is no limit, so
+ * that the counterexample can shrink.
  */
 export function timedRuns<T extends unknown[]>(
   limitMs: number,

@@ -17,41 +17,41 @@ import { openWorkspace } from "../../src/workspace/path/paths.ts"
 import { temporaryDirectory } from "./temporary-directory.ts"
 
 export interface ToolContextOptions {
-  /** What is permitted; everything if absent. The later line wins. */
+  /** The permission rules; everything is allowed without them. The last matching rule wins. */
   rules?: RulesInput
-  /** Files of the workspace by name; directories are made. */
+  /** Files of the workspace by name; their directories are created. */
   files?: Record<string, string | Uint8Array>
   /** Makes the workspace a git work tree. */
   git?: boolean
-  /** Where in the workspace the session is, such as `packages/web`. */
+  /** The session's directory inside the workspace, such as `packages/web`. */
   directory?: string
   environment?: Record<string, string>
   /** Files that are never shown to a model, by their names in the workspace. */
   forbidden?: string[]
-  /** What the person says to a question; `once` if absent. */
+  /** The person's answer to a question; `once` by default. */
   answer?: (wanted: Wanted) => "once" | "reject"
-  /** What the session remembers; nothing if absent. */
+  /** The session's history; empty by default. */
   history?: SessionHistory
 }
 
 export interface TestToolContext extends ToolContext, AsyncDisposable {
-  /** The temporary directory: a real path, which holds only the workspace. */
+  /** The real path of the temporary directory, which contains only the workspace. */
   home: string
-  /** Where the files were put: a real path. */
+  /** The real path of the workspace. */
   root: string
-  /** Whatever `ask` was called with, permitted or not. */
+  /** Everything that `ask` was called with, permitted or not. */
   asked: Wanted[]
-  /** Those of them about which the person was asked. */
+  /** The requests that led to a question to the person. */
   questions: Wanted[]
   printed: string[]
   updates: { title?: string; metadata?: JsonObject }[]
   todoList: Todo[]
   abort(reason?: unknown): void
-  /** Calls a tool as a run does: the input is checked, what it wants is asked for, then it runs. */
+  /** Calls a tool as a run does: checks the input, requests its permissions, then runs it. */
   call<Input>(tool: Tool<Input>, input: unknown): Promise<ToolResult>
 }
 
-/** A context for a tool's call: a real directory with real files, rules as people write them, and a record of what it did. */
+/** A context for tool calls: a real directory with real files, permission rules, and a record of the calls. */
 export async function toolContext(options: ToolContextOptions = {}): Promise<TestToolContext> {
   const temporary = await temporaryDirectory()
   const home = await realpath(temporary.path)

@@ -7,20 +7,20 @@ import {
   SimpleSpanProcessor,
 } from "@opentelemetry/sdk-trace-base"
 
-/** What is traced until its scope ends, by the SDK of OpenTelemetry, in memory. */
+/** Records spans in memory with the OpenTelemetry SDK until its scope ends. */
 export interface Traces extends Disposable {
-  /** Those that have ended, in that order. */
+  /** The spans that have ended, in the order of their ends. */
   readonly ended: ReadableSpan[]
-  /** How many have begun and not ended. */
+  /** How many spans have begun and not ended. */
   readonly open: number
   named(name: string): ReadableSpan[]
-  /** Each span that has ended as `name < parent < ...`, sorted. */
+  /** Each ended span as `name < parent < ...`, sorted. */
   lines(): string[]
-  /** Everything that the spans say, as one text. */
+  /** All texts of the spans, as one text. */
   text(): string
 }
 
-/** `contexts`: what is active follows what is awaited, as in most programs that trace. */
+/** `contexts`: the active context follows async calls, as in most programs that trace. */
 export function startTraces({ contexts } = { contexts: true }): Traces {
   const exporter = new InMemorySpanExporter()
   let open = 0

@@ -5,7 +5,7 @@ import type { SelfSigned } from "./self-signed.ts"
 
 export interface WebServer extends AsyncDisposable {
   port: number
-  /** Without a slash at the end. */
+  /** The address without a slash at the end. */
   url: string
   /** How many connections are open. */
   connections(): number

@@ -12,25 +12,25 @@ type Method = Exclude<
 >
 
 /**
- * A store whose answers are taken for right, the stores that must answer like it, and what the random steps have to
- * know to make sensible calls: which sessions there are, who holds which lease.
+ * A store whose answers are correct by definition (the oracle), the stores that must answer like it (the subjects), and
+ * what the random steps need to make sensible calls: the sessions and the leases.
  */
 export interface World {
   readonly oracle: Store
   readonly subjects: () => readonly Store[]
   readonly clock: ManualClock
   readonly ids: Ids
-  /** Sessions that can be seen. */
+  /** Visible sessions. */
   live: string[]
   removed: string[]
   /** When each of them was removed. */
   readonly removedAt: Map<string, number>
   importing: string[]
-  /** The newest lease of each session; it may have run out. */
+  /** The newest lease of each session; it may have expired. */
   readonly leases: Map<string, Lease>
   readonly admitted: InboxItem[]
   readonly blobs: Set<string>
-  /** The cursors of the same moment, the oracle's first, then the subjects'. */
+  /** Cursors taken at the same moment: the oracle's first, then those of the subjects. */
   readonly moments: string[][]
   /** Every call so far, for the report of a failure. */
   readonly trace: string[]
@@ -57,7 +57,7 @@ export function createWorld(
   }
 }
 
-/** Asks the oracle and every subject the same, and fails unless they answer alike. */
+/** Makes the same call on the oracle and on every subject, and fails unless the answers are equal. */
 export async function ask<T>(
   world: World,
   label: string,
@@ -143,7 +143,7 @@ export async function look(world: World, sessionID: string): Promise<Seen> {
   return { session, items, open: last && !last.sealed ? last : undefined }
 }
 
-/** A session drawn from those that can be seen and that fit, as the oracle has it. */
+/** A random visible session that fits, as the oracle has it. */
 export async function drawSession(
   world: World,
   draw: Draw,

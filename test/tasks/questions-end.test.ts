@@ -1,6 +1,6 @@
 import { expect, test } from "vitest"
 import type { PermissionRequest, SessionHandle } from "../../src/index.ts"
-import { askEdit, askingScene, heardFrom, question } from "../support/asking-scene.ts"
+import { askEdit, askingScene, question, questionEvents } from "../support/asking-scene.ts"
 import { filesIn } from "../support/rights-scene.ts"
 import { until } from "../support/run-scene.ts"
 import { childrenOf, results } from "../support/task-script.ts"
@@ -35,13 +35,13 @@ test("an abort of the root closes its children's questions, and subscribers are 
   await using scene = await askingScene()
   const root = await scene.stemma.sessions.create(askEdit)
   const run = root.prompt("Go deep")
-  const { heard, done } = heardFrom(run)
+  const { received, done } = questionEvents(run)
   const { id, path } = await question(root)
   await root.abort()
   await run
   await until("the question is closed", async () => (await root.questions()).length === 0)
   await done
-  expect(heard).toEqual([`asked ${id} ${path!.join(" ")}`, `reject ${id}`])
+  expect(received).toEqual([`asked ${id} ${path!.join(" ")}`, `reject ${id}`])
   expect(await filesIn(scene.directory)).toEqual({})
 })
 

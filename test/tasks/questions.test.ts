@@ -1,5 +1,5 @@
 import { expect, test } from "vitest"
-import { askEdit, askingScene, heardFrom, question } from "../support/asking-scene.ts"
+import { askEdit, askingScene, question, questionEvents } from "../support/asking-scene.ts"
 import { filesIn } from "../support/rights-scene.ts"
 import { assertValid, until } from "../support/run-scene.ts"
 import { childrenOf, results, taskMetadata } from "../support/task-script.ts"
@@ -18,17 +18,17 @@ test.each([
     const { signal } = over
     const tree = { scope: { treeID: root.id }, signal }
     const above = {
-      session: heardFrom(root.events({ signal })),
-      tree: heardFrom(stemma.events(tree)),
-      "another process": heardFrom((await scene.again()).events(tree)),
+      session: questionEvents(root.events({ signal })),
+      tree: questionEvents(stemma.events(tree)),
+      "another process": questionEvents((await scene.again()).events(tree)),
     }
     await until("all of them watch", async () => {
       await stemma.sessions.touch(root.id)
       return Object.values(above).every(({ count }) => count.events > 0)
     })
-    const foreign = heardFrom(other.events({ signal }))
+    const foreign = questionEvents(other.events({ signal }))
     const run = root.prompt(go)
-    const watchers = { ...above, prompt: heardFrom(run) }
+    const watchers = { ...above, prompt: questionEvents(run) }
     const { id } = await question(root)
     const path = (await stemma.sessions.tree(root.id)).map((session) => session.id)
     expect(path).toHaveLength(depth + 1)
@@ -51,13 +51,13 @@ test.each([
     expect(await filesIn(scene.directory)).toEqual({ "a.txt": "x", "b.txt": "x\n" })
 
     const expected = [id, second.id].flatMap((one) => [`asked ${one} ${path.join(" ")}`, `once ${one}`])
-    for (const [name, { heard }] of Object.entries(watchers)) {
-      await until(`${name} heard it all`, () => heard.length >= expected.length)
+    for (const [name, { received }] of Object.entries(watchers)) {
+      await until(`${name} received it all`, () => received.length >= expected.length)
     }
     over.abort()
     await Promise.all([...Object.values(watchers), foreign].map(({ done }) => done))
-    for (const { heard } of Object.values(watchers)) expect(heard).toEqual(expected)
-    expect(foreign.heard).toEqual([])
+    for (const { received } of Object.values(watchers)) expect(received).toEqual(expected)
+    expect(foreign.received).toEqual([])
   },
 )
 

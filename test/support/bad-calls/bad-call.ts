@@ -4,15 +4,15 @@ import type { Store } from "../../../src/stores/store.ts"
 import { type Fixture, newSession } from "../bad-input-fixture.ts"
 import { plainId } from "../ids.ts"
 
-/** What was wrong, the code that it must give, and the call. */
+/** What is wrong, the expected error code, and the call. */
 export type BadCall = [
   what: string,
   code: ErrorCode,
   call: (store: Store, fixture: Fixture) => Promise<unknown>,
 ]
 
-/** Ids that nothing has. */
-export const nobody = plainId("session", 999)
+/** Ids that do not exist in the store. */
+export const unknownSession = plainId("session", 999)
 export const nothing = plainId("message", 999)
 export const nowhere = plainId("segment", 999)
 export const freshSegment = plainId("segment", 998)
@@ -28,7 +28,7 @@ export const fork = (
 ): Op => ({
   op: "session.fork",
   sourceID,
-  session: newSession(nobody),
+  session: newSession(unknownSession),
   segment: freshSegment,
   ...rest,
 })

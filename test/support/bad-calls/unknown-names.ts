@@ -5,40 +5,40 @@ import {
   type BadCall,
   fork,
   freshSegment,
-  nobody,
   nothing,
   nowhere,
   part,
   title,
   underFence,
+  unknownSession,
 } from "./bad-call.ts"
 
 const unknownIds: BadCall[] = [
-  ["an unknown session is read", "not_found", (store) => store.session(nobody)],
-  ["the history of an unknown session is read", "not_found", (store) => store.history(nobody)],
-  ["the tree of an unknown session is read", "not_found", (store) => store.tree(nobody)],
-  ["the parents of an unknown session are read", "not_found", (store) => store.parents(nobody)],
-  ["the todos of an unknown session are read", "not_found", (store) => store.todos(nobody)],
-  ["the inbox of an unknown session is read", "not_found", (store) => store.inbox(nobody)],
+  ["an unknown session is read", "not_found", (store) => store.session(unknownSession)],
+  ["the history of an unknown session is read", "not_found", (store) => store.history(unknownSession)],
+  ["the tree of an unknown session is read", "not_found", (store) => store.tree(unknownSession)],
+  ["the parents of an unknown session are read", "not_found", (store) => store.parents(unknownSession)],
+  ["the todos of an unknown session are read", "not_found", (store) => store.todos(unknownSession)],
+  ["the inbox of an unknown session is read", "not_found", (store) => store.inbox(unknownSession)],
   [
     "the permissions of an unknown session are read",
     "not_found",
-    (store) => store.permissions({ sessionID: nobody }),
+    (store) => store.permissions({ sessionID: unknownSession }),
   ],
   [
     "the changes of an unknown session are read",
     "not_found",
-    (store) => store.changes({ sessionID: nobody }),
+    (store) => store.changes({ sessionID: unknownSession }),
   ],
   [
     "an unknown session is patched",
     "not_found",
-    (store) => store.commit({ ops: [{ op: "session.patch", sessionID: nobody, set: title }] }),
+    (store) => store.commit({ ops: [{ op: "session.patch", sessionID: unknownSession, set: title }] }),
   ],
-  ["an item is admitted to an unknown session", "not_found", (store) => store.admit(abort(nobody))],
-  ["an unknown session is claimed", "not_found", (store) => store.claim(nobody)],
-  ["an unknown session is removed", "not_found", (store) => store.remove(nobody)],
-  ["an unknown session is redacted", "not_found", (store) => store.redact({ sessionID: nobody })],
+  ["an item is admitted to an unknown session", "not_found", (store) => store.admit(abort(unknownSession))],
+  ["an unknown session is claimed", "not_found", (store) => store.claim(unknownSession)],
+  ["an unknown session is removed", "not_found", (store) => store.remove(unknownSession)],
+  ["an unknown session is redacted", "not_found", (store) => store.redact({ sessionID: unknownSession })],
   [
     "an unknown session is forked",
     "not_found",
@@ -52,7 +52,7 @@ const unknownIds: BadCall[] = [
         ops: [
           {
             op: "session.create",
-            session: { ...newSession(nobody), parentID: plainId("session", 997) },
+            session: { ...newSession(unknownSession), parentID: plainId("session", 997) },
             segment: freshSegment,
           },
         ],
@@ -149,7 +149,9 @@ const foreignSegments: BadCall[] = [
     "a session is made on a segment in use",
     "conflict",
     (store, { calmSegment }) =>
-      store.commit({ ops: [{ op: "session.create", session: newSession(nobody), segment: calmSegment }] }),
+      store.commit({
+        ops: [{ op: "session.create", session: newSession(unknownSession), segment: calmSegment }],
+      }),
   ],
   [
     "a fork is made on a segment in use",

@@ -2,7 +2,7 @@ import type { Op } from "../../../src/stores/commit.ts"
 import type { Store } from "../../../src/stores/store.ts"
 import { type Fixture, newSession } from "../bad-input-fixture.ts"
 import { sampleUser } from "../samples.ts"
-import { type BadCall, freshSegment, nobody, nothing, part, title, underFence } from "./bad-call.ts"
+import { type BadCall, freshSegment, nothing, part, title, underFence, unknownSession } from "./bad-call.ts"
 
 const append = (sessionID: string): Op => ({
   op: "message.append",
@@ -54,7 +54,11 @@ const fences: BadCall[] = [
     (store) =>
       store.commit({
         ops: [
-          { op: "session.create", session: { ...newSession(nobody), key: "taken" }, segment: freshSegment },
+          {
+            op: "session.create",
+            session: { ...newSession(unknownSession), key: "taken" },
+            segment: freshSegment,
+          },
         ],
       }),
   ],
@@ -128,7 +132,7 @@ const openAndSealed: BadCall[] = [
       store.commit({
         ops: [
           { op: "session.patch", sessionID: calm, set: title, add: { cost: 1 } },
-          { op: "session.patch", sessionID: nobody, set: title },
+          { op: "session.patch", sessionID: unknownSession, set: title },
         ],
       }),
   ],

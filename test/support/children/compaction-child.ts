@@ -1,6 +1,6 @@
 /**
- * Prompts a session whose context has to be compacted, or asks for a compaction, until it is killed or done. Started by
- * `run/compaction-deaths.ts`; waits for a message that says what to do.
+ * Prompts a session whose context has to be compacted, or requests a compaction, until it is killed or done. Started by
+ * `run/compaction-deaths.ts`; waits for a message with its orders.
  */
 import { writeSync } from "node:fs"
 import { flushCompileCache } from "node:module"
@@ -16,11 +16,11 @@ export interface CompactionGo {
   scene: SharedScene
   sessionID: string
   prompts: { messageID: string; text: string }[]
-  /** Asks for one, beside the prompts. */
+  /** Requests a compaction, beside the prompts. */
   compacts?: boolean
-  /** Goes on with what a dead process left. */
+  /** Continues the work of a dead process. */
   recover?: boolean
-  /** Kills this process by itself: right before or after a commit, counted from 0, or after the one of a compaction. */
+  /** The process kills itself: right before or after a commit, counted from 0, or the commit of a compaction. */
   dieAt?: { commit: number | "compaction"; when: "before" | "after" }
 }
 
@@ -80,7 +80,7 @@ function fail(error: unknown): void {
 
 process.on("unhandledRejection", fail)
 dieWithParent()
-// A killed process writes no cache; the next ones start faster with it.
+// A killed process writes no compile cache. Writing it here makes the next processes start faster.
 flushCompileCache()
 process.once("message", (go: CompactionGo) => void work(go).catch(fail))
 process.send!("ready")

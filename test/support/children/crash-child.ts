@@ -1,5 +1,5 @@
 /**
- * Commits in a loop until it is killed. Says on stdout what it is about to do and, right after the store has answered,
+ * Commits in a loop until it is killed. Prints each commit before it starts and, right after the store has answered,
  * that it is done. Started by `crash-lane.ts`; waits for a message that names the directory.
  */
 import { writeSync } from "node:fs"
@@ -15,7 +15,7 @@ import { dieWithParent } from "./lifeline.ts"
 
 export interface CrashGo {
   directory: string
-  /** Tells the ids of this child from those of the others. */
+  /** A prefix that separates the ids of this child from those of the others. */
   number: number
   seed: number
 }
@@ -38,14 +38,14 @@ async function work(go: CrashGo, name: string): Promise<void> {
   const nowMs = () => 1_700_000_000_000 + go.number * 1_000_000 + count
 
   let calls = 0
-  async function told(call: { commit: Commit } | { admit: InboxItem }): Promise<void> {
+  async function reported(call: { commit: Commit } | { admit: InboxItem }): Promise<void> {
     const about = calls++
     print({ about, ...call })
     if ("commit" in call) await store.commit(call.commit)
     else await store.admit(call.admit)
     print({ done: about })
   }
-  const commit = (ops: Op[], fences: Record<string, number> = {}) => told({ commit: { ops, fences } })
+  const commit = (ops: Op[], fences: Record<string, number> = {}) => reported({ commit: { ops, fences } })
   const say = (sessionID: string): Op => {
     const part = { id: id("part"), type: "text" as const, text: text() }
     return {
@@ -88,7 +88,7 @@ async function work(go: CrashGo, name: string): Promise<void> {
       message,
       parts,
     }
-    await told({ admit: item })
+    await reported({ admit: item })
     const take: Op = { op: "inbox.take", sessionID, itemID: item.id }
     await commit([take, { op: "message.append", sessionID, message, parts, sealed: true }], fences)
   }
@@ -109,7 +109,7 @@ async function work(go: CrashGo, name: string): Promise<void> {
     else if (what < 0.6) await fork(sessionID)
     else if (what < 0.65) await move(sessionID, fences)
     else if (what < 0.8) {
-      // Two commits in one turn of the event loop: they share a transaction, and each is whole or absent.
+      // Two commits in one tick share a transaction, and each is stored completely or not at all.
       const session = {
         id: id("session"),
         projectID: "one",
@@ -126,7 +126,7 @@ async function work(go: CrashGo, name: string): Promise<void> {
     await pause(random)
   }
 
-  /** Goes on with the session that the killed one before had, or makes one. */
+  /** Continues the session of the previous, killed child, or creates one. */
   async function continueOrCreate(store: Store): Promise<{ sessionID: string; fence: number }> {
     const { items } = await store.sessions({ limit: 1 })
     const session = items[0]
@@ -188,7 +188,7 @@ function print(line: CrashLine): void {
 const name = process.argv[2]!
 dieWithParent()
 await driverNamed(name).load()
-// A killed process writes no cache; the next ones start faster with it.
+// A killed process writes no compile cache. Writing it here makes the next processes start faster.
 flushCompileCache()
 process.once("message", (go: CrashGo) => {
   work(go, name).catch((error: unknown) => {

@@ -1,6 +1,6 @@
 /**
- * One of several processes over one store: admits items to every session, claims sessions, and takes what it finds.
- * Says on stdout what was acknowledged. Started by `inbox-crowd.ts`; stops when it is told to, or is killed.
+ * One of several processes on one store: admits items to every session, claims sessions, and takes the items that it
+ * finds. Prints acknowledged calls to stdout. Started by `inbox-crowd.ts`; runs until it gets a message or is killed.
  */
 import { writeSync } from "node:fs"
 import { flushCompileCache } from "node:module"
@@ -19,7 +19,7 @@ export interface InboxGo {
   sessionIDs: string[]
   /** How many items each process admits that the others admit too, under the same ids. */
   shared: number
-  /** How many items it admits in all before it only takes. */
+  /** How many items the process admits in all before it only takes. */
   admits: number
   role: "worker" | "collector"
 }
@@ -37,7 +37,7 @@ export function promptItem(sessionID: string, id: string, time: number): InboxIt
   return { id, sessionID, time, type: "prompt", delivery: "queue", message: sampleUser(id, 1), parts }
 }
 
-/** Takes what waits in a session's inbox, if nobody else holds its lease. */
+/** Takes the items of a session's inbox, if no other process holds its lease. */
 export async function takeAll(
   store: Store,
   sessionID: string,
@@ -109,7 +109,7 @@ async function main(name: string): Promise<void> {
   dieWithParent()
   const driver = driverNamed(name)
   await driver.load()
-  // A killed process writes no cache; the next ones start faster with it.
+  // A killed process writes no compile cache. Writing it here makes the next processes start faster.
   flushCompileCache()
   process.once("message", async (go: InboxGo) => {
     process.once("message", () => {

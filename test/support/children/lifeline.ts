@@ -1,6 +1,6 @@
 /**
- * Ends the process when the one that started it is gone, and in any case after a while: no test leaves one behind.
- * A script that is done calls `process.disconnect()`.
+ * Ends the process when its parent is gone, and in any case after a while, so that no test leaves a process behind. A
+ * script that is done calls `process.disconnect()`.
  */
 export function dieWithParent(limitMs = 120_000): void {
   process.once("disconnect", () => process.exit())

@@ -11,11 +11,11 @@ export interface PromptGo {
   sessionID: string
   messageID: string
   prompt: string | PromptPart[]
-  /** The prompt is this command's, with the prompt as its arguments. */
+  /** The command to run; the prompt becomes its arguments. */
   command?: string
-  /** What its model says to everything; it never answers if absent. */
+  /** The answer of its model to every prompt; without it the model never answers. */
   answer?: string
-  /** It kills itself there, if it gets there. */
+  /** The process kills itself at this moment, if it gets there. */
   dieAt?: Moment
 }
 

@@ -1,6 +1,6 @@
 /**
- * Tries to use a store where the system refuses: as another user, or on a full disk. Says on stdout what came of it.
- * Arguments: driver, directory, the user id to become (0: stay), and a file to delete when there is no more space.
+ * Tries to use a store where the system refuses: as another user, or on a full disk. Prints the outcome to stdout.
+ * Arguments: driver, directory, the user id to become (0: stay), and a file to delete when the disk is full.
  */
 import { writeSync } from "node:fs"
 import { readdir, rm, writeFile } from "node:fs/promises"
@@ -14,7 +14,7 @@ import { dieWithParent } from "./lifeline.ts"
 export interface Refused {
   /** The session ids whose commits were acknowledged. */
   done: string[]
-  /** What the store listed after the refusal. */
+  /** The sessions that the store listed after the refusal. */
   listed: string[] | undefined
   error: { isOurs: boolean; code: string; message: string } | undefined
   /** Whether a commit worked when there was space again. */

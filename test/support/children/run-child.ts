@@ -1,6 +1,6 @@
 /**
- * Answers one prompt, or goes on with it, until it is killed. Says on stdout what a subscriber sees, with the time of the
- * system's monotonic clock. Started by `run/crash-lane.ts`; waits for a message that says what to do.
+ * Answers one prompt, or continues its answer, until it is killed. Prints what a subscriber sees to stdout, with the
+ * time of the system's monotonic clock. Started by `run/crash-lane.ts`; waits for a message with its orders.
  */
 import { writeSync } from "node:fs"
 import { flushCompileCache } from "node:module"
@@ -15,11 +15,11 @@ export interface RunGo {
   scene: SharedScene
   sessionID: string
   prompts: { messageID: string; text: string }[]
-  /** Go on with what a dead process left. */
+  /** Continue the work of a dead process. */
   recover: boolean
-  /** Somebody is there to answer questions. */
+  /** A person is present to answer questions. */
   interactive?: boolean
-  /** Kill this process by itself, right before or after a commit, counted from 0. */
+  /** The process kills itself right before or after a commit, counted from 0. */
   dieAt?: { commit: number; when: "before" | "after" }
 }
 
@@ -30,15 +30,15 @@ export type RunLine = { atMs: number } & (
   | { failed: string }
 )
 
-/** What it tells its parent at once. */
+/** What the process reports to its parent immediately. */
 export type RunProgress = "commit" | "done"
 
 const nowMs = () => Number(process.hrtime.bigint()) / 1e6
-type Told<T = RunLine> = T extends RunLine ? Omit<T, "atMs"> : never
-const print = (line: Told) => writeSync(1, `${JSON.stringify({ atMs: nowMs(), ...line })}\n`)
+type Printed<T = RunLine> = T extends RunLine ? Omit<T, "atMs"> : never
+const print = (line: Printed) => writeSync(1, `${JSON.stringify({ atMs: nowMs(), ...line })}\n`)
 
 async function work(go: RunGo): Promise<void> {
-  // Time in which nothing was written because nothing ran does not count against the promise.
+  // Time in which the process did not run does not count against the promise.
   setInterval(() => print({ beat: true }), 10)
   const store = mortal(await openStore({ path: sharedPaths(go.scene).database }), go)
   const stemma = await openShared(go.scene, {
@@ -84,7 +84,7 @@ function fail(error: unknown): void {
 
 process.on("unhandledRejection", fail)
 dieWithParent()
-// A killed process writes no cache; the next ones start faster with it.
+// A killed process writes no compile cache. Writing it here makes the next processes start faster.
 flushCompileCache()
 process.once("message", (go: RunGo) => void work(go).catch(fail))
 process.send!("ready")

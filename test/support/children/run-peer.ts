@@ -1,7 +1,7 @@
 /**
- * One of two processes that use the same session at the same time: prompts, renames, aborts, and answers questions. Says on
- * stdout what it did and what it saw. When its prompts are answered it waits for the word to finish, says how the session
- * looks from here, and ends by itself.
+ * One of two processes that use the same session at the same time: it prompts, renames, aborts, and answers questions,
+ * and prints what it did and saw to stdout. When its prompts are answered it waits for the message to finish, prints
+ * the session as it sees it, and ends by itself.
  */
 import { writeSync } from "node:fs"
 import "@ai-sdk/openai-compatible"
@@ -22,9 +22,9 @@ export interface PeerGo {
   sessionID: string
   name: "a" | "b"
   seed: number
-  /** Its own prompts and those that both send, in its own order. */
+  /** Its own prompts and those that both processes send, in its own order. */
   prompts: { messageID: string; text: string }[]
-  /** Sets this field, that the other leaves alone, as often as the title. */
+  /** The field that this process sets, and the other does not, as often as the title. */
   field: "maxHistory" | "budget"
   changes: number
   aborts: number
@@ -42,11 +42,11 @@ export type PeerLine = { atMs: number } & (
 )
 
 const nowMs = () => Number(process.hrtime.bigint()) / 1e6
-type Told<T = PeerLine> = T extends PeerLine ? Omit<T, "atMs"> : never
-const print = (line: Told) => writeSync(1, `${JSON.stringify({ atMs: nowMs(), ...line })}\n`)
+type Printed<T = PeerLine> = T extends PeerLine ? Omit<T, "atMs"> : never
+const print = (line: Printed) => writeSync(1, `${JSON.stringify({ atMs: nowMs(), ...line })}\n`)
 const pause = (ms: number) => new Promise((resolve) => setTimeout(resolve, ms))
 
-/** Whoever runs the session leaves the question to the other for a while. */
+/** The process that runs the session leaves the question to the other process for a while. */
 const patienceMs = 1500
 
 async function work(go: PeerGo): Promise<void> {
@@ -74,7 +74,7 @@ async function work(go: PeerGo): Promise<void> {
   process.send!("answered")
   await finish
   await Promise.all(answering)
-  // What the other did last arrives too.
+  // The last changes of the other process arrive too.
   await pause(300)
   print({ end: { session: await session.info(), transcript: await session.transcript() } })
   await stemma.close()
@@ -82,7 +82,7 @@ async function work(go: PeerGo): Promise<void> {
   await listening
 }
 
-/** A few at a time, so that the session comes to rest now and then and either process may be the next to run it. */
+/** Sends a few prompts at a time, so that the session becomes idle now and then and either process may run it next. */
 async function promptAll(session: SessionHandle, go: PeerGo, random: () => number): Promise<void> {
   const ask = async ({ messageID, text }: PeerGo["prompts"][number]) => {
     const reply = await session.prompt(text, { messageID, delivery: "queue" })

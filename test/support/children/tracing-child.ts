@@ -1,6 +1,6 @@
 /**
- * Answers a prompt while nobody traces, and another one once a tracer provider is registered that is good for nothing. Says
- * after each whether the tracing API was loaded. Started by `test/run/traces.test.ts` with a directory of its own.
+ * Answers a prompt without a tracer provider, and another one after a provider that does nothing was registered. Prints
+ * after each whether the tracing API was loaded. Started by `test/run/traces.test.ts` with its own directory.
  */
 import { registerHooks } from "node:module"
 

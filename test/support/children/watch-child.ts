@@ -1,6 +1,6 @@
 /**
- * One of several processes that each write a session of their own and watch the others'. Says on stdout, by the
- * system's monotonic clock, when it wrote and when it saw. Ends by itself.
+ * One of several processes that each write their own session and watch the sessions of the others. Prints to stdout, by
+ * the system's monotonic clock, when it wrote and when it saw. Ends by itself.
  */
 import { writeSync } from "node:fs"
 import { driverNamed } from "../drivers.ts"
@@ -21,7 +21,7 @@ export type WatchLine =
 
 const nowMs = () => Number(process.hrtime.bigint()) / 1e6
 const print = (line: WatchLine) => writeSync(1, `${JSON.stringify(line)}\n`)
-/** What was not seen by then never will be. */
+/** The timeout for seeing a commit. */
 const lastSeenMs = 20_000
 const delay = (ms: number) => new Promise((resolve) => setTimeout(resolve, ms))
 

@@ -15,7 +15,7 @@ import { Witness } from "./witness.ts"
 
 const token = "a-token-for-the-crash-lane"
 const reconnect = { firstMs: 15, maxMs: 150 }
-/** Between two kills. */
+/** The maximum time between two kills. */
 const lifeMaxMs = 900
 
 export interface ReplicaCrashOptions {
@@ -23,23 +23,23 @@ export interface ReplicaCrashOptions {
   kills: number
   sessions: number
   seed: number
-  /** It goes on until the bad line was cut more often than this. */
+  /** The lane continues until the bad connection was cut more often than this. */
   cutsMin: number
 }
 
 export interface ReplicaCrashReport {
   kills: number
   cuts: number
-  /** How often a replica was looked at. */
+  /** How often the witnesses checked a replica. */
   looks: number
   messages: number
-  /** Sessions that were compared in the end, with forks and children. */
+  /** Sessions that were compared at the end, with forks and children. */
   sessions: number
 }
 
 /**
- * Kills one server after another while things happen in its sessions, and follows them with clients: one that is cut off by
- * the kills alone, one whose line is bad too, and in the end one that nobody cuts off.
+ * Kills one server after another while its sessions are used, and follows the sessions with clients: one is
+ * disconnected by the kills alone, one also has a bad connection, and at the end one is never disconnected.
  */
 export async function replicaCrashLane(options: ReplicaCrashOptions): Promise<ReplicaCrashReport> {
   await makeStory(options.directory)
@@ -108,7 +108,7 @@ class Lane implements AsyncDisposable {
     return { id, story: new Story(direct, id), replicas, witnesses, listener }
   }
 
-  /** Until all kills are done. */
+  /** Runs until all kills are done. */
   async #play(story: Story, seed: number): Promise<void> {
     const random = randomFrom(seed)
     while (!this.#isOver) {
@@ -153,7 +153,7 @@ class Lane implements AsyncDisposable {
     return report
   }
 
-  /** Children and forks: a replica that begins now has what the store has. */
+  /** Children and forks: a replica that starts now has the state of the store. */
   async #compareRest(
     store: Store,
     { direct, story, id }: { direct: Client; story: Story; id: string },

@@ -4,11 +4,11 @@ export interface Cutter {
   fetch: Fetch
   /** How many requests and answers were cut. */
   cuts: number
-  /** From now on nothing is cut. */
+  /** Stops cutting. */
   stop(): void
 }
 
-/** The same with a bad line: a request fails now and then, and answers end in the middle, or break off. */
+/** A fetch with a bad connection: requests fail now and then, and answers end early or break off. */
 export function cuttingFetch(fetch: Fetch, options: { random: () => number; bytesMax: number }): Cutter {
   const { random, bytesMax } = options
   let isStopped = false
@@ -52,7 +52,7 @@ export function cuttingFetch(fetch: Fetch, options: { random: () => number; byte
   return cutter
 }
 
-/** The same with a line that carries a few bytes at a time. */
+/** A fetch whose connection delivers a few bytes at a time. */
 export function crumblingFetch(fetch: Fetch, options: { bytes: number }): Fetch {
   return async (request) => {
     const response = await fetch(request)

@@ -3,11 +3,13 @@ import { connect, createServer, type Socket } from "node:net"
 export interface CuttingProxy extends AsyncDisposable {
   url: string
   cuts: number
-  /** From now on nothing is cut. */
+  /** Stops cutting. */
   stop(): void
 }
 
-/** Passes connections on to a port of this machine, and cuts each of them after so many bytes of its answers. */
+/**
+ * Passes connections on to a port of this machine, and cuts each of them after a random number of bytes of its answers.
+ */
 export async function cuttingProxy(options: {
   port: number
   random: () => number

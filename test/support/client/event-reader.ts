@@ -3,7 +3,7 @@ import type { Store } from "../../../src/index.ts"
 import { EventReplica } from "../fault-event-replica.ts"
 import { until } from "../run-scene.ts"
 
-/** Puts parts by id and concatenates text, and knows nothing but the events of a stream. */
+/** A client that stores parts by id and appends deltas, and reads nothing but the events of a stream. */
 export class EventReader implements Disposable {
   readonly #events: EventStream
   readonly #replica = new EventReplica()
@@ -16,10 +16,10 @@ export class EventReader implements Disposable {
     })
   }
 
-  /** Fails unless it comes to have every message that it heard of to its end as the store has it. */
+  /** Fails unless every message that the events sealed becomes equal to the stored message. */
   async check(store: Store, sessionID: string): Promise<void> {
     const { items } = await store.history(sessionID, { take: "start", limit: 1000 })
-    // There is nothing to compare where hardly anything was said.
+    // A history with fewer than two answers has too little to compare.
     if (items.filter(({ message }) => message.role === "assistant").length < 2) return
     let why: unknown
     const isSame = () => {

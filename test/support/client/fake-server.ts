@@ -6,18 +6,18 @@ export interface Asked {
   atMs: number
 }
 
-/** Answers one request; those after the last in the list are answered by it too. */
+/** Answers one request. The last one in the list also answers all later requests. */
 export type FakeAnswer = (response: ServerResponse, request: IncomingMessage) => void
 
 export interface FakeServer extends AsyncDisposable {
   url: string
   /** Every request so far. */
   asked: Asked[]
-  /** How many of the connections are open. */
+  /** How many connections are open. */
   open(): number
 }
 
-/** A server that misbehaves as it is told, request by request. */
+/** A server with scripted misbehaviour, request by request. */
 export async function fakeServer(answers: readonly FakeAnswer[]): Promise<FakeServer> {
   const asked: Asked[] = []
   const open = new Set<ServerResponse>()
@@ -48,7 +48,7 @@ export interface FakeFrame {
   value: unknown
 }
 
-/** Sends frames and leaves the stream open, unless it is to be cut then, or to break in the middle of a frame. */
+/** Sends frames and leaves the stream open, or cuts it then, or breaks it in the middle of a frame. */
 export function stream(frames: readonly FakeFrame[], end: "open" | "cut" | "mid-frame" = "open"): FakeAnswer {
   return (response) => {
     response.writeHead(200, { "content-type": "text/event-stream" })

@@ -7,18 +7,18 @@ import {
 } from "node:http"
 import type { Socket } from "node:net"
 
-/** True if it answers instead of the server, or sees to it that nobody does. */
+/** Returns true if it answers instead of the server, or if there shall be no answer. */
 export type Meddle = (request: IncomingMessage, response: ServerResponse) => boolean
 
 export interface HttpProxy extends AsyncDisposable {
   url: string
-  /** Asked before each request is passed on. */
+  /** Called before each request is passed on. */
   meddle: Meddle
   /** Breaks all connections. */
   cut(): void
 }
 
-/** Passes requests on to a server, unless it is told otherwise. */
+/** Passes requests on to a server, unless `meddle` handles them. */
 export async function httpProxy(target: string): Promise<HttpProxy> {
   const sockets = new Set<Socket>()
   const pass: RequestListener = (request, response) => {
@@ -57,7 +57,7 @@ export async function httpProxy(target: string): Promise<HttpProxy> {
   return proxy
 }
 
-/** What a proxy says of its own accord. */
+/** An answer that a proxy gives by itself. */
 export function page(status: number): Meddle {
   return (_, response) => {
     response.writeHead(status, { "content-type": "text/html" }).end(`<h1>${status}</h1>`)
@@ -65,7 +65,7 @@ export function page(status: number): Meddle {
   }
 }
 
-/** Does it to the first of the requests to a path, and leaves those after it alone. */
+/** Applies `meddle` to the first request to a path, and to no later one. */
 export function once(path: RegExp, meddle: Meddle): Meddle {
   let isDone = false
   return (request, response) => {

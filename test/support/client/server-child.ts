@@ -1,6 +1,6 @@
 /**
- * Serves a story until it is killed. Started by `crash-lane.ts`; waits for a message that says where, and answers with the
- * port once it listens.
+ * Serves a story until it is killed. Started by `crash-lane.ts`; waits for a message with the directory, and answers
+ * with the port once it listens.
  */
 import { flushCompileCache } from "node:module"
 import "../../../src/stores/sqlite/index.ts"
@@ -10,7 +10,7 @@ import { openStory } from "./story-scene.ts"
 
 export interface ServeGo {
   root: string
-  /** 0 is any. */
+  /** 0 is any free port. */
   port: number
   token: string
 }
@@ -23,7 +23,7 @@ const fail = (error: unknown) => {
 
 async function serve({ root, port, token }: ServeGo): Promise<void> {
   const stemma = await openStory(root, { onWarning: fail })
-  // Clients come by a proxy too, which has a port of its own.
+  // Clients also connect through a proxy, which has its own port.
   const server = createServer(stemma, { token, hosts: ["127.0.0.1"], interactive: true, onWarning: fail })
   const listening = await server.listen({ port })
   process.send!({ port: listening.port } satisfies ServeProgress)

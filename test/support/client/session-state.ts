@@ -5,7 +5,7 @@ import { comparable, difference } from "../answers.ts"
 import { emptyReplica, pullAll, replicaDifference } from "../replica.ts"
 import { waitMsMax } from "../run-scene.ts"
 
-/** What a store has of a session, as far as a replica shows it. */
+/** The stored state of a session, as far as a replica shows it. */
 export async function storeState(store: Store, sessionID: string): Promise<{ items: unknown[] }> {
   const { items } = await store.history(sessionID, { take: "start", limit: 1000 })
   const { seq: _, ...session } = await store.session(sessionID)
@@ -35,8 +35,8 @@ function withoutVersions(items: readonly HistoryItem[]): Omit<HistoryItem, "vers
 }
 
 /**
- * Fails unless each replica comes to have exactly what the store has, from the first message that it was to have, and with it
- * one that is made of the store's rows alone.
+ * Fails unless each replica reaches exactly the state of the store, from its first loaded message on, and a replica
+ * made of the store's rows alone does too.
  */
 export async function expectSame(
   store: Store,

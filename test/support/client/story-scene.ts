@@ -19,7 +19,7 @@ export function storyPaths(root: string) {
   return { project: join(root, "project"), database: join(root, "data", "stemma.db") }
 }
 
-/** A Stemma whose model answers as `storyAnswer` says, on files that outlive it. */
+/** A Stemma whose model answers by `storyAnswer`, on files that outlive it. */
 export async function openStory(root: string, options: StemmaOptions = {}): Promise<Stemma> {
   const ref = { providerID: "scripted", modelID: "m" }
   const model = createScriptedModel(storyAnswer, { ref, price: { input: 3, output: 15 } })
@@ -51,9 +51,9 @@ export async function openStory(root: string, options: StemmaOptions = {}): Prom
 }
 
 /**
- * What the model says, a function of the request and nothing else but for failures. `say N` is N words, `list N` writes
- * todos, `work N` calls tools that print, `wish N` asks a person, `give N` has tasks done by others, `fail N` breaks off in
- * the middle every other time. The second number of each is how long a delta takes.
+ * The answers of the model, which depend only on the request, except for failures. `say N` is N words, `list N` writes
+ * todos, `work N` calls tools that print, `wish N` asks a person, `give N` gives tasks to subagents, `fail N` breaks
+ * off every other time. The second number of each is the delay of a delta.
  */
 export function storyAnswer({ messages }: ModelRequest, n: number): ScriptedAnswer {
   const at = messages.findLastIndex((message) => message.role === "user")
@@ -110,7 +110,7 @@ function promptOf(message: ModelRequest["messages"][number] | undefined): string
   return texts.findLast((text) => /^(say|list|work|wish|give|fail) \d/.test(text)) ?? "say 3"
 }
 
-/** With letters of two units, so that nothing may cut one in half. */
+/** Contains characters of two UTF-16 units, to find code that splits them. */
 function words(name: string, count: number): string[] {
   return Array.from({ length: count + 1 }, (_, index) => `${name}${index} 🙂\n`)
 }

@@ -3,10 +3,10 @@ import { createID, type HistoryItem, StemmaError } from "../../../src/index.ts"
 import type { Draw } from "../draw.ts"
 import { waitMsMax } from "../run-scene.ts"
 
-/** What may go wrong with a step without anything being wrong. */
+/** Error codes that a step may cause without a bug. */
 const expected = ["conflict", "not_found", "invalid", "denied", "unavailable"]
 
-/** Random things that happen to a session, by its client. */
+/** Random operations on a session through its client. */
 export class Story {
   readonly #client: Client
   readonly #session: SessionClient
@@ -51,7 +51,7 @@ export class Story {
     await Promise.all(this.#waiting)
   }
 
-  /** What waits for a run that may wait for an answer is not waited for by whoever would answer. */
+  /** Work that may wait for an answer is awaited at the end, because this story gives the answers. */
   #later(work: Promise<unknown>): void {
     this.#waiting.push(
       work.catch((error) => {
@@ -95,7 +95,7 @@ export class Story {
     if (draw.chance(60)) await this.#prompt(draw)
   }
 
-  /** Stops what runs, and waits a little for it to end. */
+  /** Aborts the run, and waits a little for its end. */
   async #stop(): Promise<void> {
     await this.#session.abort()
     for (let tries = 0; tries < 20 && (await this.#session.status()).type !== "idle"; tries++) {

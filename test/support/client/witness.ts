@@ -2,13 +2,13 @@ import type { Replica } from "../../../src/client/index.ts"
 import { grownText, type HistoryItem, type Store } from "../../../src/index.ts"
 import { comparable, difference } from "../answers.ts"
 
-/** Looks at a replica whenever it changes, and remembers what was never allowed to be otherwise. */
+/** Checks a replica after each change, and records states that are never allowed. */
 export class Witness {
   readonly problems: string[] = []
   looks = 0
   /** Sealed messages as they were first shown. */
   readonly #sealed = new Map<string, HistoryItem>()
-  /** The longest text that was shown of each part that has grown. */
+  /** The longest text that was shown of each growing part. */
   readonly #texts = new Map<string, string>()
   readonly #replica: Replica
   readonly #name: string
@@ -30,7 +30,7 @@ export class Witness {
     }
   }
 
-  /** Text only grows, or goes back to what was kept. */
+  /** Text only grows, or returns to the committed text. */
   #lookAtOpen({ parts }: HistoryItem): void {
     for (const part of parts) {
       const text = grownText(part)
@@ -44,7 +44,7 @@ export class Witness {
     }
   }
 
-  /** What was shown as sealed is in the store, word for word; so is the text that grew, as far as it was kept. */
+  /** A message that was shown as sealed equals the stored message, and growing text agrees with the stored text. */
   async check(store: Store, sessionID: string): Promise<void> {
     const { items } = await store.history(sessionID, { take: "start", limit: 1000 })
     for (const { message, parts } of items) {

@@ -1,6 +1,6 @@
 import type { HistoryItem, Part } from "../../../src/index.ts"
 
-/** Words that occur nowhere else, planted in a history to see where they come out. */
+/** Unique words that are planted in a history, to see where they appear. */
 export class Marks {
   #next = 0
 
@@ -14,7 +14,7 @@ export function marksIn(value: unknown): Set<string> {
   return new Set(text.match(/MARK\d{5}/g) ?? [])
 }
 
-/** What was said and done; a compaction only repeats it. */
+/** The marks in prompts and answers, without compactions, which only repeat them. */
 export function marksOfItems(items: readonly HistoryItem[]): Set<string> {
   return marksIn(items.map(({ parts }) => marksOfParts(parts)).join())
 }
@@ -23,7 +23,7 @@ export function marksOfParts(parts: readonly Part[]): string {
   return JSON.stringify(parts.filter(({ type }) => type !== "compaction"))
 }
 
-/** About so many tokens of text that says nothing. */
+/** A meaningless text of about this many tokens. */
 export function filler(tokens: number): string {
   return "plain words that say nothing at all ".repeat(Math.max(0, Math.ceil(tokens / 7)))
 }

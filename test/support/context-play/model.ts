@@ -9,19 +9,19 @@ export interface Limit {
   output: number
 }
 
-/** What the model was asked, and how many tokens that was by its own count. */
+/** A request, and its tokens by the model's own count. */
 export interface Seen {
   request: ModelRequest
   tokens: number
-  /** As it was then. */
+  /** The limit at the time of the request. */
   limit: Limit
 }
 
 export type Answering = (request: ModelRequest) => PlayedAnswer | Promise<PlayedAnswer>
 
 /**
- * A model with a window: what does not fit is refused as providers do. Steps get what was planned for them, and then a
- * plain text; whoever asks for a summary gets `summary`.
+ * A model with a context window: it refuses a context that does not fit, as providers do. Steps get the planned
+ * answers, and then a plain text; a request for a summary gets `summary`.
  */
 export class WindowedModel implements Model {
   readonly ref = { providerID: "scripted", modelID: "m" }
@@ -30,7 +30,7 @@ export class WindowedModel implements Model {
   /** Answers to the next steps. */
   planned: Answering[] = []
   summary: Answering = () => ({ text: "A summary." })
-  /** How many tokens it counts where we estimate one; undefined if it does not tell. */
+  /** The model's tokens for one token of our estimate; undefined if the model reports no usage. */
   readonly counts: number | undefined
 
   constructor(limit: Limit, counts?: number) {
@@ -76,7 +76,7 @@ export function requestTokens(request: ModelRequest): number {
   )
 }
 
-/** What is sent beside the messages. */
+/** The tokens of everything that is sent beside the messages. */
 export function overheadTokens({ system, tools }: ModelRequest): number {
   return estimateSystemTokens(system) + estimateToolTokens(tools)
 }

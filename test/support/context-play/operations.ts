@@ -33,7 +33,7 @@ function planted(play: Play, marks: Set<string>): string {
   return mark
 }
 
-/** A step that calls tools: with output of any length, with errors, one or two at once. */
+/** A step that calls tools: with output of any length, with errors, one or two calls at the same time. */
 function drawCalls(play: Play, draw: Draw, marks: Set<string>): PlayedAnswer {
   const call = () => {
     switch (draw.below(6)) {
@@ -60,7 +60,7 @@ function drawCalls(play: Play, draw: Draw, marks: Set<string>): PlayedAnswer {
   }
 }
 
-/** What ends a turn that goes well. */
+/** The answer that ends a successful turn. */
 function drawEnd(play: Play, draw: Draw, operation: Operation): Answering {
   const text = `Answered ${planted(play, operation.must)}. ${filler(draw.below(300))}`
   return () => ({ text, ...(draw.chance(10) && { reasoning: filler(200) }) })
@@ -95,7 +95,7 @@ function summarised(draw: Draw): Answering {
     case 2:
       return () => ({ text: filler(3_000) })
     default:
-      // Whatever it was shown comes out again.
+      // The summary repeats every mark that it was shown.
       return ({ messages }) => ({ text: `It was about ${[...marksIn(messages)].join(" ")}.` })
   }
 }
@@ -128,7 +128,7 @@ const prompt: Do = async (play, draw) => {
   })
 }
 
-/** A prompt that comes while another is being answered. */
+/** A prompt that arrives while another is being answered. */
 const steer: Do = async (play, draw) => {
   await play.operate(async (operation) => {
     const first = drawText(play, draw, operation)
@@ -154,7 +154,7 @@ const steer: Do = async (play, draw) => {
   })
 }
 
-/** An answer that is cut off: by a person, by the provider, or because the process closes. */
+/** An answer that is interrupted: by a person, by the provider, or because the process closes. */
 const cutOff: Do = async (play, draw) => {
   await play.operate(async (operation) => {
     const { text, mark } = drawText(play, draw, operation)
@@ -211,7 +211,7 @@ const append: Do = async (play, draw) => {
   })
 }
 
-/** Output that is old and long enough to be pruned. */
+/** Tool output that is old and long enough to be pruned. */
 const longOutput: Do = async (play, draw) => {
   await play.operate(async (operation) => {
     const session = await play.session()
@@ -301,7 +301,7 @@ const change: Do = async (play, draw) => {
   await play.operate(async () => {})
 }
 
-/** A revert cannot be taken back any more. */
+/** The pending revert can no longer be undone. */
 function settleRevert(play: Play): void {
   delete play.current.beforeRevert
 }
@@ -325,7 +325,7 @@ export const operations: Record<string, { weight: number; run: Do }> = {
   change: { weight: 1, run: change },
 }
 
-/** Whatever has happened: the next prompt is answered. */
+/** After any operations, the next prompt is answered. */
 export async function promptAll(play: Play): Promise<void> {
   for (const played of play.sessions) {
     play.current = played

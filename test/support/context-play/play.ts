@@ -7,26 +7,26 @@ import { assertValid, type RunScene, runScene } from "../run-scene.ts"
 import { Marks, marksIn, marksOfItems } from "./marks.ts"
 import { type Limit, overheadTokens, type Seen, WindowedModel } from "./model.ts"
 
-/** A session and what its history must show, kept by hand. */
+/** A session and the marks that its history must show, tracked by the test. */
 export interface Played {
   id: string
   visible: Set<string>
-  /** What was visible before the revert that can still be taken back. */
+  /** The marks that were visible before the pending revert. */
   beforeRevert?: Set<string>
-  /** About how many tokens the first prompt has. */
+  /** The approximate tokens of the first prompt. */
   firstTokens: number
 }
 
-/** What one operation is about to do, for the checks after it. */
+/** The expectations of one operation, for the checks after it. */
 export interface Operation {
-  /** Marks that must be in the history afterwards, and such that may be. */
+  /** Marks that must be in the history afterwards, and marks that may be. */
   must: Set<string>
   may: Set<string>
-  /** Of the prompts: the newest that was taken is shown. */
+  /** Marks of the prompts. The newest prompt that was taken is in the context. */
   promptMarks: string[]
-  /** About how many tokens the prompts are. */
+  /** The approximate tokens of the prompts. */
   promptTokens: number
-  /** The model says that it is too long, whatever it is. */
+  /** The model refuses the context as too long, whatever its size. */
   isRefused?: boolean
 }
 
@@ -36,7 +36,7 @@ const files = {
   ),
 }
 
-/** A random story of several sessions on one store, with everything that must hold checked after each operation. */
+/** A random story of several sessions on one store. All invariants are checked after each operation. */
 export class Play implements AsyncDisposable {
   readonly scene: RunScene
   readonly model: WindowedModel
@@ -45,7 +45,7 @@ export class Play implements AsyncDisposable {
   readonly sessions: Played[] = []
   stemma: Stemma
   current: Played
-  /** Lines of the long file that were not read yet. */
+  /** The next unread line of the long file. */
   line = 1
 
   private constructor(
@@ -73,14 +73,14 @@ export class Play implements AsyncDisposable {
     return this.stemma.sessions.get(played.id)
   }
 
-  /** What runs is cut off. */
+  /** Closes and reopens Stemma, which interrupts running work. */
   async reopen(draw: Draw): Promise<void> {
     await Promise.all([this.stemma.close(), this.stemma.close()])
     if (draw.chance(30)) this.model.limit = drawLimit(draw)
     this.stemma = await this.scene.again()
   }
 
-  /** Does something, and checks the calls that it led to and the history that it left. */
+  /** Runs an operation, and checks its model calls and the resulting history. */
   async operate(work: (operation: Operation) => Promise<void>): Promise<void> {
     const operation: Operation = { must: new Set(), may: new Set(), promptMarks: [], promptTokens: 0 }
     const from = this.model.seen.length
@@ -107,13 +107,13 @@ export class Play implements AsyncDisposable {
     }
   }
 
-  /** From how many tokens on room is to be made. A threshold leaves 4,000 for messages. */
+  /** The token count from which a compaction is due. A threshold leaves 4,000 tokens for messages. */
   #room({ context, output }: Limit, overhead: number): number {
     const usable = context - Math.min(output, outputTokensMax, Math.floor(context / 2))
     return Math.min(usable, Math.max(this.config.compaction?.threshold ?? usable, overhead + 4_000))
   }
 
-  /** Not if the prompt leaves no room for a summary and a ledger, or nobody may make room. */
+  /** False if the prompt leaves no room for a summary and a ledger, or if compaction is switched off. */
   mustFit({ promptTokens }: Operation, { overhead, limit }: { overhead: number; limit: Limit }): boolean {
     if (this.config.compaction?.auto === false) return false
     const room = this.#room(limit, overhead)
@@ -122,7 +122,10 @@ export class Play implements AsyncDisposable {
     return needed * (this.model.counts ?? 1) <= room
   }
 
-  /** Otherwise the model is the first to say that it is too much, before anybody knows how it counts. */
+  /**
+   * True if the model counts tokens as we estimate them. Otherwise the model may refuse a context before its counts are
+   * known.
+   */
   get #isExact(): boolean {
     return (this.model.counts ?? 1) === 1
   }
@@ -142,7 +145,7 @@ export class Play implements AsyncDisposable {
   }
 }
 
-/** The prompt is always shown; after a compaction in the middle of its turn, at least in the summary or the ledger. */
+/** The prompt is always in the context; after a compaction in its turn, at least in the summary or the ledger. */
 function checkPrompt(seen: readonly Seen[], marks: readonly string[]): void {
   for (const { request } of seen) {
     if (request.purpose !== "step") continue
@@ -171,7 +174,7 @@ function drawConfig(draw: Draw, { limit }: WindowedModel): ConfigInput {
     snapshot: false,
     compaction,
     agent: { build: { prompt: "You work." } },
-    // Of a small window the descriptions of all tools would be half.
+    // The descriptions of all tools would fill half of a small window.
     tools: { "*": false, read: true, todowrite: true },
     permission: { edit: "allow", bash: "allow" },
     ...(draw.chance(30) && { maxHistory: 3 + draw.below(6) }),

@@ -3,34 +3,35 @@ import type { Tokens } from "../../../src/protocol/index.ts"
 
 export interface AnswerCall {
   tool: string
-  /** A string is sent as it is: it may be anything but JSON. */
+  /** A string is sent unchanged: it may be invalid JSON. */
   input: object | string
   id?: string
 }
 
-/** A model's answer: reasoning, then text, then calls, whatever of them is given. */
+/** A model's answer: reasoning, then text, then calls, as far as they are given. */
 export interface PlainAnswer {
-  /** An array is the deltas; a string is cut into words, or into pieces of `chunk` characters. */
+  /** An array is a list of deltas; a string is split into words, or into pieces of `chunk` characters. */
   text?: string | string[]
   reasoning?: string | string[]
   calls?: AnswerCall[]
-  /** Disjoint counts, as in a step: the wire's sums are made from them. What is missing is made up. */
+  /** Disjoint counts, as in a step; the sums of the protocol are made from them. Missing counts are filled in. */
   usage?: Partial<Tokens>
-  /** `stop`, `length`, `content-filter` and `tool-calls` in the protocol's own words; anything else as it is. */
+  /** `stop`, `length`, `content-filter` and `tool-calls` in the protocol's own words; any other value unchanged. */
   finish?: string
-  /** Between two deltas. */
+  /** The delay between two deltas. */
   tokenDelayMs?: number
-  /** Between the headers and the first delta. */
+  /** The delay between the headers and the first delta. */
   firstDelayMs?: number
-  /** Characters of a delta, of a call's input too. */
+  /** Characters of a delta, also of a call's input. */
   chunk?: number
 }
 
 /**
- * `reset-before`: the connection breaks instead of an answer. `reset-after`: it breaks after some deltas. `truncated`: the
- * stream ends well but without a finish. `malformed`: broken JSON between good events. `stall`: some deltas, then silence
- * for ever. `slow`: a delta now and then. `empty`: a finish and nothing else. `unknown-finish`: a reason nobody knows.
- * `context-length`: refused with the provider's own words. `error-event`: an error inside the stream.
+ * `reset-before`: the connection breaks instead of an answer. `reset-after`: it breaks after some deltas. `truncated`:
+ * the stream ends normally but without a finish. `malformed`: broken JSON between valid events. `stall`: some deltas,
+ * then silence for ever. `slow`: a long delay before each delta. `empty`: a finish and nothing else. `unknown-finish`:
+ * an unknown finish reason. `context-length`: refused with the provider's own words. `error-event`: an error inside the
+ * stream.
  */
 export type FaultName =
   | "reset-before"
@@ -48,15 +49,15 @@ export interface StatusFault {
   fault: "status"
   status: number
   headers?: Record<string, string>
-  /** An object is sent as JSON; without one the body is what the provider would say. */
+  /** An object is sent as JSON; without one the body is the provider's usual error. */
   body?: object | string
 }
 
 export interface StreamFault extends PlainAnswer {
   fault: FaultName
-  /** How many deltas come before it happens; 2 unless told. */
+  /** How many deltas are sent before the fault; 2 by default. */
   afterDeltas?: number
-  /** Of a stall: not even the headers come. */
+  /** For a stall: not even the headers are sent. */
   beforeHeaders?: boolean
 }
 
@@ -64,7 +65,7 @@ export type Answer = PlainAnswer | StatusFault | StreamFault
 
 export type ProtocolName = "openai" | "anthropic"
 
-/** One request as it came. `body` is parsed when it is first looked at. */
+/** One request as it arrived. `body` is parsed when it is first read. */
 export interface ServedRequest {
   protocol: ProtocolName
   path: string
@@ -72,11 +73,11 @@ export interface ServedRequest {
   readonly body: RequestBody
   bytes: Buffer
   at: number
-  /** The client left before the answer was over. */
+  /** The client left before the end of the answer. */
   aborted: boolean
 }
 
-/** The fields that tests look at, of both protocols; the rest is there too. */
+/** The fields that tests read, of both protocols; the other fields are there too. */
 export interface RequestBody {
   model: string
   stream?: boolean

@@ -47,7 +47,7 @@ const finishWords: Record<string, string> = {
   "content-filter": "refusal",
 }
 
-/** What a thinking block is signed with: the client sends it back. */
+/** The signature of a thinking block, which the client sends back. */
 export const signature = "c2lnbmVkIGJ5IHRoZSB0ZXN0IHNlcnZlcg=="
 
 function event(value: { type: string; [key: string]: unknown }): string {
@@ -89,7 +89,7 @@ function blocksOf(answer: PlainAnswer, options: FrameOptions): Block[] {
   return blocks
 }
 
-/** A block's start travels with its first delta and its end with its last, so that only deltas are counted. */
+/** The start of a block is sent with its first delta and the end with its last, so that only deltas are counted. */
 function blockFrames({ start, deltas, end }: Block, index: number): string[] {
   const out = deltas.map((delta) => event({ type: "content_block_delta", index, delta }))
   out[0] = event({ type: "content_block_start", index, content_block: start }) + out[0]
@@ -123,7 +123,7 @@ function frames(answer: PlainAnswer, options: FrameOptions): Frames {
   }
 }
 
-/** Here the input's count leaves the cache out; the output's holds the thinking. */
+/** In this protocol the input tokens do not include the cache; the output tokens include the thinking. */
 function wireUsage(answer: PlainAnswer) {
   const { input, output, reasoning, cache } = usageOf(answer)
   return {

@@ -4,8 +4,9 @@ import type { Ending } from "./last-user-text.ts"
 export const defaultText = "This is a short answer of the test server."
 
 /**
- * What the server answers when nothing is scripted. The user's text may be a command: `say 50` (words, one delta each),
- * `say 50 every 5` (with so many milliseconds between two), `echo some text`, or lines of `tool NAME {"some":"input"}`.
+ * The server's answers without a script. The user's text may be a command: `say 50` (words, one delta each), `say 50
+ * every 5` (with this many milliseconds between two deltas), `echo some text`, or lines of `tool NAME
+ * {"some":"input"}`.
  */
 export function commandAnswer(ending: Ending): PlainAnswer {
   if (ending.kind === "result") return { text: "done" }
@@ -33,7 +34,7 @@ export function words(count: number): string[] {
   return Array.from({ length: count }, (_, i) => (i === 0 ? "word1" : ` word${i + 1}`))
 }
 
-/** The number in a plain `say N`, whose whole stream is worth keeping. */
+/** The number in a plain `say N`, whose whole stream is cached. */
 export function plainSay(ending: Ending): number | undefined {
   if (ending.kind !== "user" || ending.texts.length !== 1) return undefined
   const match = /^say (\d+)\s*$/.exec(ending.texts[0]!)

@@ -11,7 +11,7 @@ const npm: Record<ProtocolName, string> = {
   anthropic: "@ai-sdk/anthropic",
 }
 
-/** A config's `model` and `provider` that lead to a server. */
+/** The `model` and `provider` of a config that points to a server. */
 export function configFor(baseURL: string, model: ModelConfig & { protocol: ProtocolName }) {
   const { protocol, id = "m1", limit = { context: 128_000, output: 8_192 }, cost } = model
   return {

@@ -1,14 +1,15 @@
 import type { RequestBody } from "./answer.ts"
 
-/** What the request ends with: the texts of a user message, or the result of a tool. */
+/** The end of a request: the texts of a user message, or the result of a tool. */
 export type Ending = { kind: "user"; texts: string[] } | { kind: "result" }
 
 const roleKey = Buffer.from('"role":"')
 const contentKey = '"content":'
 
 /**
- * How a request ends, found from the end of its bytes: a body of megabytes costs no more than a small one. Inside a
- * string of JSON every quote is escaped, so what looks like a key is one. What is written in another way is parsed whole.
+ * The end of a request, found from the end of its bytes, so that a body of megabytes costs no more than a small one.
+ * Every quote inside a JSON string is escaped, so text that looks like a key is a key. A body in another format is
+ * parsed whole.
  */
 export function endingOf(bytes: Buffer, body: () => RequestBody): Ending {
   const at = bytes.lastIndexOf(roleKey)
@@ -19,7 +20,7 @@ export function endingOf(bytes: Buffer, body: () => RequestBody): Ending {
   return content === undefined ? parsedEnding(body()) : endingOfContent(content)
 }
 
-/** The value of `"content":` that begins at this byte; undefined if something else is there. */
+/** The value of `"content":` at this byte; undefined if there is no such key. */
 function contentAfter(bytes: Buffer, at: number): unknown {
   const start = at + contentKey.length
   if (bytes.toString("latin1", at, start) !== contentKey) return undefined

@@ -11,7 +11,7 @@ import {
   type WireProtocol,
 } from "./protocol.ts"
 
-/** The ways OpenAI and those who follow it stream chat completions. */
+/** Chat completions as OpenAI and compatible servers stream them. */
 export const openai: WireProtocol = {
   name: "openai",
   frames,
@@ -119,7 +119,7 @@ function callChunks(
   ]
 }
 
-/** Here the prompt's count holds what came from the cache, and the completion's the reasoning. */
+/** In this protocol the prompt tokens include the cached tokens, and the completion tokens include the reasoning. */
 function wireUsage(answer: PlainAnswer): object {
   const { input, output, reasoning, cache } = usageOf(answer)
   const prompt = input + cache.read + cache.write

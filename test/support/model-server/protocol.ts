@@ -4,7 +4,7 @@ import type { AnswerCall, PlainAnswer, ProtocolName } from "./answer.ts"
 export interface Frames {
   head: string
   deltas: string[]
-  /** The finish and what follows it. */
+  /** The finish and the events after it. */
   tail: string
 }
 
@@ -14,7 +14,7 @@ export interface FrameOptions {
   callID: () => string
 }
 
-/** What differs between the two ways to speak. */
+/** The differences between the two protocols. */
 export interface WireProtocol {
   name: ProtocolName
   frames(answer: PlainAnswer, options: FrameOptions): Frames
@@ -53,7 +53,7 @@ export function joined(text: string | string[] | undefined): string {
   return typeof text === "string" ? text : (text ?? []).join("")
 }
 
-/** What the answer says it used, with something plausible where it says nothing. */
+/** The usage of the answer, with plausible values for missing counts. */
 export function usageOf({ text, reasoning, calls, chunk, usage }: PlainAnswer) {
   return {
     input: usage?.input ?? 10,
@@ -63,7 +63,7 @@ export function usageOf({ text, reasoning, calls, chunk, usage }: PlainAnswer) {
   }
 }
 
-/** The reason in our words, or the answer's own. */
+/** The finish reason in the protocol's words, or the answer's own. */
 export function finishOf({ finish, calls }: PlainAnswer): string {
   return finish ?? (calls?.length ? "tool-calls" : "stop")
 }

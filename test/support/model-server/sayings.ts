@@ -7,7 +7,7 @@ export interface Saying {
   includeUsage: boolean
 }
 
-/** The whole stream of `say N`, each built once: a benchmark measures its client, not this server. */
+/** The whole stream of `say N`, each built once, because a benchmark measures its client, not this server. */
 export function createSayings(): (saying: Saying) => Buffer {
   const built = new Map<string, Buffer>()
   return ({ protocol, count, includeUsage }) => {

@@ -8,19 +8,19 @@ export interface SendOptions {
   protocol: WireProtocol
   stream: boolean
   frame: FrameOptions
-  /** Aborted when the client left or the server closes. */
+  /** Aborted when the client leaves or the server closes. */
   signal: AbortSignal
 }
 
 export const sseHeaders = { "content-type": "text/event-stream; charset=utf-8", "cache-control": "no-cache" }
 
-/** Before a reset, so that the client has read what came before it. */
+/** The delay before a reset, so that the client has read the bytes before it. */
 const settleMs = 30
 const defaultAfterDeltas = 2
 const slowDelayMs = 100
 const writeCharacters = 16_384
 
-/** Sends one answer or fault, to its end or until the signal. */
+/** Sends one answer or fault, to its end or until the signal aborts. */
 export async function send(response: ServerResponse, answer: Answer, options: SendOptions): Promise<void> {
   if (!("fault" in answer)) return sendPlain(response, answer, options)
   if (answer.fault !== "status") return sendFault(response, answer, options)
@@ -102,7 +102,7 @@ function sendJson(response: ServerResponse, status: number, body: object): void 
   response.writeHead(status, { "content-type": "application/json" }).end(JSON.stringify(body))
 }
 
-/** Headers, head and deltas; with no delay many deltas share a write. */
+/** Sends headers, head and deltas; without a delay many deltas share a write. */
 async function sendFrames(
   response: ServerResponse,
   { head, deltas }: Frames,

@@ -17,26 +17,26 @@ export { defaultText, words } from "./commands.ts"
 export type { ModelConfig } from "./config.ts"
 
 export interface ModelServerOptions {
-  /** Answers every request that no script is left for, instead of the commands in the user's text. */
+  /** Answers every request for which no scripted answer is left, instead of the commands in the user's text. */
   fallback?: AnswerSource
-  /** Which requests take from the script; all of them unless told. The others get the fallback. */
+  /** Which requests take answers from the script; all by default. The others get the fallback. */
   queued?: (request: ServedRequest) => boolean
-  /** How many of the last requests are kept; all unless told. */
+  /** How many of the last requests are kept; all by default. */
   requestsKept?: number
 }
 
 export interface ModelServer extends AsyncDisposable {
   url: string
-  /** What a provider's `baseURL` is: `${url}/v1`. */
+  /** The `baseURL` for a provider: `${url}/v1`. */
   baseURL: string
-  /** In the order in which they came, with their bodies. */
+  /** The requests in the order of their arrival, with their bodies. */
   requests: ServedRequest[]
-  /** Adds answers; each serves one request. */
+  /** Adds answers; each answers one request. */
   script(...answers: AnswerSource[]): void
   /** How many scripted answers are left. */
   readonly scripted: number
   fallback: AnswerSource | undefined
-  /** A config's `model` and `provider` that lead here. */
+  /** The `model` and `provider` of a config that points to this server. */
   config(protocol?: ProtocolName, model?: ModelConfig): ReturnType<typeof configFor>
   /** Breaks every connection. */
   close(): Promise<void>
@@ -47,7 +47,7 @@ const protocols: Record<string, WireProtocol> = {
   "/v1/messages": anthropic,
 }
 
-/** A provider on loopback that answers what it is told to, and misbehaves on demand. */
+/** A provider on loopback with scripted answers and scripted faults. */
 export async function startModelServer(options: ModelServerOptions = {}): Promise<ModelServer> {
   const { requestsKept = Number.POSITIVE_INFINITY, queued = () => true } = options
   const queue: AnswerSource[] = []

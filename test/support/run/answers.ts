@@ -1,13 +1,14 @@
 import type { Answer, PlainAnswer, RequestBody, ServedRequest } from "../model-server/answer.ts"
 
-/** Between two deltas of a long answer. */
+/** The delay between two deltas of a long answer. */
 const tokenDelayMs = 6
 const waitMs = 40
 
 /**
- * What the model says. To `work N` it thinks, talks and calls tools at the same time in the first steps, and only talks in
- * the last; N keeps the files of one prompt from those of another. To `say TEXT` it says the text, to `wish N` it calls a
- * tool that needs permission first, to `slow N` it talks for long, to `die` it calls a tool that kills the process.
+ * The answers of the model. To `work N` it streams reasoning and text and calls tools in the first steps, and only
+ * streams text in the last; N separates the files of prompts. To `say TEXT` it answers with the text, to `wish N` it
+ * calls a tool that needs permission first, to `slow N` it streams for long, to `die` it calls a tool that kills the
+ * process.
  */
 export function runAnswer(request: ServedRequest): Answer {
   const { text, rounds } = lastPrompt(request.body)
@@ -49,12 +50,12 @@ function workAnswer(number: number, rounds: number): PlainAnswer {
   return { text: words("third", 30), tokenDelayMs }
 }
 
-/** With letters of two units, so that nothing may cut one in half. */
+/** Contains characters of two UTF-16 units, to find code that splits them. */
 function words(name: string, count: number): string[] {
   return Array.from({ length: count }, (_, index) => `${name}${index} 🙂 `)
 }
 
-/** The last prompt and how many steps with calls have answered it. */
+/** The last prompt and the number of steps with calls that have answered it. */
 function lastPrompt({ messages }: RequestBody): { text: string; rounds: number } {
   const at = messages.findLastIndex((message) => message.role === "user" && isPrompt(textOf(message.content)))
   const rounds = messages.filter((message, index) => index > at && message.tool_calls !== undefined).length
@@ -71,7 +72,7 @@ function textOf(content: unknown): string {
   return parts.map((part) => part.text ?? "").join("")
 }
 
-/** The prompts that a request shows the model, in order. */
+/** The prompts in a request, in order. */
 export function promptTexts({ messages }: RequestBody): string[] {
   return messages.flatMap(({ role, content }) => {
     const text = role === "user" ? textOf(content) : ""
@@ -80,8 +81,8 @@ export function promptTexts({ messages }: RequestBody): string[] {
 }
 
 /**
- * What is wrong with a request: every call must be followed by exactly one result before anybody else speaks, and the
- * last word is not the model's own.
+ * Problems in a request: every call must be followed by exactly one result before the next message, and the last
+ * message must not be the model's own.
  */
 export function pairProblems({ messages }: RequestBody): string[] {
   const problems: string[] = []

@@ -13,8 +13,8 @@ export function isCompactionRequest({ body }: ServedRequest): boolean {
 }
 
 /**
- * What the model says: a summary that takes its time; to `say TEXT` the text; to `loop TEXT` a call of `look` in the first
- * two steps, of which the first says that the context is now full.
+ * The answers of the model: a slow summary; to `say TEXT` the text; to `loop TEXT` a call of `look` in the first two
+ * steps, of which the first reports a full context.
  */
 export function compactionAnswer(options: { summary?: Answer } = {}): (request: ServedRequest) => Answer {
   return (request) => {
@@ -33,7 +33,7 @@ export function compactionAnswer(options: { summary?: Answer } = {}): (request: 
   }
 }
 
-/** What was asked last, also if the summary hides it, and how many looks the context still shows after it. */
+/** The last prompt, even if the summary hides it, and the number of `look` calls that the context shows after it. */
 function lastPrompt({ messages }: RequestBody): { text: string; looks: number } {
   const texts = messages.map(({ role, content }) => (role === "user" ? JSON.stringify(content) : ""))
   const at = texts.findLastIndex((text) => /\b(say|loop) \w+/.test(text))

@@ -41,7 +41,7 @@ export class CompactionDeaths implements AsyncDisposable {
     await this.server.close()
   }
 
-  /** A session with so many turns of 600 tokens; 25 of them are not yet too much, 40 are. */
+  /** A session with this many turns of 600 tokens; 25 turns need no compaction yet, 40 do. */
   async session(turns: number): Promise<{ id: string; items: readonly HistoryItem[] }> {
     await using stemma = await this.reopen()
     const session = await stemma.sessions.create()
@@ -63,7 +63,7 @@ export class CompactionDeaths implements AsyncDisposable {
     child.process.send({ scene: this.scene, ...go } satisfies CompactionGo)
   }
 
-  /** Kills a process once its summariser has been asked. */
+  /** Kills a process once its model was asked for a summary. */
   async killInSummary(go: Omit<CompactionGo, "scene">): Promise<void> {
     await using child = this.start()
     const asked = this.compactions()
@@ -74,19 +74,19 @@ export class CompactionDeaths implements AsyncDisposable {
     expectNoFailure(child)
   }
 
-  /** How often a summary was asked for. */
+  /** How often a summary was requested. */
   compactions(): number {
     return this.server.requests.filter(isCompactionRequest).length
   }
 
-  /** What the dead left, before anybody repairs it. */
+  /** The state that dead processes left, before any process repairs it. */
   async left(sessionID: string) {
     await using store = await openStore({ path: sharedPaths(this.scene).database })
     const { items } = await store.history(sessionID, { limit: 1000 })
     return { items, session: await store.session(sessionID), inbox: await store.inbox(sessionID) }
   }
 
-  /** What is wrong with a session in which nothing runs any more. */
+  /** Finds problems in a session in which nothing runs any more. */
   async problems(stemma: Stemma, sessionID: string, prompts: readonly Prompted[]): Promise<string[]> {
     const handle = await stemma.sessions.get(sessionID)
     const items = await handle.messages()

@@ -8,11 +8,11 @@ import { compactionPart, compactionsIn } from "./compactions.ts"
 
 export interface CompactionLaneReport {
   kills: number
-  /** Where the sessions were when their processes died, seen from their compaction. */
+  /** In which phase of the compaction the processes died. */
   where: { before: number; within: number; after: number }
 }
 
-/** Kills processes at random moments of turns that are compacted, and checks what others make of what they left. */
+/** Kills processes at random moments of turns that are compacted, and checks how other processes continue. */
 export async function runCompactionLane(options: {
   directory: string
   seed: number
@@ -34,7 +34,7 @@ export async function runCompactionLane(options: {
       await killed
       report.where[await whereLeft(deaths, victim.id)]++
       victim.deaths++
-      // Sometimes whoever takes over dies too.
+      // Sometimes the process that takes over is killed too.
       if (next && victim.deaths < 3 && random() < 0.25) continue
       await takeOver(deaths, victim)
       if (next) victim = await newVictim(deaths, random)
@@ -96,7 +96,7 @@ async function whereLeft(
 async function takeOver(deaths: CompactionDeaths, { id, prompts, ...victim }: Victim): Promise<void> {
   await using stemma = await deaths.reopen({ recover: true })
   const session = await stemma.sessions.get(id)
-  // As by clients that do not know what became of them.
+  // The prompts are sent again, as by clients that do not know their state.
   for (const prompt of prompts) await send(session, prompt)
   await settle(stemma, id)
   const problems = await deaths.problems(stemma, id, prompts)
@@ -110,12 +110,12 @@ export function send(session: SessionHandle, { text, messageID }: Prompted) {
   return session.prompt(text, { messageID, delivery: "queue" })
 }
 
-/** Compactions that are done, not those that failed. */
+/** Successful compactions only. */
 export function compactedIn(items: readonly HistoryItem[]): HistoryItem[] {
   return compactionsIn(items).filter((item) => compactionPart(item).summary !== undefined)
 }
 
-/** Waits until a process that recovers has nothing left to do with it. */
+/** Waits until a process that recovers has nothing left to do for the session. */
 export async function settle(stemma: Stemma, sessionID: string): Promise<void> {
   await until("nothing is left to do", async () => {
     const isIdle = stemma.status(sessionID).type === "idle"

@@ -7,12 +7,12 @@ import type {
 } from "../../../src/index.ts"
 import type { RunScene } from "../run-scene.ts"
 
-/** A text of about so many tokens that does not say anything. */
+/** A meaningless text of about this many tokens. */
 export function filler(tokens: number): string {
   return "alpha ".repeat(tokens).trim()
 }
 
-/** Adds turns of about so many tokens each; `Question 0` is the first. */
+/** Adds turns of about this many tokens each; `Question 0` is the first. */
 export async function fillTurns(
   session: SessionHandle,
   { turns, tokens = 600, from = 0 }: { turns: number; tokens?: number; from?: number },
@@ -23,7 +23,7 @@ export async function fillTurns(
   }
 }
 
-/** Adds turns that each have a call with so much output, named `Output 0` and so on. */
+/** Adds turns that each have a call with this much output, named `Output 0` and so on. */
 export async function fillOutput(
   session: SessionHandle,
   { turns, tokens, tool = "grep", from = 0 }: { turns: number; tokens: number; tool?: string; from?: number },
@@ -37,7 +37,7 @@ export async function fillOutput(
 
 export const summary = "## Goal\nTo be kept in mind."
 
-/** Enough for a history that is summarised in pieces. */
+/** Enough turns for a history that is summarised in pieces. */
 export function summaries(answer: Omit<ScriptedAnswer, "for"> = { text: summary }): ScriptedAnswer[] {
   return Array.from({ length: 40 }, () => ({ ...answer, for: "compaction" as const }))
 }
@@ -50,7 +50,7 @@ export function requestsFor(scene: RunScene, purpose: "step" | "compaction") {
   return scene.model.requests.filter((request) => request.purpose === purpose)
 }
 
-/** What the model was shown in the step before which so many others came; in the last one unless told. */
+/** The context of the given step, counted from 0; of the last step by default. */
 export function shownIn(scene: RunScene, step = -1): string {
   return JSON.stringify(requestsFor(scene, "step").at(step)!.messages)
 }
@@ -63,14 +63,14 @@ export function compactionsIn(items: readonly HistoryItem[]): CompactionItem[] {
   )
 }
 
-/** The one compaction part of a message. */
+/** The only compaction part of a message. */
 export function compactionPart({ parts }: HistoryItem) {
   const part = parts.find(({ type }) => type === "compaction")
   if (part?.type !== "compaction") throw new Error("The message is no compaction.")
   return part
 }
 
-/** The answers to a prompt: what ended it, not the steps before that. */
+/** The messages that end the answer to a prompt, without the steps before them. */
 export function endsOf(items: readonly HistoryItem[], promptID: string): AssistantMessage[] {
   return items.flatMap(({ message }) =>
     message.role === "assistant" &&

@@ -13,22 +13,26 @@ import { newVictim, type Victim } from "./victim.ts"
 
 /** Text that was shown this long before the kill, while the process ran, must be in the store. */
 const shownMs = 100
-/** About how long a process takes to open and take a prompt, and how many commits it makes until it has answered. */
+/** The approximate time to open and take a prompt, and the number of commits until the answer is complete. */
 const openMs = 300
 const runCommits = 40
-/** Two commits are seldom further apart; half of the kills come later, when one was perhaps missed. */
+/**
+ * Two commits are seldom further apart than `commitMs`; half of the kills use the longer delay, to find missed commits.
+ */
 const commitMs = 50
 const missedMs = 300
 
 export interface RunCrashReport {
   kills: number
-  /** Where the runs were when they were killed. */
+  /** The phases in which the runs were killed. */
   phases: Record<string, number>
   /** How the answers ended, with `recover` and without. */
   outcomes: Record<string, number>
   /** Parts whose text was shown long enough before the kill. */
   texts: number
-  /** Of text shown so long before the kill, what is not there because its process did not get to run any more. */
+  /**
+   * Texts that were shown long enough before the kill, and are not stored because their process did not get CPU time.
+   */
   starved: number
   /** The longest time from opening to the first commit under a new lease. */
   takeoverMaxMs: number
@@ -39,13 +43,13 @@ export interface RunCrashOptions {
   kills: number
   seed: number
   snapshots: boolean
-  /** `time`: from outside, at any moment. `commit`: by itself, right before or after a commit. */
+  /** `time`: another process kills it at any moment. `commit`: it kills itself right before or after a commit. */
   by: "time" | "commit"
 }
 
 /**
- * Kills one process after another in the middle of an answer, sometimes several that try to finish the same one, and
- * checks what is left: reopened with `recover`, or without and with a new prompt.
+ * Kills one process after another during an answer, sometimes several that try to finish the same one, and checks the
+ * stored state: reopened with `recover`, or without it and with a new prompt.
  */
 export async function runCrashLane(options: RunCrashOptions): Promise<RunCrashReport> {
   await using server = await startModelServer({ fallback: runAnswer })
@@ -133,7 +137,7 @@ class Lane {
     victim.seenByClock.push(...seenUntil(lines, (by === "time" ? killedAt : diedAt) - shownMs))
   }
 
-  /** Looks at what the dead left before anybody repairs it. */
+  /** Checks the state that the dead processes left, before any process repairs it. */
   async #examine(victim: Victim): Promise<{ isOver: boolean }> {
     await using store = await openStore({ path: sharedPaths(this.#options.scene).database })
     const left = await leftBehind(store, victim.sessionID)
@@ -159,7 +163,7 @@ class Lane {
   }
 }
 
-/** Resolves when a child has made so many commits, is done, or dead. */
+/** Resolves when a child has made this many commits, is done, or is dead. */
 function progressOf(child: Child, { commits }: { commits: number }): Promise<void> {
   const { promise, resolve } = Promise.withResolvers<void>()
   let seen = 0

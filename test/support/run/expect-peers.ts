@@ -3,7 +3,10 @@ import type { AssistantMessage } from "../../../src/index.ts"
 import type { PeerLine } from "../children/run-peer.ts"
 import type { PeersReport } from "./peers.ts"
 
-/** Every prompt answered once, in one order that both saw; nothing overwritten; every answer arrived; both ended. */
+/**
+ * Every prompt was answered once, in an order that both processes saw; nothing was overwritten; every answer arrived;
+ * both processes ended.
+ */
 export function expectGoodPeers(report: PeersReport): void {
   const lines = Object.values(report.outputs).flat()
   expect(lines.filter((line) => "failed" in line)).toEqual([])
@@ -39,7 +42,7 @@ function expectAnsweredOnce({ promptIDs, sharedIDs, items, outputs, asked }: Pee
   process.stdout.write(`two processes: replies ${counts.join(", ")}, runs ${runs.join(" and ")}\n`)
 }
 
-/** A process says so of its own runs only. */
+/** A process reports this of its own runs only. */
 function isBusy(line: PeerLine): boolean {
   if (!("event" in line) || line.event.type !== "session.status") return false
   return line.event.properties.status.type === "busy"
@@ -72,7 +75,7 @@ function expectNothingOverwritten({ outputs, session }: PeersReport): void {
     const known = new Set([...a, ...b].map(({ set }) => set)).add("at first")
     expect(titles.filter((title) => !known.has(title))).toEqual([])
     expect(titles.at(-1)).toBe(session.title)
-    // Each one's changes are seen in the order in which it made them.
+    // The changes of each process are seen in the order in which it made them.
     for (const own of [a, b]) {
       const numbers = titles
         .filter((title) => own.some(({ set }) => set === title))
@@ -82,7 +85,7 @@ function expectNothingOverwritten({ outputs, session }: PeersReport): void {
   }
 }
 
-/** Answers of the process that does not run the session: how long it took until the question was settled. */
+/** Answers of the process that does not run the session: the time until the question was settled. */
 function expectAnswersArrived({ outputs }: PeersReport): void {
   const delays: number[] = []
   for (const lines of Object.values(outputs)) {

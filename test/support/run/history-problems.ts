@@ -19,7 +19,7 @@ export function ranCalls(path: string): Ran[] {
   }
 }
 
-/** What is wrong with a history in which nothing runs any more. */
+/** Finds problems in a history in which nothing runs any more. */
 export function historyProblems(
   items: readonly HistoryItem[],
   { session, ran }: { session: Session; ran: readonly Ran[] },
@@ -50,7 +50,7 @@ export function toolParts(items: readonly HistoryItem[]): PartOf<"tool">[] {
   return items.flatMap(({ parts }) => parts).filter((part) => part.type === "tool")
 }
 
-/** Every prompt is there once, and the answers to it are steps that went on, then one that did not. */
+/** Every prompt occurs once, and its answers are steps that continue, then one that ends the turn. */
 function promptProblems(items: readonly HistoryItem[]): string[] {
   const problems: string[] = []
   const prompts = items.filter(({ message }) => message.role === "user")

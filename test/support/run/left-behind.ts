@@ -7,10 +7,10 @@ import {
 } from "../../../src/index.ts"
 import { toolParts } from "./history-problems.ts"
 
-/** What a dead process left of a session. */
+/** The state of a session that a dead process left. */
 export interface Left {
   items: readonly HistoryItem[]
-  /** The ids of prompts that nobody has taken. */
+  /** The ids of prompts that no run has taken. */
   waiting: string[]
 }
 
@@ -25,15 +25,15 @@ export async function leftBehind(store: Store, sessionID: string): Promise<Left>
   }
 }
 
-/** A run that was cut off is gone on with so many times. */
+/** How often an interrupted run is recovered. */
 export const recoveriesMax = 3
 
-/** How often the answer to a prompt was cut off by the end of a process. */
+/** How often the answer to a prompt was interrupted by the end of a process. */
 export function interruptionsOf(items: readonly HistoryItem[], promptID: string): number {
   return interruptionsByMessage(items, promptID).reduce((sum, count) => sum + count, 0)
 }
 
-/** The same, since the last message of the answer that was not cut off. */
+/** The interruptions since the last message of the answer that was not interrupted. */
 function interruptionsInRow(items: readonly HistoryItem[], promptID: string): number {
   const counts = interruptionsByMessage(items, promptID)
   const inRow = counts.slice(counts.lastIndexOf(0) + 1)
@@ -54,14 +54,14 @@ export function finishOf(items: readonly HistoryItem[], promptID: string): strin
   return last?.sealed ? (last.message as AssistantMessage).finish : undefined
 }
 
-/** The same, if nobody who recovers would go on from there. */
+/** How the answer ended; undefined if a process that recovers would continue it. */
 export function endOf(items: readonly HistoryItem[], promptID: string): string | undefined {
   const finish = finishOf(items, promptID)
   if (finish === "tool-calls") return undefined
   return finish !== "interrupted" || interruptionsInRow(items, promptID) >= recoveriesMax ? finish : undefined
 }
 
-/** Where a run was when its process ended, by what it left. */
+/** The phase of a run when its process ended, derived from the stored state. */
 export function phaseOf({ items, waiting }: Left): string {
   const last = items.at(-1)
   if (!last) return waiting.length > 0 ? "before it is taken" : "before it is admitted"

@@ -11,13 +11,13 @@ import { makeShared, openShared, type SharedScene, sharedPaths } from "./scene.t
 export interface PeersOptions {
   directory: string
   seed: number
-  /** Prompts of each process, and of both together. */
+  /** Prompts of each process, and prompts that both send. */
   own: number
   shared: number
 }
 
 export interface PeersReport {
-  /** What each process wrote. */
+  /** The output of each process. */
   outputs: { a: PeerLine[]; b: PeerLine[] }
   exits: { code: number | null; signal: string | null }[]
   promptIDs: string[]
@@ -25,13 +25,13 @@ export interface PeersReport {
   items: readonly HistoryItem[]
   session: Session
   transcript: string
-  /** What is wrong with the history, with what the model was shown, or with the store. */
+  /** Problems in the history, in the model's contexts, or in the store. */
   problems: string[]
   /** How often the model was asked about each text of `say`. */
   asked: Map<string, number>
 }
 
-/** Lets two processes use one session at the same time, and looks at what came of it. */
+/** Lets two processes use one session at the same time, and collects the outcome. */
 export async function runPeers(options: PeersOptions): Promise<PeersReport> {
   await using server = await startModelServer({ fallback: runAnswer })
   const scene: SharedScene = { root: options.directory, baseURL: server.baseURL, snapshots: false }
@@ -45,7 +45,7 @@ export async function runPeers(options: PeersOptions): Promise<PeersReport> {
   const children = gos.map((go) => start(options.directory, go))
   try {
     await Promise.all(children.map((child) => child.ready))
-    const answered = children.map(toldAnswered)
+    const answered = children.map(whenAnswered)
     for (const [index, child] of children.entries()) child.process.send(gos[index]!)
     await Promise.all(answered)
     for (const child of children) if (child.process.connected) child.process.send("finish")
@@ -111,14 +111,14 @@ function start(directory: string, go: PeerGo): Child {
   return startChild("run-peer.ts", { output: join(directory, `peer-${go.name}`), limitMs: 90_000 })
 }
 
-function toldAnswered(child: Child): Promise<void> {
+function whenAnswered(child: Child): Promise<void> {
   const { promise, resolve } = Promise.withResolvers<void>()
   child.ready.then(() => child.process.on("message", () => resolve()), resolve)
   child.ended.then(() => resolve(), resolve)
   return promise
 }
 
-/** Whichever process asks, the model is shown all that was said before. */
+/** Whichever process calls the model, the context contains all earlier prompts. */
 function contextProblems(body: RequestBody, items: readonly HistoryItem[]): string[] {
   const said = items.flatMap(({ message, parts }) =>
     message.role === "user" ? parts.flatMap((part) => (part.type === "text" ? [part.text] : [])) : [],
@@ -128,7 +128,7 @@ function contextProblems(body: RequestBody, items: readonly HistoryItem[]): stri
   return isAll ? [] : [`the model was shown ${shown.join(", ")} of ${said.join(", ")}`]
 }
 
-/** Each request is about the last prompt in it. */
+/** Each request answers the last prompt in it. */
 function countAsked(requests: readonly ServedRequest[]): Map<string, number> {
   const asked = new Map<string, number>()
   for (const { body } of requests) {

@@ -13,20 +13,20 @@ export interface ReopenOptions {
   scene: SharedScene
   server: ModelServer
   recover: boolean
-  /** The prompts come again, as from a client that does not know what became of them. */
+  /** The prompts are sent again, as from a client that does not know their state. */
   isSentAgain: boolean
 }
 
 export interface Reopened {
-  /** How the long prompt was answered in the end. */
+  /** How the answer to the long prompt ended. */
   finish: string | undefined
   /** From opening to the first commit under a new lease. */
   takeoverMs: number
-  /** Text that was shown 100 ms before the kill by the clock, and is not there. */
+  /** Texts that were shown 100 ms before the kill by the wall clock, and are not stored. */
   starved: number
 }
 
-/** Opens what dead processes left, sends another prompt, and throws what is wrong. */
+/** Opens the store that dead processes left, sends another prompt, and throws all problems. */
 export async function reopen(victim: Victim, options: ReopenOptions): Promise<Reopened> {
   const { scene, recover } = options
   const startedAt = performance.now()
@@ -89,7 +89,7 @@ function endProblems(from: {
   if (!recover && wasTaken && !wasOver) {
     return finish === "interrupted" ? [] : [`${text} ended as ${finish} without recover`]
   }
-  // Cut off too often, it may stay so; `endOf` counts.
+  // An answer that was interrupted too often may stay interrupted; `endOf` counts the interruptions.
   return finish === "stop" || endOf(items, messageID) === "interrupted" ? [] : [`${text} ended as ${finish}`]
 }
 
@@ -106,13 +106,13 @@ async function waitForEnd(
   const until = performance.now() + waitMsMax
   while (endOf(await session.messages(), prompt.messageID) === undefined) {
     if (performance.now() > until) {
-      throw new Error(`Nobody answered ${prompt.text}: ${JSON.stringify(stemma.status(session.id))}`)
+      throw new Error(`No process answered ${prompt.text}: ${JSON.stringify(stemma.status(session.id))}`)
     }
     await new Promise((resolve) => setTimeout(resolve, 5))
   }
 }
 
-/** Tells of commits under a lease. */
+/** Calls back on commits under a lease. */
 function onFenced(store: Store, tell: () => void): Store {
   return storeWith(store, {
     commit: async (commit) => {

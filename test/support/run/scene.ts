@@ -8,7 +8,7 @@ import { createRunTools } from "./tools.ts"
 
 /** What several processes share: one project, one store, one model server. */
 export interface SharedScene {
-  /** Holds everything; removed by whoever made it. */
+  /** The directory of everything; its creator removes it. */
   root: string
   /** The model server's `baseURL`. */
   baseURL: string

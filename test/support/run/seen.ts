@@ -8,7 +8,7 @@ export interface SeenText {
   text: string
 }
 
-/** The text and reasoning that a subscriber had seen up to a moment. */
+/** The text and reasoning that a subscriber had received up to a moment. */
 export function seenUntil(lines: readonly RunLine[], atMs: number): SeenText[] {
   const seen = new Map<string, SeenText>()
   for (const line of lines) {
@@ -51,7 +51,7 @@ export function momentBefore(lines: readonly RunLine[], died: { atMs: number; ru
   return Number.NEGATIVE_INFINITY
 }
 
-/** What was seen and is not in the history. */
+/** Text that was received and is not in the history. */
 export function lostTexts(seen: readonly SeenText[], items: readonly HistoryItem[]): string[] {
   const lost: string[] = []
   for (const { messageID, partID, text } of seen) {

@@ -1,6 +1,6 @@
 import type { Store } from "../../../src/index.ts"
 
-/** A store of which some methods do something else. */
+/** A store with some methods replaced. */
 export function storeWith(store: Store, methods: Partial<Store>): Store {
   return new Proxy(store, {
     get(target, name) {

@@ -4,7 +4,7 @@ import { join } from "node:path"
 import { z } from "zod"
 import type { Tool } from "../../../src/index.ts"
 
-/** A line of the file that says what ran. */
+/** A line of the file that records which tools ran. */
 export interface Ran {
   tool: string
   callID: string
@@ -15,8 +15,8 @@ const Input = z.object({ number: z.number(), waitMs: z.number() })
 type Input = z.infer<typeof Input>
 
 /**
- * Tools whose every run leaves a line behind, durable before anything else happens: `look` may be repeated, `note`, `put`
- * (which writes a file) and `wish` (which asks a person) may not, and `die` kills its process but may be repeated.
+ * Tools that record each run in a durable line before they do anything else: `look` may be repeated; `note`, `put`
+ * (which writes a file) and `wish` (which asks a person) may not; `die` kills its process but may be repeated.
  */
 export function createRunTools({ ran }: { ran: string }): readonly Tool<never>[] {
   const tool = (

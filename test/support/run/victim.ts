@@ -6,15 +6,15 @@ export interface VictimPrompt {
   text: string
 }
 
-/** A session, its prompts, and what was seen of the answers by the processes that died of them. */
+/** A session, its prompts, and the text that the killed processes had delivered. */
 export interface Victim {
   number: number
   sessionID: string
-  /** The first is long; a second one, if there is one, waits behind it. */
+  /** The first prompt has a long answer; a second one, if present, waits in the inbox. */
   prompts: [VictimPrompt, ...VictimPrompt[]]
   deaths: number
   seen: SeenText[]
-  /** As `seen`, with the time in which the process did not run. */
+  /** Like `seen`, but also counts time in which the process did not run. */
   seenByClock: SeenText[]
 }
 

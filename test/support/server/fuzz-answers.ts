@@ -10,7 +10,7 @@ import { allOperations } from "./safety-scene.ts"
 export interface FuzzAnswer {
   status: number
   headers: Record<string, string>
-  /** As much of it as came. */
+  /** The part of the body that arrived. */
   body: string
   isWhole: boolean
 }
@@ -18,7 +18,7 @@ export interface FuzzAnswer {
 const answerMs = 5000
 const ownError = { $ref: "#/components/schemas/Error" }
 
-/** Through the server's own function, with the Host and the token of a caller on the network. */
+/** Sends through the server's fetch function, with the Host and the token of a caller on the network. */
 export async function sendInProcess(world: FuzzWorld, request: FuzzRequest): Promise<FuzzAnswer> {
   const { method, path, query, headers, body } = request
   const response = await world.server.fetch(
@@ -40,7 +40,7 @@ export async function sendInProcess(world: FuzzWorld, request: FuzzRequest): Pro
   }
 }
 
-/** Over a connection, with the address as it was written. */
+/** Sends over a connection, with the URL as it was written. */
 export async function sendOverNetwork(world: FuzzWorld, request: FuzzRequest): Promise<FuzzAnswer> {
   const { method, path, query, headers, body } = request
   const outgoing = httpRequest(world.url, {
@@ -58,7 +58,7 @@ export async function sendOverNetwork(world: FuzzWorld, request: FuzzRequest): P
   return { ...answer, ...(await readBody(incoming, { world, leave: () => incoming.destroy() })) }
 }
 
-/** The whole body. What waits for a person, or goes on for ever, is left when nothing more is going to come. */
+/** Reads the whole body. A body that waits for a person or never ends is abandoned when the server is idle. */
 async function readBody(
   chunks: AsyncIterable<Uint8Array>,
   { world, leave }: { world: FuzzWorld; leave: () => void },
@@ -75,7 +75,7 @@ async function readBody(
   return { body: Buffer.concat(all).toString(), isWhole }
 }
 
-/** Fails if it takes too long: a request that hangs is a failure like any other. */
+/** Fails after a timeout: a request that hangs is a failure too. */
 export async function inTime<T>(work: Promise<T>): Promise<T> {
   const late = Promise.withResolvers<never>()
   const timer = setTimeout(
@@ -89,11 +89,11 @@ export async function inTime<T>(work: Promise<T>): Promise<T> {
   }
 }
 
-/** Says what is wrong with an answer. */
+/** Finds problems in an answer. */
 export class AnswerCheck {
   readonly #root: Schema
   readonly #operations = new Map<string, Operation>()
-  /** The operations that were seen to work. */
+  /** The operations that succeeded at least once. */
   readonly done = new Set<string>()
   readonly statuses = new Map<number, number>()
 
@@ -114,14 +114,14 @@ export class AnswerCheck {
       if (body.includes(secret) || JSON.stringify(headers).includes(secret)) return `It tells the ${name}.`
     if (headers["x-content-type-options"] !== "nosniff") return "The headers of safety are missing."
     if (status === 500) return "It failed."
-    // Said before anybody knows which route it is.
+    // The server answers 431 before it has chosen a route.
     if (status === 431) return mismatch(JSON.parse(body), ownError, this.#root)
     const operation = this.#operations.get(`${request.method} ${request.template}`)
     if (!operation) return request.method === "HEAD" ? undefined : this.#refusalProblem(status, body)
     return this.#declaredProblem(operation, answer)
   }
 
-  /** What no operation is for is refused, in the one shape. */
+  /** A method that no operation has is refused with the common error shape. */
   #refusalProblem(status: number, body: string): string | undefined {
     if (![400, 404, 405].includes(status)) return `A method that is not of this path gives ${status}.`
     return mismatch(JSON.parse(body), ownError, this.#root)
@@ -153,7 +153,7 @@ export class AnswerCheck {
   }
 
   #frameProblem(body: string, schema: Schema): string | undefined {
-    // The last frame of a stream that was left may be half.
+    // The last frame of an abandoned stream may be incomplete.
     for (const block of body.split("\n\n").slice(0, -1)) {
       const data = block.split("\n").filter((line) => line.startsWith("data:"))
       if (data.length === 0) continue

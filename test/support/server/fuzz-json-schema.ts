@@ -1,6 +1,8 @@
 export type Schema = { [key: string]: unknown }
 
-/** What is wrong with a value, by the keywords that our document uses; undefined if nothing is. */
+/**
+ * The first mismatch of a value and a schema, for the keywords that our document uses; undefined if the value matches.
+ */
 export function mismatch(value: unknown, schema: Schema, root: Schema, at = "body"): string | undefined {
   const { $ref } = schema
   if (typeof $ref === "string") return mismatch(value, resolveSchema($ref, root), root, at)

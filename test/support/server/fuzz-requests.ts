@@ -7,7 +7,7 @@ import { allOperations } from "./safety-scene.ts"
 /** A request before its markers are replaced. */
 export interface FuzzRequest {
   method: string
-  /** As the document writes it. */
+  /** The path as the document writes it. */
   template: string
   path: string
   query: string
@@ -54,10 +54,10 @@ const noJson = [
   "NaN",
 ]
 
-/** What starts programs, or waits a moment for a refusal, is asked less often. */
+/** Operations that start programs, or that wait before they refuse, are requested less often. */
 const costly = /providers|compact|summarize|shell|find/
 
-/** Requests of every kind, to every operation of the document, most of them nearly right. */
+/** Requests of every kind, to every operation of the document, most of them almost valid. */
 export function requestsOf(document: OpenApiDocument): fc.Arbitrary<FuzzRequest> {
   const root = document as unknown as Schema
   const all = allOperations().map((one) => ({
@@ -98,7 +98,7 @@ function requestsTo(
     }))
 }
 
-/** One of the others in about so many cases. */
+/** One case in `outOf` uses `other`. */
 function mostly<T, U>(usual: fc.Arbitrary<T>, other: fc.Arbitrary<U>, outOf: number): fc.Arbitrary<T | U> {
   return fc.oneof({ weight: outOf - 1, arbitrary: usual }, { weight: 1, arbitrary: other })
 }
@@ -114,7 +114,7 @@ function pathsOf(path: string, parameters: readonly Parameter[], root: Schema): 
     .map((given) => own.reduce((at, { name }, index) => at.replace(`{${name}}`, () => given[index]!), path))
 }
 
-/** Markers stay as they are; a text that is not well formed is sent as a browser would. */
+/** Markers are kept; a text that is not well formed is encoded as a browser does it. */
 function encoded(text: string): string {
   return /^§\w+:\d+$/.test(text) ? text : encodeURIComponent(text.toWellFormed())
 }
@@ -150,7 +150,7 @@ function bodiesOf(
   if (!requestBody) return mostly(fc.constant(undefined), fc.constant({ text: "{}", type: jsonType }), 20)
   const schema = requestBody.content[jsonType]!.schema as Schema
   const right = valuesOf(schema, root)
-  // What a shell is given is only ever one of a few texts, or no text at all.
+  // A shell gets only one of a few harmless texts, or a value that is not a text.
   const isShell = operationId.endsWith("shell")
   const wrong = isShell ? broken(right).map(harmless) : broken(right)
   const values = fc.oneof(

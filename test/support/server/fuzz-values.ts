@@ -2,8 +2,8 @@ import fc from "fast-check"
 import { resolveSchema, type Schema } from "./fuzz-json-schema.ts"
 
 /**
- * Stands for something that is there when the request is sent: `§session:3`. So a request that fails can be shown, made
- * smaller and sent again.
+ * A placeholder for a value that exists when the request is sent: `§session:3`. With placeholders a failing request can
+ * be printed, shrunk and sent again.
  */
 export type Marker = `§${MarkerKind}:${number}`
 export type MarkerKind =
@@ -21,7 +21,7 @@ export const markers = /§(session|message|part|permission|blob|cursor|directory
 const markerOf = (kind: MarkerKind) => fc.nat(7).map((at): string => `§${kind}:${at}`)
 const id = (prefix: string) => fc.stringMatching(/^[0-9a-z]{26}$/).map((rest) => `${prefix}_${rest}`)
 
-/** Texts that have broken programs. None of them does anything in a shell. */
+/** Texts that have broken programs. None of them has an effect in a shell. */
 export const oddTexts = [
   "",
   " ",
@@ -54,7 +54,7 @@ function deep(levels: number): unknown {
   return value
 }
 
-/** What no field expects. */
+/** Values that no field expects. */
 export const oddValue: fc.Arbitrary<unknown> = fc.oneof(
   fc.constantFrom<unknown>(null, true, false, [], {}, [[]], [null], deep(50), deep(400)),
   fc.constantFrom<unknown>(...oddNumbers),
@@ -63,9 +63,9 @@ export const oddValue: fc.Arbitrary<unknown> = fc.oneof(
   fc.array(fc.constant({ type: "text" }), { minLength: 1, maxLength: 50 }),
 )
 
-/** By the name of a field, where any text would hardly ever mean something. */
+/** Values by the name of a field, where random text would hardly ever be meaningful. */
 const byName: Record<string, fc.Arbitrary<unknown>> = {
-  // Ids have a pattern; what has none is the name of an agent in a path.
+  // Ids have a pattern. A path parameter without a pattern is the name of an agent.
   id: fc.constantFrom("build", "build", "plan", "nobody", "__proto__"),
   sessionKey: fc.constantFrom("telegram:1", "a".repeat(600), ""),
   directory: markerOf("directory"),
@@ -193,12 +193,12 @@ function objectsOf(schema: Schema, root: Schema): fc.Arbitrary<unknown> {
   })
 }
 
-/** Mostly left out: what has everything at once is mostly refused. */
+/** Usually absent: a value with all optional fields is usually refused. */
 export function sometimes<T>(values: fc.Arbitrary<T>): fc.Arbitrary<T | undefined> {
   return fc.oneof({ weight: 3, arbitrary: fc.constant(undefined) }, { weight: 1, arbitrary: values })
 }
 
-/** One thing made wrong somewhere in a value. */
+/** Makes one thing wrong somewhere in a value. */
 export function broken(values: fc.Arbitrary<unknown>): fc.Arbitrary<unknown> {
   const steps = fc.array(fc.nat(20), { minLength: 1, maxLength: 4 })
   const how = fc.constantFrom("replace", "remove", "add", "wrap")

@@ -6,7 +6,7 @@ import type { FuzzRequest } from "./fuzz-requests.ts"
 import { type MarkerKind, markers } from "./fuzz-values.ts"
 import { type HttpScene, httpScene, token } from "./http-scene.ts"
 
-/** What must be in no answer. */
+/** Values that no answer may contain. */
 export const secrets = {
   token,
   environment: "sk-planted-in-the-environment-4711",
@@ -19,17 +19,17 @@ export interface Fingerprint {
   files: string
 }
 
-/** A server with some sessions, an open question, blobs and a share, and what is there by kinds. */
+/** A server with some sessions, an open question, blobs and a share, and the known values of each kind. */
 export interface FuzzWorld extends HttpScene {
-  /** Replaces markers by what is there now. */
+  /** Replaces markers by current values. */
   resolve(request: FuzzRequest): FuzzRequest
-  /** Waits until what a request set going is over, or waits for a person, and looks at what is there. */
+  /** Waits until the work that a request started is over, or waits for a person, and updates the known values. */
   settle(request?: FuzzRequest): Promise<void>
-  /** Resolves with false when nothing has run for a moment but what waits for a person. */
+  /** Resolves with false after a moment in which nothing ran, except work that waits for a person. */
   isIdle(): Promise<false>
-  /** What a refused request must not change: each commit moves the cursor. */
+  /** State that a refused request must not change: each commit moves the cursor. */
   fingerprint(): Promise<Fingerprint>
-  /** What changed since then; undefined if nothing did. */
+  /** The change since then; undefined if there is none. */
   changeSince(before: Fingerprint, request: FuzzRequest): Promise<string | undefined>
 }
 
@@ -43,7 +43,7 @@ export async function fuzzWorld(): Promise<FuzzWorld> {
       OPENAI_API_KEY: secrets.environment,
       DATABASE_PASSWORD: secrets.password,
     },
-    // What a snapshot tells of files is stored some time after a run has ended.
+    // Snapshots store file changes some time after a run has ended.
     snapshots: false,
     fetch: () => Promise.reject(new Error("no request leaves a test")),
     config: {
@@ -83,7 +83,7 @@ export async function fuzzWorld(): Promise<FuzzWorld> {
     resolve: (request) => resolveMarkers(request, known),
     async settle(request) {
       await quiet(scene, known.session)
-      // What ends a question is stored in more than one step.
+      // The end of a question is stored in more than one step.
       if (request && /abort|permission|question/.test(request.template)) await world.isIdle()
       await lookAround(scene, known)
       if (failures.length > 0) throw new Error("The server warned.", { cause: failures.splice(0) })
@@ -120,13 +120,13 @@ export async function fuzzWorld(): Promise<FuzzWorld> {
   return world
 }
 
-/** A wish to compact is kept before anybody knows that there is nothing to compact, and then taken back. */
+/** A request to compact is stored before it is known that there is nothing to compact, and then removed. */
 function isOfRefusedCompaction(row: Row, { template }: FuzzRequest): boolean {
   if (!/\/(compact|summarize)$/.test(template)) return false
   return row.type === "inbox" && row.items.length === 0
 }
 
-/** Quick, whatever is asked; asked to write, it asks a person first. */
+/** Answers quickly. A prompt with "Please write" leads to a question for a person. */
 function answer(request: { messages: readonly unknown[] }, n: number): ScriptedAnswer {
   const last = JSON.stringify(request.messages.at(-1))
   if (last.includes("Please write"))
@@ -134,7 +134,7 @@ function answer(request: { messages: readonly unknown[] }, n: number): ScriptedA
   return { text: "Yes." }
 }
 
-/** Nothing runs but what waits for a person, and what was sent is not still to be taken. */
+/** True if nothing runs except work that waits for a person, and the inboxes are empty. */
 async function isQuiet({ stemma }: HttpScene, known: readonly string[]): Promise<boolean> {
   const { store, sessions, permissions } = stemma
   const waiting = new Set<string>()
@@ -145,7 +145,7 @@ async function isQuiet({ stemma }: HttpScene, known: readonly string[]): Promise
   }
   const recent = (await sessions.list({ limit: 8 })).items.map(({ id }) => id)
   for (const id of new Set([...recent, ...known])) {
-    // It may be gone by now.
+    // The session may be removed by now.
     const inbox = await store.inbox(id).catch(() => [])
     if (!waiting.has(id) && inbox.length > 0) return false
   }
@@ -167,14 +167,14 @@ async function lookAround(scene: HttpScene, known: Record<MarkerKind, string[]>)
     await session.prompt("Hello")
   }
   if ((await permissions.open()).length === 0) {
-    // Somebody may have answered for always.
+    // A request may have answered a question with "always".
     for (const { id } of await permissions.granted()) await permissions.revoke(id)
     const session = await sessions.create({ title: "A question" })
     session.prompt("Please write").admitted.catch(() => {})
     await until("it asks", async () => (await session.questions()).length > 0)
     await quiet(scene, [session.id])
   }
-  // It goes with the last message that names it.
+  // A blob is removed with the last message that names it.
   known.blob = [await store.blobs.put(Buffer.from("planted"))]
   const { items } = await sessions.list({ limit: 8, order: "created" })
   known.session = items.map(({ id }) => id)

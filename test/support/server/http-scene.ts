@@ -6,13 +6,13 @@ export const token = "a-token-for-tests-0123456789"
 export interface HttpScene extends RunScene {
   server: StemmaServer
   url: string
-  /** With the token, and JSON. */
+  /** Calls with the token, and JSON. */
   call(path: string, init?: RequestInit & { json?: unknown }): Promise<Response>
-  /** The same, and the answer read as JSON. Fails unless the status is 2xx. */
+  /** Calls and reads the answer as JSON. Fails unless the status is 2xx. */
   json<T = Record<string, unknown>>(path: string, init?: RequestInit & { json?: unknown }): Promise<T>
 }
 
-/** A scene that is served on a free port of this machine. */
+/** A scene with a server on a free port of this machine. */
 export async function httpScene(
   options: RunSceneOptions & { server?: ServerOptions } = {},
 ): Promise<HttpScene> {
@@ -66,7 +66,7 @@ export async function* messagesOf(response: Response): AsyncGenerator<Message> {
       }
     }
   } catch {
-    // A stream that is cut ends like this.
+    // A broken stream ends with this error.
   }
 }
 

@@ -15,15 +15,15 @@ export const basic = {
 export interface OpencodeScene extends RunScene {
   server: StemmaServer
   url: string
-  /** The real client; every answer it gets is held against the shapes of the route table. */
+  /** The real client; every answer is checked against the shapes of the route table. */
   client: OpencodeClient
-  /** Another one of these. */
+  /** Opens another client. */
   connect(options?: Parameters<typeof createOpencodeClient>[0]): OpencodeClient
   /** The routes that were called, such as `session.list`. */
   called: Set<string>
 }
 
-/** A server on a scripted model, with the real client of OpenCode. */
+/** A server with a scripted model, and the real client of OpenCode. */
 export async function opencodeScene(
   options: RunSceneOptions & { server?: ServerOptions } = {},
 ): Promise<OpencodeScene> {
@@ -81,14 +81,14 @@ async function checked(request: Request, called: Set<string>): Promise<Response>
 
 export interface Watched extends Disposable {
   events: Event[]
-  /** The first event of a type, waited for, that also passes. */
+  /** Waits for the first event of a type that also passes the given check. */
   next<T extends Event["type"]>(
     type: T,
     passes?: (event: Extract<Event, { type: T }>) => boolean,
   ): Promise<Extract<Event, { type: T }>>
 }
 
-/** Listens to `event.subscribe` until it is disposed of. Resolves when the server has said that it is connected. */
+/** Reads `event.subscribe` until it is disposed of. Resolves when the server has sent `server.connected`. */
 export async function watch(
   client: OpencodeClient,
   parameters: { directory?: string } = {},
@@ -132,7 +132,7 @@ export async function watch(
   return watched
 }
 
-/** What a call gave; fails with what the server said if it refused. */
+/** The data of a call; fails with the server's error if the call was refused. */
 export async function data<T>(call: Promise<{ data?: T; error?: unknown }>): Promise<T> {
   const { data: given, error } = await call
   if (error !== undefined) throw new Error(`The call was refused: ${JSON.stringify(error)}`)

@@ -1,6 +1,6 @@
 /**
- * Serves a Stemma until SIGTERM, as a program would: drains, then cuts off what runs. A prompt says by its words how long its
- * answer takes. Started by `test/server/safety-closing.test.ts`.
+ * Serves a Stemma until SIGTERM, as a program would: it drains, then interrupts what still runs. The words of a prompt
+ * say how long its answer takes. Started by `test/server/safety-closing.test.ts`.
  */
 import { createScriptedModel, openStemma } from "../../../src/index.ts"
 import { createServer } from "../../../src/server/index.ts"

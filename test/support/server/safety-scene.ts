@@ -8,11 +8,11 @@ export const authorization = `Authorization: Bearer ${token}`
 
 export interface SafetyScene extends HttpScene {
   port: number
-  /** The Host that the server is called by. */
+  /** The Host header for the server. */
   host: string
-  /** Says these lines over a connection of its own, after the request line and before `Connection: close`. */
+  /** Sends these lines on a new connection, after the request line and before `Connection: close`. */
   say(request: string, ...headers: string[]): Promise<RawAnswer>
-  /** The same with a body of JSON, and the token. */
+  /** Sends a request with a JSON body and the token. */
   sayJson(request: string, body: string): Promise<RawAnswer>
 }
 
@@ -35,7 +35,7 @@ export async function safetyScene(options: Parameters<typeof httpScene>[0] = {})
   }
 }
 
-/** What must be true of every refusal: its status, the one shape, and the headers that each answer has. */
+/** Requirements on every refusal: its status, the common error shape, and the security headers. */
 export function expectRefusal(answer: RawAnswer, status: number): void {
   expect(answer.status, answer.text.slice(0, 500)).toBe(status)
   expectSafeHeaders(answer.headers)
@@ -58,7 +58,7 @@ export interface ListedOperation {
   operation: Operation
 }
 
-/** Every operation of the document, those of other names too. */
+/** Every operation of the document, including aliases. */
 export function allOperations(): ListedOperation[] {
   const document = JSON.parse(readFileSync("schema/openapi.json", "utf8")) as OpenApiDocument
   const realOf = (item: PathItem) =>

@@ -1,25 +1,25 @@
 import { connect, type Socket } from "node:net"
 
-/** What came back over a connection, as far as it is HTTP. */
+/** The answer on a connection, as far as it is HTTP. */
 export interface RawAnswer {
   status: number
   headers: Record<string, string>
   body: string
-  /** Everything, as it came. */
+  /** All bytes as text. */
   text: string
 }
 
 export interface RawConnection extends AsyncDisposable {
   socket: Socket
-  /** Everything so far. */
+  /** All bytes so far. */
   text(): string
-  /** The first answer, as soon as its headers are there; its body when the connection has ended. */
+  /** The first answer, as soon as its headers are complete; its body when the connection has ended. */
   answered: Promise<RawAnswer>
-  /** Resolves with the whole answer when the other side has ended the connection. */
+  /** Resolves with the whole answer when the server has ended the connection. */
   ended: Promise<RawAnswer>
 }
 
-/** A connection that says exactly what it is told to, which no HTTP client does. */
+/** A connection that sends exactly the given bytes, which no HTTP client does. */
 export function openConnection(port: number, said: string | Buffer = ""): RawConnection {
   const socket = connect({ port, host: "127.0.0.1" })
   const chunks: Buffer[] = []
@@ -30,7 +30,7 @@ export function openConnection(port: number, said: string | Buffer = ""): RawCon
     chunks.push(chunk)
     if (text().includes("\r\n\r\n")) answered.resolve(parseAnswer(text()))
   })
-  // A server that has answered and closed resets what is still being sent.
+  // A server that has answered and closed resets the connection while the rest is still being sent.
   socket.on("error", () => {})
   socket.on("close", () => {
     answered.resolve(parseAnswer(text()))
@@ -51,7 +51,7 @@ export function openConnection(port: number, said: string | Buffer = ""): RawCon
 
 const answerMs = 10_000
 
-/** Says something, with `Connection: close` so that the answer is whole when the connection ends. */
+/** Sends text, with `Connection: close` so that the answer is complete when the connection ends. */
 export async function exchange(port: number, lines: readonly string[], body = ""): Promise<RawAnswer> {
   await using connection = openConnection(port, [...lines, "Connection: close", "", body].join("\r\n"))
   const late = Promise.withResolvers<never>()

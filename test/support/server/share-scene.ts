@@ -6,7 +6,7 @@ import type { SharedDocument, SharedMessage } from "../../../src/server/share/sh
 import { expectShape } from "./expect-shape.ts"
 import type { HttpScene } from "./http-scene.ts"
 
-/** Shares a session over HTTP and gives its public path. */
+/** Shares a session over HTTP and returns its public path. */
 export async function share(
   scene: HttpScene,
   sessionID: string,
@@ -16,20 +16,20 @@ export async function share(
   return new URL(session.share!.url).pathname
 }
 
-/** What everybody sees as JSON, asked for without a token. */
+/** The public JSON of a share, requested without a token. */
 export async function readShared(scene: HttpScene, path: string, query = ""): Promise<SharedDocument> {
   const response = await fetch(`${scene.url}${path}/data${query}`)
   if (response.status !== 200) throw new Error(`${path} answered ${response.status}.`)
   return (await response.json()) as SharedDocument
 }
 
-/** Asks and waits for the answer. */
+/** Prompts and waits for the answer. */
 export async function ask(scene: HttpScene, sessionID: string, text: string): Promise<void> {
   await scene.json(`/sessions/${sessionID}/ask`, { json: { text } })
 }
 
 export interface PublicReader extends Disposable {
-  /** Every byte that came, as text. */
+  /** Every byte that arrived, as text. */
   raw: string
   messages: SharedMessage[]
   title: string
@@ -37,12 +37,12 @@ export interface PublicReader extends Disposable {
   cursor: string | undefined
   isSynced: boolean
   status: number
-  /** Resolves with true if it ended as a whole answer does. */
+  /** Resolves with true if the stream ended normally. */
   ended: Promise<boolean>
   response: IncomingMessage
 }
 
-/** Follows a shared page as its script does, without a token, on a connection of its own. */
+/** Follows a shared page as its script does, without a token, on its own connection. */
 export async function followShared(
   scene: HttpScene,
   path: string,
@@ -104,7 +104,7 @@ export interface Tag {
 }
 
 /**
- * The tags and the text of a page, read as strictly as HTML can be: whatever is neither a tag with quoted attributes nor text
+ * The tags and the text of a page, parsed strictly: anything that is neither a tag with quoted attributes nor text
  * without `<` is an error.
  */
 export function parsePage(html: string): { tags: Tag[]; text: string } {

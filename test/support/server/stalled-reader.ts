@@ -8,19 +8,19 @@ import { type HttpScene, token } from "./http-scene.ts"
 type Wire = Row | { type: string; properties: Record<string, unknown> }
 
 /**
- * Reads the rows of a session as a replica does, on a connection that it can leave unread: `fetch` would read on behind its
- * back. What one reader has seen, the next one goes on with.
+ * Reads the rows of a session as a replica does, on a connection that it can stop reading. `fetch` would keep reading
+ * in the background. A new connection continues with the state of the previous one.
  */
 export class RowReader implements Disposable {
   readonly view = emptyView()
-  /** How many frames came. */
+  /** How many frames arrived. */
   frames = 0
   isSynced = false
-  /** Where to go on, as the frame said that was the last. */
+  /** The cursor of the `lagged` frame. */
   laggedAt: string | undefined
   /** The newest `id:`. */
   lastID: string | undefined
-  /** Resolves when the connection is over; true if it ended as a whole answer does. */
+  /** Resolves when the connection is closed; true if the answer ended normally. */
   ended: Promise<boolean> = Promise.resolve(true)
   readonly #scene: HttpScene
   readonly #sessionID: string
@@ -29,7 +29,7 @@ export class RowReader implements Disposable {
   #close: (() => void) | undefined
   #isPaused = false
 
-  /** `comesBack`: when it is told to, as a client does. */
+  /** `comesBack`: reconnects after a `lagged` frame, as a client does. */
   constructor(
     scene: HttpScene,
     { sessionID, comesBack = false }: { sessionID: string; comesBack?: boolean },
@@ -68,7 +68,7 @@ export class RowReader implements Disposable {
     })
   }
 
-  /** Reads nothing any more, as of now. */
+  /** Stops reading. */
   stall(): void {
     this.#isPaused = true
     this.#response!.pause()

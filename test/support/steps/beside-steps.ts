@@ -79,7 +79,7 @@ export function samplePrompt(world: World, draw: Draw, sessionID: string): Inbox
   ])
 }
 
-/** A new item, or an old one again: as it was, at another time, or with another payload under its id. */
+/** A new item, or an old one again: unchanged, at another time, or with another payload under its id. */
 const admit: Step = {
   weight: 8,
   async run(world, draw) {
@@ -93,7 +93,7 @@ const admit: Step = {
   },
 }
 
-/** Takes an item in one commit with the message that it becomes; now and then one that is not there. */
+/** Takes an item in one commit with the message that it becomes; now and then an item that does not exist. */
 const take: Step = {
   weight: 8,
   async run(world, draw) {
@@ -148,7 +148,7 @@ const renew: Step = {
   },
 }
 
-/** Gives back a lease; one with another fence is not there to be given back. */
+/** Releases a lease; a lease with another fence cannot be released. */
 const release: Step = {
   weight: 4,
   async run(world, draw) {

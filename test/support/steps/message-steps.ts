@@ -19,7 +19,7 @@ import type { Step, Steps } from "./step.ts"
 
 const makeSession = (world: World, draw: Draw) => sessionSteps.create!.run(world, draw)
 
-/** Appends a sealed turn, and in some cases finds that the history is not at rest. */
+/** Appends a sealed turn, in some cases while a message is open. */
 const turn: Step = {
   weight: 14,
   async run(world, draw) {
@@ -49,7 +49,7 @@ const open: Step = {
   },
 }
 
-/** A session with an open message; one is opened if there is none. */
+/** A session with an open message; a message is opened if there is none. */
 async function openMessage(
   world: World,
   draw: Draw,
@@ -152,7 +152,7 @@ const putMessage: Step = {
   },
 }
 
-/** Settles what runs and seals; now and then it forgets to settle. */
+/** Settles running calls and seals; now and then without settling. */
 const seal: Step = {
   weight: 10,
   async run(world, draw) {

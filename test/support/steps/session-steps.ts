@@ -16,7 +16,7 @@ import {
 import { commit, commitRun, drawSession, type Seen, type World } from "../world.ts"
 import type { Step, Steps } from "./step.ts"
 
-/** A turn of sealed messages, as an import or a first commit has it. */
+/** A turn of sealed messages, as in an import or a first commit. */
 export function sealedTurn(world: World, draw: Draw, sessionID: string): Op[] {
   const nowMs = world.clock.now()
   const user = sampleUser(world.ids.next("message"), nowMs)
@@ -30,7 +30,7 @@ export function sealedTurn(world: World, draw: Draw, sessionID: string): Op[] {
   ]
 }
 
-/** A few sessions with long histories find more than many short ones. */
+/** A few sessions with long histories find more bugs than many short ones. */
 const sessionsMax = 7
 
 const create: Step = {
@@ -77,7 +77,7 @@ const patch: Step = {
   },
 }
 
-/** A cut copy of a sealed message, with new ids: what a fork or a revert at a part appends. */
+/** A cut copy of a sealed message, with new ids, which a fork or a revert at a part appends. */
 function cutCopy(world: World, draw: Draw, seen: Seen): OpOf<"session.fork">["tail"] {
   const sealed = seen.items.filter((item) => item.sealed)
   if (sealed.length === 0) return undefined
@@ -118,7 +118,7 @@ const fork: Step = {
   },
 }
 
-/** The mark of a revert; at a part in some cases. */
+/** A pending revert; in some cases at a part. */
 function drawMark(seen: Seen, draw: Draw): NonNullable<Session["revert"]> {
   const item = draw.one(seen.items)
   const partID = item.parts.length > 0 && draw.chance(40) ? draw.one(item.parts).id : undefined
@@ -144,7 +144,7 @@ const unrevert: Step = {
   },
 }
 
-/** The mark, unless a try that was dropped took the marked part with it. */
+/** The pending revert, unless a dropped attempt removed the part that it names. */
 function presentMark({ session, items }: Pick<Seen, "session" | "items">): Session["revert"] {
   const { revert } = session
   if (revert?.partID === undefined) return revert
@@ -152,7 +152,7 @@ function presentMark({ session, items }: Pick<Seen, "session" | "items">): Sessi
   return marked?.parts.some(({ id }) => id === revert.partID) ? revert : undefined
 }
 
-/** The mark is made real; or, as a caller may, a move without a mark. */
+/** Commits the pending revert; or, as a caller may, moves the history without one. */
 const move: Step = {
   weight: 9,
   async run(world, draw) {

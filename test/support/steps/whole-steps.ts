@@ -21,7 +21,7 @@ const remove: Step = {
   },
 }
 
-/** Blobs go with the last message that names them; the steps name only those that are there. */
+/** A blob is removed with the last message that names it. The steps name only blobs that exist. */
 async function forgetBlobs(world: World): Promise<void> {
   for (const hash of world.blobs) {
     const answer = await answerOf(() => world.oracle.blobs.size(hash))
@@ -57,7 +57,7 @@ const collect: Step = {
       importAgeMs: draw.one([dayMs, 0]),
     })
     await forgetBlobs(world)
-    // A collected import is found out by the next batch, which is then refused.
+    // The next batch of a collected import finds the import gone and is refused.
     if (draw.chance(30)) world.importing = []
   },
 }
@@ -115,7 +115,7 @@ const wait: Step = {
   },
 }
 
-/** Several commits in one turn of the event loop, of which one may fail: the others must not notice. */
+/** Several commits in one tick, of which one may fail without an effect on the others. */
 const burst: Step = {
   weight: 3,
   async run(world, draw) {

@@ -6,7 +6,7 @@ import { bodyOfMessage, bodyOfPart, sampleSession, sampleUser } from "../samples
 import { ask, call, commit, commitRun, drawSession, fenceOf, look, type Seen, type World } from "../world.ts"
 import type { Step, Steps } from "./step.ts"
 
-/** A call with one flaw in it. What it gives must be the same error everywhere, and it must change nothing. */
+/** A call with one flaw. Every store must return the same error, and nothing may change. */
 type Flaw = (world: World, draw: Draw, seen: Seen) => Promise<unknown>
 
 const text = (world: World): PartBody => ({ id: world.ids.next("part"), type: "text", text: "flawed" })
@@ -56,7 +56,7 @@ function forkOp(
   return { op: "session.fork", sourceID, session, segment: world.ids.next("segment"), ...rest }
 }
 
-/** A segment that the history never left: another session's, its own, or none at all. */
+/** A segment that the history never left: another session's, its own, or an unknown one. */
 const foreignSegment: Flaw = async (world, draw, { session }) => {
   const others = await Promise.all(
     world.live.map(async (id) => (await look(world, id)).session.history.segment),
@@ -101,7 +101,7 @@ const wrongFence: Flaw = async (world, draw, { session, open }) => {
   return commit(world, [op], draw.chance(50) ? {} : { fences: { [sessionID]: wrong } })
 }
 
-/** A change that needs no fence, refused because the fence that comes with it is not the present one. */
+/** A change that needs no fence, refused because its fence is not the current one. */
 const lostLease: Flaw = async (world, draw, { session }) => {
   const known = world.leases.get(session.id)
   if (!known) return
@@ -169,7 +169,7 @@ const badPart: Flaw = (world, draw, { session, open }) => {
   ])
 }
 
-/** All or none: the first operation alone would have worked. */
+/** All or nothing: the first operation alone would have succeeded. */
 const halfCommit: Flaw = (world, draw, { session }) => {
   const sessionID = session.id
   const works = draw.one<Op>([

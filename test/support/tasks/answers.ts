@@ -10,8 +10,8 @@ interface Made {
 }
 
 /**
- * What the model says: a function of the request alone. A task whose call never began is given again; other calls are not
- * made a second time, whatever became of them.
+ * The answers of the model, which depend on the request alone. A task whose call never began is given again; other
+ * calls are not made a second time, whatever their result.
  */
 export function taskAnswer({ body }: ServedRequest): PlainAnswer {
   const { prompt, made } = lastPrompt(body)
@@ -49,7 +49,7 @@ function workOn(name: string, made: number): PlainAnswer {
   return { text: deltas(`Now call ${made} of it`), calls, tokenDelayMs, chunk: 200 }
 }
 
-/** May be repeated, may not, may. */
+/** The first and the third kind may be repeated, the second may not. */
 function workCall(name: string, call: number): AnswerCall {
   switch (call % 3) {
     case 0:

@@ -13,24 +13,27 @@ import { makeTaskScene, openTaskScene, type TaskScene, taskPaths } from "./scene
 import type { TaskGo, TaskLine, TaskProgress } from "./task-child.ts"
 import { type Asked, childOf, examineTree, type Results } from "./tree-problems.ts"
 
-/** About so many commits are made between two deaths, so far apart at most. */
+/** The maximum number of commits between two kills, and the time between two commits. */
 const commitsMax = 320
 const commitsEarly = 12
 const commitMs = 25
-/** So long after a certain write, perhaps. */
+/** The maximum delay of a kill after its write. */
 const laterMs = 150
-/** A parent whose own answers were cut off so often in one turn is let be: one more, and it ends there. */
+/**
+ * A parent whose own messages were interrupted this often in one turn is not killed again: one more kill would end the
+ * turn.
+ */
 const ownCutsMax = 3
 const deathsMin = 3
 const deathsMax = 6
 
 export interface TaskCrashReport {
   kills: number
-  /** Where the parents were when they were killed. */
+  /** The phases in which the parents were killed. */
   phases: Record<string, number>
   parents: number
   results: Results
-  /** Calls of agents that were cut off while they ran. */
+  /** Calls of agents that were interrupted while they ran. */
   cutOff: number
 }
 
@@ -40,15 +43,17 @@ export interface TaskCrashOptions {
   seed: number
   /** The first word of the prompts. */
   word: "manage" | "direct"
-  /** `time`: from outside, at any moment. `write`: by itself, right before or after a certain write. */
+  /**
+   * `time`: another process kills it at any moment. `write`: it kills itself right before or after a certain write.
+   */
   by: "time" | "write"
-  /** How many processes wait for the same answer at the same time; whichever is killed, the others are not. */
+  /** How many processes wait for the same answer at the same time; a kill hits one of them. */
   processes: number
 }
 
 /**
- * Kills one process after another in the middle of an answer that others help to give, until each is finished in the end,
- * and checks what is left of the whole tree.
+ * Kills one process after another during an answer that needs subagents, until every answer is finished, and checks the
+ * whole tree.
  */
 export async function taskCrashLane(options: TaskCrashOptions): Promise<TaskCrashReport> {
   await using server = await startModelServer({ fallback: taskAnswer })
@@ -61,11 +66,11 @@ export async function taskCrashLane(options: TaskCrashOptions): Promise<TaskCras
 
 interface Victim extends Asked {
   deaths: number
-  /** Where it dies, if its processes kill themselves. */
+  /** The moments at which its processes kill themselves. */
   moments: Moment[]
 }
 
-/** A process that has been told what to do. */
+/** A process that has its orders. */
 interface Worker {
   child: Child
   commits: number
@@ -82,7 +87,7 @@ class Lane implements AsyncDisposable {
   }
   readonly #options: TaskCrashOptions & { scene: TaskScene; server: ModelServer }
   readonly #random: () => number
-  /** Those that were started and are not dead yet. */
+  /** Processes that were started and have not ended yet. */
   readonly #alive = new Set<Child>()
   #started = 0
 
@@ -142,7 +147,7 @@ class Lane implements AsyncDisposable {
     return worker
   }
 
-  /** One of them dies. */
+  /** Kills one of the workers. */
   async #kill(workers: Worker[]): Promise<void> {
     const isByTime = this.#options.by === "time"
     const done = sum(workers)
@@ -157,7 +162,7 @@ class Lane implements AsyncDisposable {
     this.report.kills++
   }
 
-  /** In the order in which they come. */
+  /** The moments in the order in which a process reaches them. */
   #moments(): Moment[] {
     const deaths = deathsMin + Math.floor(this.#random() * (deathsMax - deathsMin + 1))
     const moments = Array.from({ length: deaths }, (): Moment => {
@@ -178,7 +183,7 @@ class Lane implements AsyncDisposable {
     if (failed) throw new Error(`A process failed by itself: ${failed.failed} ${child.errors()}`)
   }
 
-  /** Looks at what the dead left before anybody repairs it. */
+  /** Checks the state that the dead processes left, before any process repairs it. */
   async #examine(victim: Victim): Promise<{ isOver: boolean }> {
     const { sessionID, messageID } = victim
     await using store = await openStore({ path: taskPaths(this.#options.scene).database })
@@ -192,7 +197,7 @@ class Lane implements AsyncDisposable {
     return { isOver: endOf(left.items, messageID) !== undefined || cuts.length >= ownCutsMax }
   }
 
-  /** There is no child that its parent does not name, whoever died when. */
+  /** Every child is named by exactly one call of its parent, whichever process died when. */
   async #checkNames(store: Store, { sessionID, prompt }: Victim): Promise<void> {
     const tree = await store.tree(sessionID).catch(() => [])
     for (const { id, parentID } of tree.slice(1)) {
@@ -235,7 +240,7 @@ class Lane implements AsyncDisposable {
   }
 }
 
-/** A message that was cut off while its model spoke, or is about to be. */
+/** A message that was interrupted while its model streamed, or that will be marked as interrupted. */
 function isCut(message: object, sealed: boolean): boolean {
   const { finish } = message as { finish?: string }
   return sealed ? finish === "interrupted" : finish === undefined

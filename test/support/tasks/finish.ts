@@ -3,12 +3,12 @@ import { toolParts } from "../run/history-problems.ts"
 import { endOf, leftBehind } from "../run/left-behind.ts"
 import type { Asked } from "./tree-problems.ts"
 
-/** Nobody who works writes nothing for so long, however busy the machine is. */
+/** A working process never writes nothing for this long, even on a busy machine. */
 const stillMs = 25_000
 
 /**
- * Waits for the answer to a prompt that dead processes left: it is sent again, as by a client that does not know what became
- * of it, or what is there is gone on with.
+ * Waits for the answer to a prompt whose processes died. The prompt is sent again, as by a client that does not know
+ * its state, or recovery continues the existing answer.
  */
 export async function finish(
   stemma: Stemma,
@@ -42,7 +42,7 @@ export async function finish(
 }
 
 async function stillness(stemma: Stemma, { sessionID, prompt }: Asked): Promise<string> {
-  const lines = [`Nobody goes on with ${prompt}:`]
+  const lines = [`No process continues ${prompt}:`]
   for (const { id, title } of await stemma.store.tree(sessionID)) {
     const { items, waiting } = await leftBehind(stemma.store, id)
     const last = items.at(-1)

@@ -5,14 +5,14 @@ type Commit = Parameters<Store["commit"]>[0]
 type Op = Commit["ops"][number]
 
 /**
- * Where a process that has tasks done can die, in the order in which it gets there: when the model of the session that gives
- * them is asked, when a child is made and named, when it gets its prompt, when it takes it, when it has answered, when its
- * result is written, and when the message with the results is sealed.
+ * The writes around which a process that runs tasks can die, in the order in which they happen: the parent's model is
+ * asked, a child is made and named, the child's prompt is admitted, the child takes its prompt, the child has answered,
+ * the result is written, and the message with the results is sealed.
  */
 export const writes = ["asked", "made", "prompted", "taken", "answered", "result", "sealed"] as const
 export type Write = (typeof writes)[number]
 
-/** Right before or after the write of that kind, counted from 0, or a little later. */
+/** The process dies right before or after the given write, counted from 0, or a little later. */
 export interface Moment {
   write: Write
   count: number

@@ -41,12 +41,12 @@ export function markOf(name: string, call: number): string {
   return `${name}#${call}`
 }
 
-/** What somebody who gave tasks says in the end, by what came of each. */
+/** The final text of an agent that gave tasks, made of their results. */
 export function endText(prompt: string, results: readonly string[]): string {
   return `end of ${prompt}: ${results.join(", ")}`
 }
 
-/** What `work X` says in the end. */
+/** The final text of `work X`. */
 export function doneText(name: string): string {
   return `done ${name}`
 }

@@ -15,7 +15,7 @@ import { callsOfWork, markOf } from "./plan.ts"
 
 /** What the processes of a lane share: one project, one store, one model server. */
 export interface TaskScene {
-  /** Holds everything; removed by whoever made it. */
+  /** The directory of everything; its creator removes it. */
   root: string
   /** The model server's `baseURL`. */
   baseURL: string
@@ -35,7 +35,7 @@ export function taskPaths({ root }: TaskScene) {
     project: join(root, "project"),
     data: join(root, "data"),
     database: join(root, "data", "stemma.db"),
-    /** One line for each time that a call of bash ran. */
+    /** One line for each time that a bash call ran. */
     marks: join(root, "project", "marks.txt"),
     /** One line for each time that a call killed its process. */
     deaths: join(root, "deaths.txt"),
@@ -74,10 +74,13 @@ export async function openTaskScene(scene: TaskScene, options: StemmaOptions = {
 const Input = z.object({ name: z.string() })
 type Input = z.infer<typeof Input>
 
-/** The calls of `work X` that leave a mark, by how often the process has died: something is done in between. */
+/**
+ * The calls of `work X` for which the deadly tools wait, by the number of deaths, so that work is done between two
+ * deaths.
+ */
 const marked = [1, 4, 7]
 
-/** Kill their process once the task beside them has come on; one may be repeated, the other not. */
+/** Tools that kill their process once the task beside them has progressed; one may be repeated, the other may not. */
 function deadlyTools(scene: TaskScene): readonly Tool<never>[] {
   const { marks, deaths } = taskPaths(scene)
   const tool = (name: string, replay: "safe" | "never"): Tool<Input> => ({

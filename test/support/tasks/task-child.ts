@@ -1,6 +1,6 @@
 /**
- * Has a session answer a prompt that leads to tasks, or goes on with it, until it is killed. Started by the lanes beside it;
- * waits for a message that says what to do.
+ * Sends a prompt that leads to tasks, or continues its answer, until it is killed. Started by the crash lane in this
+ * directory; waits for a message with its orders.
  */
 import { writeSync } from "node:fs"
 import { flushCompileCache } from "node:module"
@@ -16,13 +16,13 @@ export interface TaskGo {
   sessionID: string
   messageID: string
   prompt: string
-  /** It kills itself there, if it gets there. */
+  /** The process kills itself at this moment, if it gets there. */
   dieAt?: Moment
 }
 
 export type TaskLine = { replied: string; finish: string | undefined } | { failed: string }
 
-/** What it tells its parent at once. */
+/** What the process reports to its parent immediately. */
 export type TaskProgress = "commit" | "done"
 
 const print = (line: TaskLine) => writeSync(1, `${JSON.stringify(line)}\n`)
@@ -52,7 +52,7 @@ function fail(error: unknown): void {
 
 process.on("unhandledRejection", fail)
 dieWithParent()
-// A killed process writes no cache; the next ones start faster with it.
+// A killed process writes no compile cache. Writing it here makes the next processes start faster.
 flushCompileCache()
 process.once("message", (go: TaskGo) => void work(go).catch(fail))
 process.send!("ready")

@@ -7,30 +7,30 @@ import { linesOf, type TaskScene, taskPaths } from "./scene.ts"
 
 type Call = PartOf<"tool">
 
-/** A prompt that was answered, and in which session. */
+/** A prompt that was answered, and its session. */
 export interface Asked {
   sessionID: string
   messageID: string
   prompt: string
 }
 
-/** How the calls that gave tasks ended. */
+/** How the task calls ended. */
 export interface Results {
   completed: number
-  /** The agent was cut off too often. */
+  /** The child was interrupted too often. */
   failed: number
-  /** The call was cut off before it began, and made again. */
+  /** The call was interrupted before it began, and was made again. */
   unbegun: number
 }
 
 export interface TreeReport {
   problems: string[]
   results: Results
-  /** Calls of agents that were cut off while they ran. */
+  /** Calls of agents that were interrupted while they ran. */
   cutOff: number
 }
 
-/** What is wrong with a session that gave tasks, and with those below it, when nothing runs any more. */
+/** Finds problems in a session that gave tasks, and in the sessions below it, when nothing runs any more. */
 export async function examineTree(stemma: Stemma, scene: TaskScene, asked: Asked): Promise<TreeReport> {
   const examination = new Examination(stemma, scene)
   await examination.answerOf(asked)
@@ -54,7 +54,7 @@ class Examination {
     this.#marks = linesOf(taskPaths(scene).marks)
   }
 
-  /** What was answered in the end; examines everything on the way there. */
+  /** The final answer to a prompt. Checks its session and everything below it. */
   async answerOf({ sessionID, messageID, prompt }: Asked): Promise<string> {
     const session = await this.#stemma.sessions.get(sessionID)
     const items = await session.messages()
@@ -81,7 +81,7 @@ class Examination {
     return text
   }
 
-  /** One child for each task and one task for each child; what came of each, in order. */
+  /** There is one child for each task and one task for each child. Returns the result of each task, in order. */
   async #examineTasks({ info, items, prompt, say }: Level): Promise<string[]> {
     const tasks = tasksOf(prompt)
     const calls = toolParts(items).filter(({ tool }) => tool === "task")
@@ -143,13 +143,13 @@ class Examination {
     return error.split("\n")[0]!
   }
 
-  /** Nobody but the calls that are there has done anything. */
+  /** Every mark belongs to a call in a history. */
   checkMarks(name: string): void {
     const left = this.#marks.filter((mark) => mark.startsWith(`${name}.`) && !this.#called.has(mark))
-    if (left.length > 0) this.problems.push(`nobody's calls left ${left.join(", ")}`)
+    if (left.length > 0) this.problems.push(`no call in a history left ${left.join(", ")}`)
   }
 
-  /** Which calls ran and how often: of bash by the marks, of others as they say. */
+  /** Which calls ran, and how often: bash calls by their marks, others by their state. */
   #ran(items: readonly HistoryItem[]): Ran[] {
     return toolParts(items).flatMap(({ tool, callID, state }): Ran[] => {
       const ran = { tool, callID, pid: 0 }
@@ -168,13 +168,16 @@ interface Level {
   say: (problem: string) => void
 }
 
-/** The child that a call names. */
+/** The child session of a task call. */
 export function childOf({ state }: Pick<Call, "state">): string | undefined {
   const id = "metadata" in state ? state.metadata?.sessionId : undefined
   return typeof id === "string" ? id : undefined
 }
 
-/** It was cut off so often that nobody goes on with it. The last time may have left no mark: nothing was open then. */
+/**
+ * The answer was interrupted so often that no process continues it. The last interruption may have left no mark,
+ * because no message was open then.
+ */
 function isCutOff(items: readonly HistoryItem[], promptID: string): boolean {
   const last = items.at(-1)?.message
   const isEnd = last?.role === "assistant" && last.finish === "interrupted"

@@ -30,7 +30,7 @@ const { id } = (await created.json()) as { id: string }
 const stream = await fetch(`${url}/sessions/${id}/event`, { headers })
 const reader = stream.body!.pipeThrough(new TextDecoderStream()).getReader()
 
-// The first prompts load modules and fill caches; the walk is that of any later prompt.
+// The first prompts load modules and fill caches; the walk describes any later prompt.
 await answered("one")
 await answered("two")
 const coverage = await record(() => answered("three"))

@@ -28,7 +28,7 @@ export function walkSteps(text: string): WalkStep[] {
   return steps
 }
 
-/** The files that a file imports. An `index.ts` stands for the files that it exports, too. */
+/** The files that a file imports. An `index.ts` stands for the files that it exports too. */
 export function importedFiles(file: string, seen = new Set<string>()): Set<string> {
   for (const { specifier } of importsOfFile(file)) {
     if (!specifier.startsWith(".")) continue
