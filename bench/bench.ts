@@ -5,14 +5,14 @@ import { join } from "node:path"
 import type { NewFigure } from "./figure.ts"
 import { onStop } from "./on-stop.ts"
 
-/** What a group of figures is given. */
+/** The context of a group of figures. */
 export interface Bench {
-  /** Small sizes: to try the code, not to judge it. */
+  /** Small sizes: to test the code, not to judge it. */
   quick: boolean
   add(figure: NewFigure): void
-  /** Says on stderr what is going on. */
+  /** Prints the progress to stderr. */
   progress(text: string): void
-  /** Where what takes long to make is kept, if it is to be used again. */
+  /** The directory for data that takes long to make, if it shall be used again. */
   cacheDirectory?: string
 }
 
@@ -22,7 +22,7 @@ export interface Scratch extends AsyncDisposable {
   path(name: string): string
 }
 
-/** A directory that goes when its scope ends, or when the benchmark is stopped by a signal. */
+/** A directory that is removed when its scope ends, or when a signal stops the benchmark. */
 export async function scratchDirectory(): Promise<Scratch> {
   const directory = await mkdtemp(join(tmpdir(), "stemma-bench-"))
   const forget = onStop(() => rmSync(directory, { recursive: true, force: true, maxRetries: 3 }))

@@ -1,4 +1,4 @@
-/** What a figure must reach: of its own value, or beside the raw figure. */
+/** The target of a figure: for its own value, or relative to the raw figure. */
 export type Target =
   | { under: number }
   | { atMost: number }
@@ -13,10 +13,10 @@ export interface Figure {
   unit: string
   /** Nine of ten calls were faster. */
   p90?: number
-  /** The same done with as little as it takes, measured in the same run. */
+  /** The same work with the least possible code, measured in the same run. */
   raw?: number
   ratio?: number
-  /** The first call, before anything was warm. */
+  /** The first call, before any warm-up. */
   first?: number
   target?: Target
   ok?: boolean
@@ -24,7 +24,7 @@ export interface Figure {
 
 export type NewFigure = Omit<Figure, "group" | "ratio" | "ok">
 
-/** Collects the figures of a run. One without a target is there to be looked at. */
+/** Collects the figures of a run. A figure without a target is for information. */
 export class Report {
   readonly figures: Figure[] = []
 

@@ -16,7 +16,7 @@ export interface Timing {
   medianMs: number
   p90Ms: number
   p99Ms: number
-  /** The very first call, before anything was warm. */
+  /** The very first call, before any warm-up. */
   firstMs: number
 }
 
@@ -24,13 +24,13 @@ export interface InterleaveOptions {
   rounds: number
   /** Operations of each kind in a round. */
   batch: number
-  /** The first rounds only warm up: 1 if absent. */
+  /** Rounds that only warm up: 1 by default. */
   warmUpRounds?: number
   /** Runs between two batches and is not timed. */
   between?: () => unknown
 }
 
-/** Times several ways of doing a thing in turn, so that all see the same machine. */
+/** Times several ways of doing a thing alternately, so that all have the same machine. */
 export async function interleave<Name extends string>(
   ways: Record<Name, Operation>,
   options: InterleaveOptions,
@@ -39,7 +39,7 @@ export async function interleave<Name extends string>(
   const times = Object.fromEntries(names.map((name) => [name, [] as number[]])) as Record<Name, number[]>
   const first = {} as Record<Name, number>
   const { warmUpRounds = 1 } = options
-  // Once only: a full collection also throws away what the compiler has learnt.
+  // Once only, because a full collection also discards what the compiler has learnt.
   collectGarbage()
   for (let round = 0; round < warmUpRounds + options.rounds; round++) {
     for (const name of round % 2 === 0 ? names : names.toReversed()) {
@@ -71,18 +71,18 @@ async function timeOnce(operation: Operation, index: number): Promise<number> {
   return performance.now() - start
 }
 
-/** So that nobody pays for what was done before. Needs `--expose-gc`. */
+/** Collects garbage, so that a timing does not include earlier work. Needs `--expose-gc`. */
 function collectGarbage(): void {
   globalThis.gc?.()
 }
 
 export interface Usage {
   elapsedMs: number
-  /** Time on a core of all threads of this process, as a share of one core in percent. */
+  /** CPU time of all threads of this process, as a percentage of one core. */
   cpuPercent: number
 }
 
-/** Starts to measure; the function returned tells what was used since. */
+/** Starts to measure; the returned function gives the CPU time since then. */
 export function measureUsage(): () => Usage {
   const cpu = process.cpuUsage()
   const start = performance.now()
@@ -93,7 +93,7 @@ export function measureUsage(): () => Usage {
   }
 }
 
-/** Watches the event loop with a timer of 1 ms; the function returned tells its longest stop since. */
+/** Samples the event loop with a timer of 1 ms; the returned function gives the longest delay since then. */
 export function watchLoop(): () => number {
   const delay = monitorEventLoopDelay({ resolution: 1 })
   delay.enable()

@@ -1,7 +1,9 @@
 const endings = new Set<() => void>()
 const signals = ["SIGINT", "SIGTERM"] as const
 
-/** Runs if the benchmark is stopped by a signal, what was added last first. The function returned takes it back. */
+/**
+ * Runs the function if a signal stops the benchmark, the newest function first. The returned function unregisters it.
+ */
 export function onStop(ending: () => void): () => void {
   if (endings.size === 0) for (const signal of signals) process.on(signal, stop)
   endings.add(ending)

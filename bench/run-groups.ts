@@ -5,7 +5,7 @@ import { Report } from "./figure.ts"
 import { table } from "./table.ts"
 
 export interface Benchmark {
-  /** What it does, in a sentence. */
+  /** What the benchmark does, in a sentence. */
   about: string
   /** The npm script that runs it. */
   script: string
@@ -16,7 +16,7 @@ export interface Benchmark {
   isStrict?: boolean
 }
 
-/** Reads the command line, runs the groups that it names and prints one table. */
+/** Reads the command line, runs the named groups and prints one table. */
 export async function runBenchmark(benchmark: Benchmark): Promise<void> {
   try {
     await run(benchmark)
@@ -59,7 +59,7 @@ async function run(benchmark: Benchmark): Promise<void> {
         ...(benchmark.cached && { cacheDirectory: values.cache }),
       })
     } catch (error) {
-      // The figures of the other groups took long to get: they are still worth printing.
+      // The figures of the other groups took long to measure, so they are printed even after a failure.
       process.exitCode = 1
       progress(`failed: ${textOf(error)}`)
     }

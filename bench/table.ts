@@ -3,7 +3,7 @@ import { type Figure, targetText } from "./figure.ts"
 const header = ["figure", "value", "p90", "raw", "ratio", "over", "first", "target", ""]
 const numbers = new Set([1, 2, 3, 4, 5, 6])
 
-/** The figures as one table for a terminal, a line of its own before each group. Columns without anything are left out. */
+/** The figures as one table for a terminal, with a heading before each group. Empty columns are left out. */
 export function table(figures: readonly Figure[]): string {
   const rows = figures.map(cells)
   const used = header.map((_, column) => rows.some((row) => row[column] !== ""))
@@ -46,7 +46,7 @@ function measure(value: number, unit: string): string {
   return `${amount(value)} ${unit}`.trimEnd()
 }
 
-/** Three digits that mean something. */
+/** Three significant digits. */
 function amount(value: number): string {
   const size = Math.abs(value)
   if (size >= 100 || Number.isInteger(value)) return Math.round(value).toLocaleString("en-US")

@@ -7,7 +7,7 @@ import type { Texts } from "./texts.ts"
 
 const opsPerCommit = 500
 const ledgerTokens = 4_000
-/** A compaction keeps some of what was there before it. */
+/** The share of the kept messages that come before the last compaction. */
 const keptBefore = 0.5
 const nothing = "Nothing."
 
@@ -16,7 +16,10 @@ export interface LongHistory {
   hidden: number
   /** Messages that the model is shown. */
   kept: number
-  /** Spread over what is hidden; the last one hides it. 1 if absent, and none if nothing is hidden. */
+  /**
+   * The compactions, spread over the hidden messages; the last one hides them. 1 by default, and none if nothing is
+   * hidden.
+   */
   compactions?: number
   session?: Partial<NewSession>
 }
@@ -61,7 +64,7 @@ export async function importHistory(
   return sessionID
 }
 
-/** Goes on with a session that is there, as if it had been used all the time. */
+/** Continues an existing session, as if it had been used all the time. */
 export async function appendMessages(
   store: Store,
   { ids, texts }: { ids: Ids; texts: Texts },
@@ -82,7 +85,7 @@ export interface Written {
   parts: PartBody[]
 }
 
-/** Prompts and answers in turn, every other answer with a call. */
+/** Prompts and answers alternately, every other answer with a call. */
 function* makeMessages(ids: Ids, texts: Texts): Generator<Written, never> {
   for (let turn = 0; ; turn++) {
     const message = userMessage(ids)
@@ -147,7 +150,7 @@ export function asItem({ message, parts }: Written, position = 0): HistoryItem {
   }
 }
 
-/** Messages as they are read, that no store has. */
+/** Messages as a store returns them, without a store. */
 export function makeItems(ids: Ids, texts: Texts, count: number): HistoryItem[] {
   const messages = makeMessages(ids, texts)
   return Array.from({ length: count }, (_, position) => asItem(messages.next().value, position))

@@ -18,7 +18,7 @@ export interface Scene extends AsyncDisposable {
   store: Store
   ids: Ids
   texts: Texts
-  /** Where the sessions work: an empty directory. */
+  /** The empty directory of the sessions. */
   directory: string
   data: string
 }
@@ -40,14 +40,14 @@ export async function makeScene(): Promise<Scene> {
   }
 }
 
-/** What a process that has not seen the session yet does before a step. */
+/** The work before a step of a process that has not read the session yet. */
 export async function openMemo(store: Store, sessionID: string): Promise<HistoryMemo> {
   const memo = new HistoryMemo()
   await memo.refresh(store, await store.session(sessionID))
   return memo
 }
 
-/** A Stemma whose model says little, and whose summaries keep nothing. */
+/** A Stemma whose model answers briefly, and whose summaries keep nothing. */
 export async function openScripted(scene: Scene): Promise<{ stemma: Stemma; model: ScriptedModel }> {
   const { store, directory, data } = scene
   const ref = { providerID: "bench", modelID: "bench-large-1" }
@@ -74,7 +74,7 @@ export async function openScripted(scene: Scene): Promise<{ stemma: Stemma; mode
 /** More calls than one compaction makes. */
 const callsMax = 20
 
-/** The next compaction is told nothing worth keeping. */
+/** Adds summaries for the next compaction that contain nothing of the history. */
 export function addSummaries(model: ScriptedModel): void {
   model.add(...Array.from({ length: callsMax }, () => ({ for: "compaction" as const, text: "Nothing." })))
 }

@@ -1,9 +1,9 @@
 import { Vocabulary } from "../store/vocabulary.ts"
 
-/** So many of each kind are made; then they come again. */
+/** This many texts of each kind are made; then they repeat. */
 const variety = 2_000
 
-/** What is said and read in a history: short, so that thousands of messages fit a window of 200,000 tokens. */
+/** Texts of a history: short, so that thousands of messages fit a window of 200,000 tokens. */
 export interface Texts {
   prompt(turn: number): string
   answer(turn: number): string

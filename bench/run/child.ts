@@ -2,7 +2,7 @@ import { spawn } from "node:child_process"
 import { fileURLToPath } from "node:url"
 import { onStop } from "../on-stop.ts"
 
-/** Runs a script of `children/` in a fresh process and gives the one thing it answers. */
+/** Runs a script of `children/` in a fresh process and returns its one answer. */
 export async function askChild<Answer>(script: string, args: readonly string[]): Promise<Answer> {
   const path = fileURLToPath(new URL(`./children/${script}`, import.meta.url))
   const child = spawn(process.execPath, ["--expose-gc", path, ...args], {

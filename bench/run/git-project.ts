@@ -7,7 +7,7 @@ import { Vocabulary } from "../store/vocabulary.ts"
 const run = promisify(execFile)
 const files = 500
 
-/** A repository of the size that people work in, everything committed. */
+/** A repository of a common size, with everything committed. */
 export async function makeGitProject(directory: string): Promise<void> {
   const vocabulary = new Vocabulary(1)
   for (let index = 0; index < files; index++) {

@@ -8,7 +8,7 @@ export interface ServerProcess extends AsyncDisposable {
   baseURL: string
 }
 
-/** The test server in a process of its own, so that what it costs is not counted. */
+/** The test server in a separate process, so that its cost is not counted. */
 export async function startServer(): Promise<ServerProcess> {
   const child = spawn(process.execPath, [script], { stdio: ["pipe", "pipe", "inherit"] })
   const forget = onStop(() => child.kill("SIGKILL"))

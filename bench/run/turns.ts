@@ -3,8 +3,8 @@ import type { SessionHandle, Stemma } from "../../src/index.ts"
 
 export const prompt = "say 50"
 
-/** Turns of the event loop. */
-const putOffTurns = 3
+/** Ticks in which a run does its deferred work. */
+const deferredTicks = 3
 
 /** One turn, from the prompt to the reply. */
 export async function turn(session: SessionHandle, text = prompt): Promise<void> {
@@ -16,13 +16,16 @@ export async function turns(session: SessionHandle, count: number): Promise<void
   for (let i = 0; i < count; i++) await turn(session)
 }
 
-/** Waits until nothing runs: what a run does after its reply must not be counted to what is timed next. */
+/** Waits until nothing runs, so that the work of a run after its reply does not count to the next timing. */
 export async function untilIdle(stemma: Stemma, ...sessions: SessionHandle[]): Promise<void> {
   for (const { id } of sessions) while (stemma.status(id).type !== "idle") await setImmediate()
 }
 
-/** As `untilIdle`, with what was put off. No pause: a core that had nothing to do for a few milliseconds is slower after it. */
+/**
+ * As `untilIdle`, and also waits for deferred work. Without a pause, because a core that was idle for a few
+ * milliseconds is slower after it.
+ */
 export async function calm(stemma: Stemma, ...sessions: SessionHandle[]): Promise<void> {
   await untilIdle(stemma, ...sessions)
-  for (let i = 0; i < putOffTurns; i++) await setImmediate()
+  for (let i = 0; i < deferredTicks; i++) await setImmediate()
 }

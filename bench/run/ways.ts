@@ -14,7 +14,7 @@ export interface Recorder {
   last(): Sent
 }
 
-/** The process's own fetch, which remembers what it was last asked for. */
+/** The process's own fetch, which remembers its last request. */
 export function recordRequests(): Recorder {
   let sent: { url: string; init: RequestInit } | undefined
   return {
@@ -46,7 +46,7 @@ interface WireBody {
   max_tokens?: number
 }
 
-/** Asks the model of the AI SDK for the same and drops its events. */
+/** Sends the same request through the model of the AI SDK and drops its events. */
 export function doStreamAlone({ url, body }: Sent): () => Promise<void> {
   const provider = createOpenAICompatible({
     name: "local",

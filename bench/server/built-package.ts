@@ -8,13 +8,13 @@ import { scratchDirectory } from "../bench.ts"
 const run = promisify(execFile)
 const root = fileURLToPath(new URL("../..", import.meta.url))
 
-/** The package as it is published: built JavaScript, without what only a checkout has. */
+/** The package as it is published: built JavaScript, without files that only a checkout has. */
 export interface BuiltPackage extends AsyncDisposable {
-  /** Builds it on first use; gives the path of a file in it. */
+  /** Builds the package on first use and returns the path of a file in it. */
   path(name: string): Promise<string>
 }
 
-/** One for all groups: it takes a few seconds. */
+/** One build for all groups, because it takes a few seconds. */
 export function builtPackage(): BuiltPackage {
   const stack = new AsyncDisposableStack()
   let built: Promise<string> | undefined

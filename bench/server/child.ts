@@ -2,10 +2,10 @@ import { spawn } from "node:child_process"
 import { fileURLToPath } from "node:url"
 import { onStop } from "../on-stop.ts"
 
-/** What a child does when it is asked. */
+/** The calls that a child answers. */
 export type Handlers = { [name: string]: (...input: never[]) => unknown }
 
-/** A process of the benchmark that does what it is asked. Goes with its scope. */
+/** A process of the benchmark that answers calls. It ends with its scope. */
 export interface Child<H extends Handlers> extends AsyncDisposable {
   pid: number
   ask<K extends keyof H & string>(name: K, ...input: Parameters<H[K]>): Promise<Awaited<ReturnType<H[K]>>>
@@ -25,7 +25,7 @@ interface Answer {
 
 const endMs = 3000
 
-/** Starts a script of `children/`; resolves when it can be asked. */
+/** Starts a script of `children/`; resolves when it can be called. */
 export async function startChild<H extends Handlers>(
   script: string,
   options: { args?: readonly string[] } = {},

@@ -1,7 +1,7 @@
 const stepUs = 10
 const steps = 1_000_000
 
-/** Times of up to ten seconds, counted in steps of 10 us: millions of them take no room. */
+/** Times of up to ten seconds, counted in steps of 10 us, so that millions of them need little memory. */
 export class Histogram {
   readonly #counts = new Uint32Array(steps)
   #total = 0

@@ -3,23 +3,23 @@ export function systemUs(): number {
   return Number(process.hrtime.bigint() / 1000n)
 }
 
-/** A delta's text: its number and when the model wrote it. */
+/** A delta's text: its number and the time when the model wrote it. */
 export function markText(index: number, atUs: number): string {
   return `${index}@${atUs} `
 }
 
-/** True for text that begins with a mark; a prompt does not. */
+/** True for text that begins with a mark, which a prompt does not. */
 export function isMarked(text: string): boolean {
   return /^\d+@/.test(text)
 }
 
 const [zero, at, space] = [48, 64, 32]
 
-/** Reads marks from text as it comes, cut wherever it may be. Throws at the first that is not the next. */
+/** Reads marks from text as it arrives, split anywhere. Throws at the first mark that is not the next. */
 export class MarkReader {
-  /** How many were read: the index of the next. */
+  /** How many marks were read: the index of the next. */
   count = 0
-  /** When the first and the newest were written. */
+  /** When the first and the newest mark were written. */
   firstUs = 0
   lastUs = 0
   #number = 0

@@ -1,11 +1,11 @@
 import { once } from "node:events"
 import { Agent, type IncomingMessage, request } from "node:http"
 
-/** How a stream is asked for. */
+/** How a stream is requested. */
 export interface StreamRequest {
   url: string
   token?: string
-  /** Sent as JSON by POST; GET without it. */
+  /** Sent as JSON by POST; without it the request is a GET. */
   body?: object
 }
 
@@ -16,7 +16,7 @@ export interface OpenStream {
 
 const agent = new Agent({ keepAlive: false })
 
-/** Opens a stream of server-sent events; `take` is given the data of all that came at once. */
+/** Opens a stream of server-sent events; `take` gets the data of all events that arrived together. */
 export async function openStream(
   { url, token, body }: StreamRequest,
   take: (data: string[]) => void,
@@ -33,7 +33,7 @@ export async function openStream(
   const [response] = (await once(asked, "response")) as [IncomingMessage]
   if (response.statusCode !== 200) throw new Error(`${url} answered ${response.statusCode}.`)
   response.setEncoding("utf8")
-  // Whoever closes it knows.
+  // The caller that closes the stream expects this error.
   response.on("error", () => {})
   asked.on("error", () => {})
   let rest = ""

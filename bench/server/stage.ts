@@ -1,6 +1,6 @@
 import { scratchDirectory } from "../bench.ts"
 import { makeGitProject } from "../run/git-project.ts"
-import { stemmaOptions } from "../run/place.ts"
+import { stemmaOptions } from "../run/setup.ts"
 import type { BuiltPackage } from "./built-package.ts"
 import { Caller } from "./caller.ts"
 import { type Child, startChild } from "./child.ts"
@@ -12,7 +12,7 @@ import type { StreamKind } from "./stream-text.ts"
 
 export const token = "a-token-for-the-benchmark"
 
-/** A model, a relay, a server and its readers, each in a process of its own. */
+/** A model, a relay, a server and its readers, each in a separate process. */
 export interface Stage extends AsyncDisposable {
   stemma: Child<StemmaHandlers>
   url: string
@@ -55,12 +55,12 @@ export async function openStage(
   }
 }
 
-/** Where each kind of stream of a session is. */
+/** The address of each kind of stream of a session. */
 export function streamPath(kind: Exclude<StreamKind, "relay">, sessionID: string): string {
   return kind === "opencode" ? "/event" : `/sessions/${sessionID}/event?format=${kind}`
 }
 
-/** The prompt to which the model answers with so many deltas. */
+/** The prompt to which the model answers with this many deltas. */
 export function marksPrompt({ marks, perSecond }: { marks: number; perSecond?: number }): string {
   return perSecond === undefined ? `marks ${marks}` : `marks ${marks} at ${perSecond}`
 }
@@ -82,13 +82,13 @@ export async function readRelay(
 }
 
 export interface SessionRead {
-  /** One for each process of readers. */
+  /** One result for each process of readers. */
   results: ReadResult[]
   /** From the prompt to its reply. */
   runMs: number
 }
 
-/** One answer in a new session, read by so many. */
+/** One answer in a new session, read by this many readers. */
 export async function readSession(
   stage: Stage,
   answer: { marks: number; perSecond?: number },

@@ -1,24 +1,24 @@
 import { isMarked } from "./marks.ts"
 
-/** What a stream's frames look like. */
+/** The format of a stream's frames. */
 export type StreamKind = "relay" | "rows" | "events" | "opencode"
 
-/** What a frame means to somebody who only wants the answer's text. */
+/** The meaning of a frame for a reader of the answer's text. */
 export interface Seen {
-  /** What of the text is new. */
+  /** The new text. */
   text?: string
-  /** From now on everything is seen. */
+  /** From now on the reader sees everything. */
   isReady?: boolean
 }
 
 interface Frame {
   type?: string
   properties?: { sessionID?: string; offset?: number; delta?: string; part?: TextPart; code?: string }
-  /** Of rows. */
+  /** A frame with rows. */
   offset?: number
   text?: string
   part?: TextPart
-  /** Of the relay. */
+  /** A frame of the relay. */
   choices?: { delta?: { content?: string } }[]
 }
 
@@ -28,7 +28,7 @@ interface TextPart {
   text?: string
 }
 
-/** Follows the text of a session's only answer, whatever the frames are. */
+/** Follows the text of a session's only answer, in any frame format. */
 export class StreamText {
   readonly #kind: StreamKind
   readonly #sessionID: string | undefined

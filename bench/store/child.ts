@@ -2,11 +2,11 @@ import { spawn } from "node:child_process"
 import { fileURLToPath } from "node:url"
 import { onStop } from "../on-stop.ts"
 
-/** A process of the benchmark: it prepares, is told to go, and answers once. */
+/** A process of the benchmark: it prepares, waits for its order, and answers once. */
 export interface Child<Answer> extends AsyncDisposable {
   /** Resolves when it has prepared. */
   ready: Promise<void>
-  /** Lets it work for so long; gives its answer. */
+  /** Lets the child work for this long; returns its answer. */
   go(seconds: number): Promise<Answer>
 }
 
@@ -43,7 +43,7 @@ export function startChild<Answer>(script: string, args: readonly string[]): Chi
 
 /** The child's side: prepares, waits for its order, works, answers, and ends. */
 export async function answerParent<Answer>(work: (seconds: number) => Promise<Answer>): Promise<void> {
-  // Without a parent there is nobody to work for.
+  // Without a parent no process reads the answer.
   const orphaned = () => process.exit(1)
   process.once("disconnect", orphaned)
   const order = new Promise<{ seconds: number }>((resolve) => process.once("message", resolve))

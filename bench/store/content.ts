@@ -52,7 +52,7 @@ export function assistantMessage(ids: Ids, parentID: string): AssistantBody {
   }
 }
 
-/** The last fields of an answer, as a run gives them when it seals. */
+/** The last fields of an answer, as a run sets them when it seals. */
 export function finished(message: AssistantBody): AssistantBody {
   return {
     ...message,

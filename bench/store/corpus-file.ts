@@ -12,7 +12,7 @@ export interface CorpusFile {
   facts: CorpusFacts
 }
 
-/** The corpus in a store's file: from the cache if it was made by the same code, else newly made. */
+/** The corpus in a store's file: from the cache if the same code made it, otherwise newly made. */
 export async function corpusFile(bench: Bench, scratch: Scratch, parts: number): Promise<CorpusFile> {
   if (bench.cacheDirectory === undefined) return await makeCorpus(bench, scratch.path("corpus.db"), parts)
   await mkdir(bench.cacheDirectory, { recursive: true })
@@ -57,7 +57,7 @@ export function fileBytes(path: string): number {
   return statSync(path).size
 }
 
-/** Changes with the code that decides what the file holds. */
+/** A key that changes with the code that decides what the file contains. */
 function codeHash(): string {
   const hash = createHash("sha256")
   for (const folder of [".", "../../src/stores/sqlite", "../../src/session/search"]) {

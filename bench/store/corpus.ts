@@ -20,7 +20,7 @@ const projects = 50
 export interface CorpusFacts {
   parts: number
   textBytes: number
-  /** An old session, and a project that is spread over the whole time. */
+  /** An old session, and a project whose sessions are spread over the whole time. */
   sessionID: string
   projectID: string
 }
@@ -86,7 +86,7 @@ export class Corpus {
     }
   }
 
-  /** The text with the words that fall to this part put in somewhere. */
+  /** The text with the planted words of this part inserted. */
   #plant(text: string, kind: Kind): string {
     const { random } = this.#vocabulary
     const number = this.#made++
@@ -110,7 +110,7 @@ export class Corpus {
   }
 }
 
-/** Imports a corpus of so many parts, session by session; every twentieth session is forked. */
+/** Imports a corpus with this many parts, session by session; every twentieth session is forked. */
 export async function importCorpus(
   store: Store,
   parts: number,
@@ -141,7 +141,7 @@ interface Talk {
   corpus: Corpus
   ids: Ids
   session: NewSession
-  /** The number of parts in all after which the session ends. */
+  /** The total number of parts after which the session ends. */
   end: number
 }
 

@@ -10,7 +10,7 @@ export interface MadeSession {
   lastMessageID: string
 }
 
-/** Imports a session of so many small sealed messages, prompts and answers in turn. */
+/** Imports a session with this many small sealed messages, prompts and answers alternately. */
 export async function importSession(
   store: Store,
   ids: Ids,
@@ -40,7 +40,7 @@ export interface OpenAnswer {
   partID: string
 }
 
-/** Makes a session with a prompt and an answer that is open and has one empty text part. */
+/** Makes a session with a prompt and an open answer that has one empty text part. */
 export async function openAnswer(store: Store, ids: Ids): Promise<OpenAnswer> {
   const session = newSession(ids)
   const sessionID = session.id

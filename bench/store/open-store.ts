@@ -6,9 +6,9 @@ export function openStore(path: string): Promise<Store> {
   return openSqliteStore({ path })
 }
 
-/** Waits until the store has indexed, and merged, what was sealed. */
+/** Waits until the store has indexed and merged all sealed text. */
 export async function settle(store: Store): Promise<void> {
   await sleep(300)
-  // The worker answers in order: what it had to do before is done then.
+  // The worker answers in order, so its earlier work is done then.
   await store.search({ text: "settle", limit: 1 })
 }

@@ -19,8 +19,8 @@ export function seededRandom(seed: number): Random {
 }
 
 /**
- * Draws numbers below `size` so that number n comes up about 1 / (n + shift) as often as the first: as the words of a
- * language do.
+ * Draws numbers below `size` so that number n occurs about 1 / (n + shift) as often as the first, like the words of a
+ * language.
  */
 export function zipf(size: number, random: Random, { shift = 2.7, power = 1 } = {}): () => number {
   // Walker's alias method: two draws for a number, whatever the size.

@@ -43,17 +43,17 @@ export class RawDatabase implements Disposable {
   }
 }
 
-/** A copy of a store's file, once the store is closed, with a raw connection to it. */
+/** A copy of a store's file, after the store is closed, with a raw connection to it. */
 export async function rawCopy(path: string, copy: string): Promise<RawDatabase> {
   await copyFile(path, copy)
   return new RawDatabase(copy)
 }
 
-/** Inserts rows like the one given, with other values in some columns. Returns the new row's key. */
+/** Inserts rows like the given one, with other values in some columns. Returns the new row's key. */
 export function rowInserter(db: RawDatabase, table: string, like: Row): (change: Row) => number {
   const columns = Object.keys(like)
-  const places = columns.map(() => "?").join(", ")
-  const insert = db.prepare(`INSERT INTO ${table} (${columns.join(", ")}) VALUES (${places})`)
+  const placeholders = columns.map(() => "?").join(", ")
+  const insert = db.prepare(`INSERT INTO ${table} (${columns.join(", ")}) VALUES (${placeholders})`)
   return (change) => {
     const values = columns.map((column) => (column in change ? change[column]! : like[column]!))
     return Number(insert.run(...values).lastInsertRowid)

@@ -3,7 +3,7 @@ import type { Committed, Lease, Store } from "../../src/stores/store.ts"
 
 const renewAfterMs = 3000
 
-/** The writer of a session, as a run is one: it holds the lease and renews it in time. */
+/** The writer of a session, like a run: it holds the lease and renews it in time. */
 export class Run {
   readonly sessionID: string
   readonly #store: Store

@@ -3,9 +3,9 @@ import type { SearchQuery } from "../../src/stores/store.ts"
 /** A word that the corpus has in a known share of its parts. */
 export interface Plant {
   text: string
-  /** Of all parts; or a number of parts in all. */
+  /** A share of all parts; or a number of parts in all. */
   share: number | { parts: number }
-  /** Only in parts of this kind; anywhere if absent. */
+  /** Only in parts of this kind; in all parts by default. */
   only?: "english" | "chinese" | "tool"
 }
 
@@ -31,18 +31,18 @@ export const plants: readonly Plant[] = [
   { text: "数据库连接池", share: 0.002, only: "chinese" },
 ]
 
-/** Two words of which each part has one at most, but for those with the plant that has both. */
+/** Two words of which each part has at most one, except the parts with the plant that has both. */
 export const exclusive = { words: ["leftward", "rightward"], share: 0.05 } as const
 
 export interface SearchKindCase {
   name: string
   query: Omit<SearchQuery, "order">
-  /** No hits are right. */
+  /** A query without hits is correct. */
   absent?: boolean
 }
 
 /** The kinds of query that are timed. `sessionID` is an old session, so that its hits are far from the newest. */
-export function searchKinds(place: { sessionID: string; projectID: string }): SearchKindCase[] {
+export function searchKinds(scope: { sessionID: string; projectID: string }): SearchKindCase[] {
   return [
     { name: "rare word", query: { text: "zephyrine" } },
     { name: "word in 1 %", query: { text: "hundredth" } },
@@ -64,8 +64,8 @@ export function searchKinds(place: { sessionID: string; projectID: string }): Se
     { name: "identifier with _", query: { text: "max_retry_count" } },
     { name: "number", query: { text: "48211" } },
     { name: "word of tool output", query: { text: "ECONNREFUSED" } },
-    { name: "within an old session", query: { text: "quarterly", sessionID: place.sessionID } },
-    { name: "within a project", query: { text: "quarterly", projectID: place.projectID } },
+    { name: "within an old session", query: { text: "quarterly", sessionID: scope.sessionID } },
+    { name: "within a project", query: { text: "quarterly", projectID: scope.projectID } },
     { name: "no hit", query: { text: "xylotomous" }, absent: true },
   ]
 }

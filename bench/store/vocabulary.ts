@@ -19,7 +19,7 @@ import {
 const englishWords = 40_000
 const chineseWords = 20_000
 
-/** Words, names and paths as developers write them, each as often as in a language: the same for the same seed. */
+/** Words, names and paths as developers write them, with the frequencies of a language. Depends only on the seed. */
 export class Vocabulary {
   readonly random: Random
   readonly #english: string[]
@@ -51,7 +51,7 @@ export class Vocabulary {
     return this.#english[this.#nextEnglish()]!
   }
 
-  /** So many words with a capital first. */
+  /** This many words, the first with a capital. */
   sentence(words: number): string {
     let text = this.word()
     text = text[0]!.toUpperCase() + text.slice(1)
@@ -59,7 +59,7 @@ export class Vocabulary {
     return text
   }
 
-  /** About so many words in sentences, with a name or a path here and there. */
+  /** About this many words in sentences, with a name or a path here and there. */
   prose(words: number): string {
     const sentences: string[] = []
     for (let left = words; left > 0; ) {
@@ -134,7 +134,7 @@ export class Vocabulary {
     return text.join("\n")
   }
 
-  /** A stem with what is put before and after it, or a word that could be one: as long as words are on average. */
+  /** A stem with prefixes and suffixes, or a made-up word, with the average length of words. */
   #rareWord(): string {
     switch (this.below(8)) {
       case 0:
@@ -159,7 +159,7 @@ export class Vocabulary {
   }
 }
 
-/** The common words first, then made ones, none twice. */
+/** The common words first, then made-up ones, without duplicates. */
 function fill(common: readonly string[], size: number, make: () => string): string[] {
   const words = new Set(common)
   while (words.size < size) words.add(make())

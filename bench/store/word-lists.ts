@@ -1,6 +1,6 @@
 const split = (text: string): string[] => text.trim().split(/\s+/)
 
-/** The commonest words, the most frequent first. */
+/** The most common words, the most frequent first. */
 export const commonEnglish = split(`
 the of to and a in is it that for on with as this be are by not an or at from if we have can which will has but was
 when one all you so do there then no use its they more new other should now only would also been than into any our
@@ -16,7 +16,7 @@ fixed build package module import export schema parse parser token tokens search
 problem cause reason case cases small large long short fast slow old next last end begin point place left hand again
 `)
 
-/** Parts of words; long ones are made of them. */
+/** Parts of words, from which long words are made. */
 export const stems = split(`
 act adapt align alloc anchor append apply assert attach batch bind block bound branch buffer build bulk cache calc
 cancel cast chain channel chart chunk class clean clone cluster code collect combine compact compare compile compose
@@ -44,7 +44,7 @@ warm watch weigh wire wrap yield zone
 export const prefixes = split("re un pre de over sub inter non mis out co multi")
 export const suffixes = split("ing ed er s able ation ment or ness ful less ive al ly ity ize")
 
-/** Sounds of which the rarest words are made. */
+/** Syllables from which the rarest words are made. */
 export const onsets = split("b br c ch d dr f fl g gr h j k l m n p pl qu r s sc sp st t tr v w z")
 export const vowels = split("a e i o u ai ea ou")
 export const codas = split("n r l s t m ck nd st x")
@@ -72,7 +72,7 @@ helpers constants errors events router worker cache queue model view test setup
 
 export const extensions = split("ts ts ts ts tsx js json md py rs go css")
 
-/** Chinese words of one to four characters, the commonest first. */
+/** Chinese words of one to four characters, the most common first. */
 export const commonChinese = split(`
 的 是 在 了 和 我们 可以 这个 一个 不 有 数据 文件 会话 用户 问题 使用 需要 没有 进行 如果 系统 消息 代码 函数 返回
 错误 测试 时间 结果 方法 内容 名称 信息 模型 工具 服务器 客户端 请求 响应 接口 配置 目录 路径 项目 版本 历史 位置
@@ -83,7 +83,7 @@ export const commonChinese = split(`
 超时 重试 日志 输出 输入 参数 变量 常量 模块 依赖 安装 构建 部署 发布 环境 权限 安全 隔离 子会话 分叉 回退 标题
 `)
 
-/** Characters that the rarer Chinese words are made of. */
+/** Characters from which the rarer Chinese words are made. */
 export const chineseCharacters = [
   ..."春夏秋冬东西南北山水风云日月星光花草树木金石火土天地人家国民心手口目耳足身头面发声色香味形影音乐诗书画笔纸墨",
   ..."城市村镇街道桥梁船车马牛羊鸡犬鱼鸟虫龙虎海洋江河湖泊溪泉雨雪霜露雷电冰霞高低长短宽窄深浅远近大小多少轻重快慢",

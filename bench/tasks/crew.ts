@@ -1,32 +1,32 @@
 import type { SessionHandle, Stemma } from "../../src/index.ts"
 import { cursorVersion } from "../../src/stream/subscriber/cursor-version.ts"
-import { openBenchStemma, type Place } from "../run/place.ts"
+import { openBenchStemma, type Setup } from "../run/setup.ts"
 import { calm, turn } from "../run/turns.ts"
 import type { Calls, Work } from "./work.ts"
 
-/** A Stemma with a store of its own, and what it did. */
+/** A Stemma with its own store, and a record of its work. */
 export interface Crew extends AsyncDisposable {
   stemma: Stemma
-  /** Makes a session for each prompt, sends all at once, and waits for the last reply. */
+  /** Makes a session for each prompt, sends all prompts at the same time, and waits for the last reply. */
   run(job: Work): Promise<void>
   /**
-   * Waits until nothing runs. Fails unless exactly the calls of the work were made, each with a result. Undefined if there was
-   * none since the last time.
+   * Waits until nothing runs. Fails unless exactly the calls of the work were made, each with a result. Returns
+   * undefined if there was no work since the last time.
    */
   settle(): Promise<Done | undefined>
 }
 
 export interface Done {
-  /** With the children. */
+  /** Including the children. */
   sessions: number
   calls: Calls
   commits: number
 }
 
-/** Two crews of one place have two stores: what the one leaves open for its tasks must not cost the other anything. */
-export async function openCrew(location: Place, name: string): Promise<Crew> {
+/** Two crews of one setup have two stores, so that the open work of one crew costs the other nothing. */
+export async function openCrew(setup: Setup, name: string): Promise<Crew> {
   let modelCalls = 0
-  const stemma = await openBenchStemma({ ...location, data: `${location.data}-${name}` }, (input, init) => {
+  const stemma = await openBenchStemma({ ...setup, data: `${setup.data}-${name}` }, (input, init) => {
     modelCalls++
     return fetch(input, init)
   })

@@ -39,7 +39,7 @@ describe("the arguments of a command", () => {
     [["--cups"], /argument missing/],
     [["--iced=yes"], /does not take an argument/],
     [["a", "b"], /has one argument too many: "b"/],
-  ])("%j is refused in a sentence", (args, sentence) => {
+  ])("%j is refused with an explanation", (args, sentence) => {
     const message = refusal(() => parseCommand(spec, args))
     expect(message).toMatch(sentence)
     expect(message).toMatch(/See stemma brew --help\.$/)
@@ -53,7 +53,7 @@ describe("the arguments of a command", () => {
       expect(help).toContain(text)
   })
 
-  test.each(["-1", "1e3", "0x10", "", "101", " 5", "4096abc"])("%j is no number from 1 to 100", (text) => {
+  test.each(["-1", "1e3", "0x10", "", "101", " 5", "4096abc"])("%j is not a number from 1 to 100", (text) => {
     expect(refusal(() => wholeNumber(text, { option: "cups", min: 1, max: 100 }))).toContain("--cups takes")
   })
 })

@@ -73,7 +73,7 @@ describe("an answer", () => {
     ])
   })
 
-  test("with nothing in it is only a finish, with the reason that it names", async () => {
+  test("without content is only a finish, with its own reason", async () => {
     const model = createScriptedModel([{}, { finish: "length" }])
     expect((await listen(model)).events).toEqual([{ type: "finish", reason: "stop" }])
     expect((await listen(model)).events).toEqual([{ type: "finish", reason: "length" }])
@@ -104,8 +104,8 @@ describe("an answer", () => {
   })
 })
 
-describe("the list", () => {
-  test("is played one answer a step, and an empty one says what to do", async () => {
+describe("the list of answers", () => {
+  test("is played one answer for each step, and an error says what to do when it is empty", async () => {
     const model = createScriptedModel([{ text: "one" }])
     model.add({ text: "two" })
     expect(await textOf(model)).toBe("one")
@@ -118,12 +118,12 @@ describe("the list", () => {
     )
   })
 
-  test("may end in an answer for everything after it", async () => {
+  test("may end with an answer for all later steps", async () => {
     const model = createScriptedModel([], { whenEmpty: { text: "still here" } })
     expect([await textOf(model), await textOf(model)]).toEqual(["still here", "still here"])
   })
 
-  test("is taken in the order of the calls, even if they are read in another", async () => {
+  test("is taken in the order of the calls, even if the calls are read in another order", async () => {
     const model = createScriptedModel([{ text: "one" }, { text: "two" }])
     const first = model.stream(request())
     const second = model.stream(request())
@@ -136,7 +136,7 @@ describe("the list", () => {
     expect(await read(first)).toBe("one")
   })
 
-  test("is left alone by titles, summaries and compactions", async () => {
+  test("is not used by titles, summaries and compactions", async () => {
     const model = createScriptedModel([{ text: "step" }, { text: "A title", for: "title" }])
     expect(await textOf(model, { purpose: "title" })).toBe("A title")
     expect(await textOf(model, { purpose: "title" })).toBe("hello there")
@@ -154,7 +154,7 @@ describe("the list", () => {
     expect(await textOf(model)).toBe("1: 1")
   })
 
-  test("keeps the requests as they were given", async () => {
+  test("keeps the requests as they were sent", async () => {
     const model = createScriptedModel([{}])
     const asked = request()
     for await (const _ of model.stream(asked));
@@ -163,7 +163,7 @@ describe("the list", () => {
     expect(model.requests[0]).toBe(asked)
   })
 
-  test("has the name, limit and price that it is given", () => {
+  test("has the given name, limit and price", () => {
     const ref = { providerID: "p", modelID: "m" }
     const price = { input: 1, output: 2 }
     const limit = { context: 1000, output: 100 }
@@ -172,7 +172,7 @@ describe("the list", () => {
   })
 })
 
-describe("what goes wrong", () => {
+describe("failures", () => {
   test("an error comes before the first event", async () => {
     const model = createScriptedModel([
       { text: "never", error: { kind: "rate", message: "Too many.", retryAfterMs: 1500, statusCode: 429 } },
@@ -204,14 +204,14 @@ describe("what goes wrong", () => {
     expect(events.filter((event) => event.type === "text-delta")).toHaveLength(deltas)
   })
 
-  test("pauses shorter than the idle timeout do no harm, however many there are", async () => {
+  test("many pauses that are each shorter than the idle timeout cause no failure", async () => {
     const model = createScriptedModel([{ text: ["a", "b", "c", "d"], delayMs: 10, deltaDelayMs: 10 }])
     const started = performance.now()
     expect(await textOf(model, { idleTimeoutMs: 30_000 })).toBe("abcd")
     expect(performance.now() - started).toBeGreaterThan(35)
   })
 
-  test("an abort ends a wait at once", async () => {
+  test("an abort ends a wait immediately", async () => {
     const leaving = new AbortController()
     const model = createScriptedModel([{ delayMs: neverMs }])
     const listening = listen(model, { signal: leaving.signal })
@@ -237,7 +237,7 @@ describe("what goes wrong", () => {
     })
   })
 
-  test("a function that throws or never answers is a ModelError too", async () => {
+  test("a function that throws or never answers causes a ModelError too", async () => {
     const thrower = createScriptedModel(() => {
       throw new Error("no idea")
     })

@@ -55,10 +55,13 @@ function fromSchema(commit: unknown): unknown {
   return parsed.success ? storable(parsed.data) : "refused"
 }
 
-test.each(usual.map((op) => [JSON.stringify(op).slice(0, 70), op]))("%s is taken as it is", (_, op) => {
-  const commit = { ops: [op], fences: { [sessionID]: 3 } }
-  expect(prepareHot(commit as never)).toEqual(fromSchema(commit))
-})
+test.each(usual.map((op) => [JSON.stringify(op).slice(0, 70), op]))(
+  "%s is prepared as by the schema",
+  (_, op) => {
+    const commit = { ops: [op], fences: { [sessionID]: 3 } }
+    expect(prepareHot(commit as never)).toEqual(fromSchema(commit))
+  },
+)
 
 const strange: unknown[] = [
   ...[undefined, null, "", "x", 0, -0, -1, 1.5, 1e300, Number.NaN, true, [], {}, [text], new Date(5)],
@@ -79,7 +82,7 @@ function* mutations(value: unknown): Generator<unknown> {
   }
 }
 
-test("whatever else comes is refused by the schema, or taken as the schema takes it", () => {
+test("a changed operation is left to the schema, or prepared as by the schema", () => {
   let taken = 0
   for (const op of usual) {
     for (const mutated of mutations(op)) {

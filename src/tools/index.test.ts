@@ -3,7 +3,7 @@ import { z } from "zod"
 import { builtInTools } from "./index.ts"
 
 test.each(builtInTools().map((tool) => [tool.name, tool] as const))(
-  "%s can be told to a model",
+  "%s has a schema and descriptions for a model",
   (_, tool) => {
     const schema = z.toJSONSchema(tool.input) as {
       type?: string

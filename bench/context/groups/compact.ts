@@ -11,7 +11,7 @@ const warmUpRounds = 3
 /** Compactions before the last one of the second figure. */
 const earlier = 4
 
-/** A whole `session.compact()`, the first after what was imported and the fifth in a row. */
+/** A whole `session.compact()`, the first after the import and the fifth in a row. */
 export async function benchCompact(bench: Bench): Promise<void> {
   const messages = bench.quick ? 2_000 : 100_000
   const kept = bench.quick ? 200 : 2_000
@@ -52,7 +52,7 @@ async function compactOften({ scene, stemma, model, kept }: Setting, session: Se
   }
 }
 
-/** Each compaction is that of a fork of its own, so that all find the same. */
+/** Each compaction runs in a fork of its own, so that all start from the same history. */
 async function benchBeside(
   bench: Bench,
   name: string,

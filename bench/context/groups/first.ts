@@ -8,7 +8,7 @@ import { addSummaries, makeScene, openMemo, openScripted, window } from "../scen
 
 const patienceMs = 120_000
 
-/** The first compaction of a history of which nothing was ever hidden, once: all of it must be read. */
+/** The first compaction of a history in which nothing was ever hidden, once: all of it must be read. */
 export async function benchFirst(bench: Bench): Promise<void> {
   const messages = bench.quick ? 2_000 : 100_000
   await using scene = await makeScene()
@@ -42,7 +42,7 @@ export async function benchFirst(bench: Bench): Promise<void> {
   const stopped = watchLoop()
   await phase("all of the first compact()", () =>
     Promise.race([session.compact(), endAfter(patienceMs)]).catch((error: unknown) => {
-      // It is closed once more at the end, which cuts off what runs.
+      // It is closed once more at the end, which interrupts running work.
       stemma.close().catch(() => {})
       throw error
     }),
@@ -50,7 +50,7 @@ export async function benchFirst(bench: Bench): Promise<void> {
   bench.add({ name: "the longest time in which nothing else went on", value: stopped(), unit: "ms" })
 }
 
-/** A run that loses its lease begins again, perhaps for ever. */
+/** Rejects after a timeout, because a run that loses its lease starts again, perhaps for ever. */
 async function endAfter(ms: number): Promise<never> {
   await setTimeout(ms, undefined, { ref: false })
   throw new Error(`The compaction was not done after ${ms / 1000} s.`)

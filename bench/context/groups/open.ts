@@ -4,7 +4,7 @@ import { settle } from "../../store/open-store.ts"
 import { importHistory } from "../long-history.ts"
 import { makeScene, openMemo, type Scene } from "../scene.ts"
 
-/** What a process that has not seen a session reads and builds before its first step. */
+/** What a process that has not read a session reads and builds before its first step. */
 export async function benchOpen(bench: Bench): Promise<void> {
   const messages = bench.quick ? 2_000 : 100_000
   await using scene = await makeScene()

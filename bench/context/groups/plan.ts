@@ -11,7 +11,7 @@ import { makeScene, openMemo, type Scene, window } from "../scene.ts"
 
 const runs = 20
 
-/** What a run does to find out whether there is room, and where a compaction would cut; the context is built already. */
+/** How a run finds out whether there is room, and where a compaction would cut; the context is built already. */
 export async function benchPlan(bench: Bench): Promise<void> {
   const messages = bench.quick ? 2_000 : 100_000
   const [few, many] = bench.quick ? [20, 200] : [200, 2_000]
@@ -60,7 +60,7 @@ async function openShown(scene: Scene, hidden: number, kept: number): Promise<Hi
   return memo
 }
 
-/** The message for the answer is there, and nothing in it but perhaps what it hides of earlier ones. */
+/** The open message for the answer, which is empty except for prunes of earlier output. */
 function withOpen(memo: HistoryMemo, { ids }: Scene, { hasPrune = false } = {}): HistoryMemo {
   const calls = memo.items.flatMap(({ parts }) => parts).filter((part) => part.type === "tool")
   const prune = hasPrune ? { prune: { time: 1, parts: calls.slice(0, 5).map(({ id }) => id) } } : {}
@@ -77,7 +77,7 @@ function repeat(work: () => unknown): void {
   for (let i = 0; i < runs; i++) work()
 }
 
-/** The same questions in the same order as a run that has no room. */
+/** The same questions in the same order as in a run that has no room. */
 function plan(memo: HistoryMemo): number {
   const { tokens } = nextSize({ memo, shown: {}, prompts: [], overhead: () => 3_000 })
   const { start, pruned } = memo.base

@@ -11,7 +11,9 @@ import { Vocabulary } from "../../store/vocabulary.ts"
 import { makeItems } from "../long-history.ts"
 import { makeTexts } from "../texts.ts"
 
-/** What each character costs: estimates beside a loop that only looks at each, the ledger beside an estimate. */
+/**
+ * The cost of each character: estimates beside a loop that only reads each character, the ledger beside an estimate.
+ */
 export async function benchText(bench: Bench): Promise<void> {
   await benchEstimate(bench, bench.quick ? 5 : 40)
   const count = bench.quick ? 200 : 2_000

@@ -5,7 +5,7 @@ import { settle } from "../../store/open-store.ts"
 import { importHistory } from "../long-history.ts"
 import { addSummaries, makeScene, openScripted } from "../scene.ts"
 
-/** What people do with a session after a compaction. */
+/** Common operations on a session after a compaction. */
 export async function benchTurn(bench: Bench): Promise<void> {
   const messages = bench.quick ? 2_000 : 100_000
   const kept = bench.quick ? 200 : 2_000
@@ -16,7 +16,7 @@ export async function benchTurn(bench: Bench): Promise<void> {
   bench.progress(`imports ${total} messages`)
   const session = { directory: scene.directory }
   const imported = await importHistory(scene.store, scene, { hidden: messages - kept, kept, session })
-  // As much of it is shown, and its ledger may be as long.
+  // The same number of messages is shown, and its ledger may be as long.
   const short = await importHistory(scene.store, scene, { hidden: 2, kept, session })
   const compacted = await stemma.sessions.get(imported)
   const alone = await stemma.sessions.get(short)

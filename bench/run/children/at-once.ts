@@ -1,13 +1,13 @@
-/** So many sessions, each asked at the same moment. */
+/** Prompts this many sessions at the same moment. */
 import { readFileSync } from "node:fs"
 import { answerParent } from "../child.ts"
-import { openBenchStemma, placeFromArgs } from "../place.ts"
+import { openBenchStemma, setupFromArgs } from "../setup.ts"
 import { turn } from "../turns.ts"
 
 export interface AtOnceAnswer {
   failed: number
   peakMB: number
-  /** Before the first prompt, the sessions made. */
+  /** Before the first prompt, after the sessions were made. */
   beforeMB: number
   elapsedMs: number
   cpuMs: number
@@ -15,7 +15,7 @@ export interface AtOnceAnswer {
 
 const sampleEveryMs = 50
 
-const stemma = await openBenchStemma(placeFromArgs())
+const stemma = await openBenchStemma(setupFromArgs())
 const count = Number(process.argv[5])
 const sessions = await Promise.all(Array.from({ length: count }, () => stemma.sessions.create()))
 const beforeMB = process.memoryUsage.rss() / 1e6
@@ -43,7 +43,7 @@ const answer: AtOnceAnswer = {
 }
 await answerParent(answer)
 
-/** What the kernel has seen between two samples, where it tells. */
+/** What the kernel has counted between two samples, where it reports it. */
 function kernelPeakMB(): number {
   try {
     const [, kibibytes] = /^VmHWM:\s+(\d+)/m.exec(readFileSync("/proc/self/status", "utf8")) ?? []

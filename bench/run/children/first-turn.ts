@@ -1,8 +1,8 @@
-/** The first turn of a process, with what comes before it. */
+/** The first turn of a process, including everything before it. */
 const start = performance.now()
 await import("../../../src/index.ts")
 const imported = performance.now()
-const { openBenchStemma, placeFromArgs } = await import("../place.ts")
+const { openBenchStemma, setupFromArgs } = await import("../setup.ts")
 const { turn } = await import("../turns.ts")
 const { answerParent } = await import("../child.ts")
 
@@ -11,13 +11,13 @@ export interface FirstAnswer {
   openMs: number
   turnMs: number
   secondMs: number
-  /** Since the process was started. What only the benchmark loads is not in it. */
+  /** Since the start of the process, without modules that only the benchmark loads. */
   totalMs: number
 }
 
 const opening = performance.now()
 const ownMs = opening - imported
-const stemma = await openBenchStemma(placeFromArgs())
+const stemma = await openBenchStemma(setupFromArgs())
 const opened = performance.now()
 const session = await stemma.sessions.create()
 await turn(session)

@@ -1,10 +1,13 @@
-/** Twenty sessions with five turns each at the same time, in rounds, each beside as many calls of doStream. */
+/**
+ * Twenty sessions with five turns each at the same time, in rounds, each round beside the same number of calls of
+ * doStream.
+ */
 import { answerParent } from "../child.ts"
-import { openBenchStemma, placeFromArgs } from "../place.ts"
+import { openBenchStemma, setupFromArgs } from "../setup.ts"
 import { calm, turns } from "../turns.ts"
 import { doStreamAlone, recordRequests } from "../ways.ts"
 
-/** CPU in ms a turn, round by round, of all threads of this process. */
+/** CPU milliseconds for a turn, round by round, of all threads of this process. */
 export interface BesideAnswer {
   stemma: number[]
   doStream: number[]
@@ -15,7 +18,7 @@ const turnsCount = 5
 
 const rounds = Number(process.argv[5])
 const recorder = recordRequests()
-const stemma = await openBenchStemma(placeFromArgs(), recorder.fetch)
+const stemma = await openBenchStemma(setupFromArgs(), recorder.fetch)
 const answer: BesideAnswer = { stemma: [], doStream: [] }
 for (let round = 0; round < rounds; round++) {
   const sessions = await Promise.all(Array.from({ length: sessionsCount }, () => stemma.sessions.create()))

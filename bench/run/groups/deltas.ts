@@ -1,19 +1,19 @@
 import type { SessionHandle, Stemma } from "../../../src/index.ts"
 import type { Bench } from "../../bench.ts"
 import { median } from "../../measure.ts"
-import { makePlace, openBenchStemma } from "../place.ts"
+import { makeSetup, openBenchStemma } from "../setup.ts"
 import { calm, turn, turns } from "../turns.ts"
 import { bareLoop, doStreamAlone, recordRequests } from "../ways.ts"
 
 const warmUpRounds = 2
 
-/** A long answer as fast as it comes, with one subscriber who reads every delta, and every flush committed. */
+/** A long answer at full speed, with one subscriber that reads every delta, and every flush committed. */
 export async function benchDeltas(bench: Bench): Promise<void> {
   const words = bench.quick ? 5000 : 50_000
   const rounds = bench.quick ? 3 : 12
-  await using place = await makePlace()
+  await using setup = await makeSetup()
   const recorder = recordRequests()
-  await using stemma = await openBenchStemma(place, recorder.fetch)
+  await using stemma = await openBenchStemma(setup, recorder.fetch)
   const prompt = `say ${words}`
   await turns(await stemma.sessions.create(), 20)
   await turn(await stemma.sessions.create(), prompt)
@@ -23,7 +23,7 @@ export async function benchDeltas(bench: Bench): Promise<void> {
   const rates: Record<"bare" | "doStream" | "stemma", number[]> = { bare: [], doStream: [], stemma: [] }
   const reads: Read[] = []
   for (let round = 0; round < warmUpRounds + rounds; round++) {
-    // A new one each time: the long answers of earlier rounds would be in the context.
+    // A new session each time, because the long answers of earlier rounds would be in the context.
     const session = await stemma.sessions.create()
     const ways = { bare, doStream, stemma: async () => reads.push(await readAnswer(stemma, session, prompt)) }
     const names = Object.keys(ways) as (keyof typeof ways)[]
@@ -62,14 +62,14 @@ export async function benchDeltas(bench: Bench): Promise<void> {
 }
 
 interface Read {
-  /** With text in them. */
+  /** Deltas with text. */
   events: number
   firstMs: number
 }
 
 /** From the prompt until the reply is there and the subscriber has read all of it, as a client does that shows it. */
 async function readAnswer(stemma: Stemma, session: SessionHandle, prompt: string): Promise<Read> {
-  // How far each text has come: whoever shows it keeps the text itself.
+  // The length of each text; a client that shows it keeps the text itself.
   const lengths = new Map<string, number>()
   let events = 0
   let firstMs = 0

@@ -2,15 +2,15 @@ import type { Bench } from "../../bench.ts"
 import { median, percentile } from "../../measure.ts"
 import { askChild } from "../child.ts"
 import type { FirstAnswer } from "../children/first-turn.ts"
-import { makePlace, placeArgs } from "../place.ts"
+import { makeSetup, setupArgs } from "../setup.ts"
 
 /** The first turn of a process, in fresh processes on the same data. */
 export async function benchFirst(bench: Bench): Promise<void> {
   const processes = bench.quick ? 2 : 9
-  await using place = await makePlace()
+  await using setup = await makeSetup()
   const answers: FirstAnswer[] = []
   for (let i = 0; i < processes; i++) {
-    answers.push(await askChild<FirstAnswer>("first-turn.ts", placeArgs(place)))
+    answers.push(await askChild<FirstAnswer>("first-turn.ts", setupArgs(setup)))
   }
   const add = (name: string, field: keyof FirstAnswer) => {
     const values = answers.map((answer) => answer[field])

@@ -3,23 +3,23 @@ import type { Bench } from "../../bench.ts"
 import { interleave } from "../../measure.ts"
 import { makeIds } from "../../store/content.ts"
 import { importSession } from "../../store/history.ts"
-import { makePlace, openBenchStemma, type Place } from "../place.ts"
+import { makeSetup, openBenchStemma, type Setup } from "../setup.ts"
 import { calm, turn, turns } from "../turns.ts"
 import { bareLoop, doStreamAlone, type Recorder, recordRequests, type Sent } from "../ways.ts"
 
 const maxHistory = 50
 
-/** Turns of a session with a long history: the last messages of it in the context, and all of it. */
+/** Turns of a session with a long history: with its last messages in the context, and with all of it. */
 export async function benchHistory(bench: Bench): Promise<void> {
   const messages = bench.quick ? 1000 : 10_000
   const count = messages.toLocaleString("en-US")
-  await using place = await makePlace()
+  await using setup = await makeSetup()
   const recorder = recordRequests()
-  await using stemma = await openBenchStemma(place, recorder.fetch)
+  await using stemma = await openBenchStemma(setup, recorder.fetch)
   bench.progress(`imports ${count} messages twice`)
   const empty = await stemma.sessions.create({ maxHistory })
-  const bounded = await importedSession(stemma, place, { messages, maxHistory })
-  const whole = await importedSession(stemma, place, { messages })
+  const bounded = await importedSession(stemma, setup, { messages, maxHistory })
+  const whole = await importedSession(stemma, setup, { messages })
   const sent = await primed(empty, recorder)
   await primed(bounded, recorder)
   const sentWhole = await primed(whole, recorder)
@@ -77,7 +77,7 @@ export async function benchHistory(bench: Bench): Promise<void> {
 
 async function importedSession(
   stemma: Stemma,
-  { directory }: Place,
+  { directory }: Setup,
   { messages, maxHistory }: { messages: number; maxHistory?: number },
 ): Promise<SessionHandle> {
   const ids = makeIds(maxHistory ?? 1)
@@ -86,7 +86,7 @@ async function importedSession(
   return stemma.sessions.get(sessionID)
 }
 
-/** Fills the context and gives the request of the last turn. */
+/** Fills the context and returns the request of the last turn. */
 async function primed(session: SessionHandle, recorder: Recorder): Promise<Sent> {
   await turns(session, maxHistory)
   return recorder.last()

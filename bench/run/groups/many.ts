@@ -3,9 +3,9 @@ import { median } from "../../measure.ts"
 import { askChild } from "../child.ts"
 import type { AtOnceAnswer } from "../children/at-once.ts"
 import type { BesideAnswer } from "../children/side-by-side.ts"
-import { makePlace, placeArgs } from "../place.ts"
+import { makeSetup, setupArgs } from "../setup.ts"
 
-/** What turns of many sessions cost a process, each group in one of its own. */
+/** The cost of turns of many sessions for a process, each group in a separate process. */
 export async function benchMany(bench: Bench): Promise<void> {
   await benchSideBySide(bench)
   await benchAtOnce(bench)
@@ -13,8 +13,8 @@ export async function benchMany(bench: Bench): Promise<void> {
 
 async function benchSideBySide(bench: Bench): Promise<void> {
   const rounds = bench.quick ? 3 : 12
-  await using place = await makePlace()
-  const args = [...placeArgs(place), String(rounds)]
+  await using setup = await makeSetup()
+  const args = [...setupArgs(setup), String(rounds)]
   const { stemma, doStream } = await askChild<BesideAnswer>("side-by-side.ts", args)
   bench.add({
     name: "CPU of a turn, 20 sessions by 5 turns, beside doStream",
@@ -28,8 +28,8 @@ async function benchSideBySide(bench: Bench): Promise<void> {
 
 async function benchAtOnce(bench: Bench): Promise<void> {
   const sessions = bench.quick ? 100 : 1000
-  await using place = await makePlace()
-  const args = [...placeArgs(place), String(sessions)]
+  await using setup = await makeSetup()
+  const args = [...setupArgs(setup), String(sessions)]
   const answer = await askChild<AtOnceAnswer>("at-once.ts", args)
   const name = `${sessions.toLocaleString("en-US")} sessions at once`
   bench.add({ name: `${name}: failed`, value: answer.failed, unit: "", target: { atMost: 0 } })

@@ -1,19 +1,19 @@
 import type { SessionHandle, Stemma } from "../../../src/index.ts"
 import type { Bench } from "../../bench.ts"
 import { interleave } from "../../measure.ts"
-import { makePlace, openBenchStemma } from "../place.ts"
+import { makeSetup, openBenchStemma } from "../setup.ts"
 import { calm, turn, turns, untilIdle } from "../turns.ts"
 import { bareLoop, doStreamAlone, recordRequests } from "../ways.ts"
 
 const maxHistory = 50
 
-/** A turn without tools, warm; and, to be looked at, one that writes a file. */
+/** A turn without tools, warm; and, without a target, a turn that writes a file. */
 export async function benchTurn(bench: Bench): Promise<void> {
-  await using place = await makePlace()
+  await using setup = await makeSetup()
   const recorder = recordRequests()
-  await using stemma = await openBenchStemma(place, recorder.fetch)
+  await using stemma = await openBenchStemma(setup, recorder.fetch)
   const session = await stemma.sessions.create({ maxHistory })
-  // The context is full then, and the same for every turn that follows.
+  // After these turns the context is full, and the same for every later turn.
   await turns(session, maxHistory)
   const sent = recorder.last()
   const idleSession = await stemma.sessions.create({ maxHistory })

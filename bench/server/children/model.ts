@@ -1,4 +1,7 @@
-/** A provider in the ways of OpenAI. To the prompt `marks 50` it streams so many deltas; `at 200`: so many a second. */
+/**
+ * A provider with the protocol of OpenAI. To the prompt `marks 50` it streams this many deltas; `at 200` means this
+ * many a second.
+ */
 import { once } from "node:events"
 import { createServer, type IncomingMessage, type ServerResponse } from "node:http"
 import type { AddressInfo } from "node:net"

@@ -1,4 +1,4 @@
-/** Those who read streams: as many as wanted, each of which checks that it is given everything in order. */
+/** Readers of streams: any number, each of which checks that it gets everything in order. */
 import { answerParent } from "../child.ts"
 import { Histogram } from "../histogram.ts"
 import { MarkReader, systemUs } from "../marks.ts"
@@ -15,17 +15,17 @@ export interface ReadOptions extends StreamRequest {
 
 /** Of all readers together. */
 export interface ReadResult {
-  /** From the model's write of a delta to its being parsed here. */
+  /** From the model's write of a delta until it is parsed here. */
   medianMs: number
   p90Ms: number
   p99Ms: number
   /** Between two arrivals of deltas at one reader. */
   longestGapMs: number
-  /** Of the deltas, how many came in the last tenth of the time. */
+  /** The share of deltas that arrived in the last tenth of the time. */
   lastTenthShare: number
   /** From the model's first write to the last arrival. */
   elapsedMs: number
-  /** Writes of the server that a reader saw apart, on average. */
+  /** Separate writes of the server that a reader saw, on average. */
   arrivals: number
   /** Of this process, all readers together. */
   cpuMs: number
@@ -110,7 +110,7 @@ let cpu = process.cpuUsage()
 let stalled: OpenStream[] = []
 
 const handlers = {
-  /** Opens the streams; resolves when they will see everything. */
+  /** Opens the streams; resolves when they will receive everything. */
   async open(options: ReadOptions): Promise<void> {
     delays = new Histogram()
     readers = Array.from({ length: options.readers }, () => new Reader(options, delays))
@@ -130,7 +130,7 @@ const handlers = {
     readers = []
     return result
   },
-  /** Opens a stream, and reads nothing of it once it has begun. */
+  /** Opens a stream, and stops reading once it has begun. */
   async stall(options: StreamRequest): Promise<void> {
     const ready = Promise.withResolvers<void>()
     const text = new StreamText("rows")

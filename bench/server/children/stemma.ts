@@ -24,24 +24,24 @@ function sample(): void {
   setTimeout(sample, 20)
 }
 
-const putOffTurns = 3
+const deferredTicks = 3
 
 const handlers = {
   url: () => url,
   async createSession(options: { maxHistory?: number } = {}): Promise<string> {
     return (await stemma.sessions.create(options)).id
   },
-  /** Waits until nothing runs, nor is left to do: it must not be counted to what is timed next. */
+  /** Waits until nothing runs and no work is pending, so that it does not count to the next timing. */
   async calm(sessionID: string): Promise<void> {
     while (stemma.status(sessionID).type !== "idle") await setImmediate()
-    for (let i = 0; i < putOffTurns; i++) await setImmediate()
+    for (let i = 0; i < deferredTicks; i++) await setImmediate()
   },
-  /** The same, and what was said is indexed too, which takes a core for a while after a long answer. */
+  /** Also waits until the text is indexed, which uses a core for a while after a long answer. */
   async settle(sessionID: string): Promise<void> {
     await handlers.calm(sessionID)
     await stemma.store.search({ text: "nothing" })
   },
-  /** As little memory as there can be; the peak is counted from here. */
+  /** Collects garbage and resets the peak, so that the peak is counted from the least memory. */
   collect(): number {
     globalThis.gc!()
     globalThis.gc!()

@@ -7,7 +7,7 @@ const processes = 3
 const memoryMB = 400
 const deliveryMs = 40
 
-/** One session with many who read it, beside the same with one. */
+/** One session with many readers, beside the same with one reader. */
 export async function benchCrowd(bench: Bench, built: BuiltPackage): Promise<void> {
   const crowd = bench.quick ? 50 : 500
   await using stage = await openStage(built, { readers: processes })
@@ -31,7 +31,7 @@ interface Pace {
   crowd: number
   answer: { marks: number; perSecond?: number }
   rounds: number
-  /** At full speed nothing is judged: the bytes for so many are more than a machine can move in that time. */
+  /** Figures at full speed have no target: a machine cannot move the bytes for all readers in that time. */
   isJudged?: boolean
 }
 
@@ -55,7 +55,7 @@ async function benchPace(bench: Bench, stage: Stage, throttle: Pace): Promise<vo
     )
   }
   const runMs = (reads: SessionRead[]) => median(reads.map((read) => read.runMs))
-  // Each process has about as many readers: the slowest counts.
+  // Each process has about the same number of readers: the slowest process counts.
   const slowest = (reads: SessionRead[], field: "medianMs" | "p90Ms" | "p99Ms") =>
     median(reads.map(({ results }) => Math.max(...results.map((result) => result[field]))))
   bench.add({

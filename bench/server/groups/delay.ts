@@ -9,7 +9,7 @@ const perSecond = 200
 const warmUpRounds = 1
 const streams = { rows: "rows", events: "events", opencode: "the OpenCode client's events" } as const
 
-/** From the model's write of a delta to the client's having parsed it, at the pace of a fast model. */
+/** From the model's write of a delta until the client has parsed it, at the pace of a fast model. */
 export async function benchDelay(bench: Bench, built: BuiltPackage): Promise<void> {
   const rounds = bench.quick ? 1 : 6
   const answer = { marks: bench.quick ? 200 : 600, perSecond }

@@ -4,8 +4,8 @@ import type { BuiltPackage } from "../built-package.ts"
 import { openStage, readSession, type SessionRead } from "../stage.ts"
 
 /**
- * What one who reads nothing may hold: at most 10,000 frames or 16 Mi units of text wait for it (32 MB at two bytes a unit),
- * and as much again of what was made of them.
+ * The memory that a stalled reader may hold: at most 10,000 frames or 16 Mi units of text wait for it (32 MB at two
+ * bytes a unit), and as much again for what was made of them.
  */
 const stalledMB = 60
 
@@ -13,7 +13,7 @@ interface Round extends SessionRead {
   peakMB: number
 }
 
-/** A long answer with one who reads it and one who reads nothing, beside the same without that one. */
+/** A long answer with one reader and one stalled reader, beside the same without the stalled reader. */
 export async function benchStalled(bench: Bench, built: BuiltPackage): Promise<void> {
   const marks = bench.quick ? 20_000 : 200_000
   const rounds = bench.quick ? 1 : 5

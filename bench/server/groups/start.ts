@@ -5,20 +5,20 @@ import { promisify } from "node:util"
 import { type Bench, scratchDirectory } from "../../bench.ts"
 import { median, percentile, sleep } from "../../measure.ts"
 import { onStop } from "../../on-stop.ts"
-import { stemmaOptions } from "../../run/place.ts"
+import { stemmaOptions } from "../../run/setup.ts"
 import type { BuiltPackage } from "../built-package.ts"
 import { Caller } from "../caller.ts"
 import { startChild } from "../child.ts"
 import type { ModelHandlers } from "../children/model.ts"
 import { marksPrompt, token } from "../stage.ts"
 
-/** What the figures are measured against: it answers everything, and says where it listens. */
+/** The program that the figures are compared with: it answers every request, and prints its address. */
 const bareServer = `import { createServer } from "node:http"
 const server = createServer((request, response) => response.end("{}"))
 server.listen(0, "127.0.0.1", () => console.log("http://127.0.0.1:" + server.address().port))
 `
 
-/** For memory to be what it stays at. */
+/** The wait until memory is stable. */
 const restMs = 1000
 
 /** The built package as `stemma serve`, from the start of its process. */
@@ -32,7 +32,7 @@ export async function benchStart(bench: Bench, built: BuiltPackage): Promise<voi
   const program = [await built.path("bin/stemma.js"), "serve", "--port", "0", "--quiet"]
   const start = (args: string[]) => startServer(args, { env, cwd: env.HOME })
 
-  // The first start of all: nothing is compiled yet, and there is no data.
+  // The first start of all: nothing is in the compile cache, and there is no data.
   const cold = await timeStart(() => start(program), "/sessions")
   const times: Record<"bare" | "healthz" | "sessions", number[]> = { bare: [], healthz: [], sessions: [] }
   for (let round = 0; round <= rounds; round++) {
@@ -93,7 +93,7 @@ interface ServerProcess extends AsyncDisposable {
   pid: number
 }
 
-/** Starts a program that prints its address once it listens. It ends in its own time. */
+/** Starts a program that prints its address once it listens. */
 async function startServer(
   args: string[],
   { env, cwd }: { env: Record<string, string>; cwd: string },
@@ -116,7 +116,7 @@ async function startServer(
   }
 }
 
-/** From before the process is there until its first answer is. */
+/** From before the start of the process until its first answer. */
 async function timeStart(start: () => Promise<ServerProcess>, path: string): Promise<number> {
   const startMs = performance.now()
   await using server = await start()

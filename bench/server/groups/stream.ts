@@ -6,7 +6,7 @@ import { openStage, readRelay, readSession } from "../stage.ts"
 
 const warmUpRounds = 3
 
-/** A long answer as fast as it comes, to one reader. */
+/** A long answer at full speed, to one reader. */
 export async function benchStream(bench: Bench, built: BuiltPackage): Promise<void> {
   const rounds = bench.quick ? 2 : 8
   const marks = bench.quick ? 20_000 : 50_000

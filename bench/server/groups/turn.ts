@@ -19,7 +19,7 @@ export async function benchTurn(bench: Bench, built: BuiltPackage): Promise<void
     own: () => caller.post(`/sessions/${own}/ask`, { text }),
     opencode: () => caller.post(`/session/${opencode}/message`, { parts: [{ type: "text", text }] }),
   }
-  // The contexts are full then, and the same for every turn that follows.
+  // After these turns the contexts are full, and the same for every later turn.
   for (let i = 0; i < maxHistory; i++) {
     await ways.own()
     await ways.opencode()

@@ -1,4 +1,6 @@
-/** Watches a store, or with "raw" only its log file, and tells when it heard of each commit and what that cost. */
+/**
+ * Watches a store, or with "raw" only its log file, and reports when it noticed each commit and what the watching cost.
+ */
 import { watch } from "node:fs"
 import { measureUsage, sleep, systemMs } from "../../measure.ts"
 import { answerParent } from "../child.ts"
@@ -6,7 +8,7 @@ import { openStore } from "../open-store.ts"
 import { RawDatabase } from "../raw.ts"
 
 export interface WatchAnswer {
-  /** When it saw what; the mark is a store's cursor, or a version. */
+  /** What it noticed and when; the mark is a store's cursor, or a version. */
   seen: { mark: string; atMs: number }[]
   cpuPercent: number
 }

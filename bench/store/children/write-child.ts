@@ -1,4 +1,4 @@
-/** One of several processes that write to one file, each its own session; or with "raw" the same rows without a store. */
+/** One of several processes that write to one file, each its own session; with "raw" the same rows without a store. */
 
 import { sleep, watchLoop } from "../../measure.ts"
 import { answerParent } from "../child.ts"
@@ -10,7 +10,7 @@ import { Run } from "../run.ts"
 
 export interface WriteAnswer {
   latenciesMs: number[]
-  /** The longest stop of the event loop. */
+  /** The longest delay of the event loop. */
   stopMs: number
 }
 
@@ -30,12 +30,12 @@ async function writeStore(): Promise<void> {
   let { message, partID } = first
   let number = 0
   const next = async (): Promise<void> => {
-    const place = { sessionID, messageID: message.id }
+    const target = { sessionID, messageID: message.id }
     const at = number++ % (piecesPerAnswer + 2)
     if (at < piecesPerAnswer) {
-      await run.commit({ op: "piece.add", ...place, partID, field: "text", offset: at * text.length, text })
+      await run.commit({ op: "piece.add", ...target, partID, field: "text", offset: at * text.length, text })
     } else if (at === piecesPerAnswer) {
-      await run.commit({ op: "part.put", ...place, part: textPart(ids, text) })
+      await run.commit({ op: "part.put", ...target, part: textPart(ids, text) })
     } else {
       const prompt = userMessage(ids)
       const answer = assistantMessage(ids, prompt.id)
@@ -44,7 +44,7 @@ async function writeStore(): Promise<void> {
       message = answer
       partID = part.id
       await run.commit(
-        { op: "message.seal", ...place, message: sealed },
+        { op: "message.seal", ...target, message: sealed },
         { op: "message.append", sessionID, message: prompt, parts: [textPart(ids, "Go on.")], sealed: true },
         { op: "message.append", sessionID, message: answer, parts: [part] },
       )
@@ -75,7 +75,7 @@ async function writeRaw(): Promise<void> {
       number += 1
       touch.run(seq + 1, version, session)
     })
-    // A program that does nothing else would not come back to its event loop.
+    // A program that does nothing else would not return to its event loop.
     await new Promise((resolve) => setImmediate(resolve))
   }
   await warmUp(next)
@@ -91,7 +91,9 @@ interface Writing {
   renew(): Promise<unknown>
 }
 
-/** At full speed, each commit waits for the one before it; at a pace, each begins at its time whatever the others do. */
+/**
+ * At full speed, each commit waits for the previous one; at a pace, each begins at its time, independent of the others.
+ */
 async function write(next: () => Promise<void>, { seconds, renew }: Writing): Promise<WriteAnswer> {
   const latenciesMs: number[] = []
   const stop = watchLoop()

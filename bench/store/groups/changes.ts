@@ -8,7 +8,7 @@ import { RawDatabase } from "../raw.ts"
 import { Run } from "../run.ts"
 import { benchWatch } from "./watch.ts"
 
-/** What is new after one commit, in a short and in a long history; and how soon another process hears of one. */
+/** The changes after one commit, in a short and in a long history; and how soon another process notices a commit. */
 export async function benchChanges(bench: Bench): Promise<void> {
   await using scratch = await scratchDirectory()
   const ids = makeIds(4)
@@ -103,7 +103,7 @@ function rawChanges(db: RawDatabase): (index: number) => void {
   }
 }
 
-/** One more piece of an answer that has had very many. */
+/** One more piece of an answer that has very many pieces. */
 async function benchLongAnswer(bench: Bench, store: Store, ids: Ids): Promise<void> {
   const pieces = bench.quick ? 500 : 5000
   const { sessionID, message, partID } = await openAnswer(store, ids)

@@ -11,7 +11,7 @@ import { benchStreaming } from "./streaming.ts"
 const sessions = 20
 const sentence = "The lease of this session is held by another process, which is alive"
 
-/** A small commit beside the bare transaction with the same rows, and many sessions that stream at once. */
+/** A small commit beside the bare transaction with the same rows, and many sessions that stream at the same time. */
 export async function benchCommit(bench: Bench): Promise<void> {
   await using scratch = await scratchDirectory()
   const ids = makeIds(1)
@@ -59,7 +59,7 @@ async function benchSmallCommits(bench: Bench, { store, raw, ids, answers }: Set
     for (const [index, run] of runs.entries()) {
       await run.renewInTime()
       const { message, partID } = answers[index]!
-      // Every batch begins with the same rows, and with a tail that the store remembers.
+      // Every batch begins with the same rows, and with a tail that the store has in memory.
       await run.commit(
         { op: "part.truncate", sessionID: run.sessionID, messageID: message.id, keep: 1 },
         {
@@ -120,7 +120,7 @@ async function benchSmallCommits(bench: Bench, { store, raw, ids, answers }: Set
   })
 }
 
-/** The rows that the store reads and writes for the same commits, each in a transaction of its own. */
+/** The rows that the store reads and writes for the same commits, each in its own transaction. */
 function rawCommits(db: RawDatabase) {
   const rows = db
     .prepare(

@@ -14,7 +14,7 @@ import { benchFiles, emptyStore } from "./file-size.ts"
 const answerUnits = 512 * 1024
 const flushMs = 50
 
-/** What is written and what stays on disk, beside the text itself. */
+/** The bytes that are written and the bytes that stay on disk, beside the text itself. */
 export async function benchDisk(bench: Bench): Promise<void> {
   await using scratch = await scratchDirectory()
   if (existsSync("/proc/self/io")) await benchWritten(bench, scratch)
@@ -34,7 +34,7 @@ async function benchWritten(bench: Bench, scratch: Scratch): Promise<void> {
     [1024, "1 KiB"],
   ] as const) {
     bench.progress(`streams 512 KB in pieces of ${name}`)
-    // Only the first is judged, so only it keeps to the pace of a run.
+    // Only the first size has a target, so only it keeps to the pace of a run.
     const pauseMs = pieceUnits === paced && !bench.quick ? flushMs : 0
     const stream = { text, pieceUnits, pauseMs }
     const own = await streamAnswer(scratch.path(`${pieceUnits}.db`), { ...stream, indexed: true })
@@ -63,7 +63,7 @@ function longText(units: number): string {
   return text.slice(0, units)
 }
 
-/** All bytes that this process has handed to the system, whatever thread did it. */
+/** All bytes that this process has written, by any thread. */
 async function bytesWritten(): Promise<number> {
   const io = await readFile("/proc/self/io", "utf8")
   return Number(/^wchar: (\d+)$/m.exec(io)?.[1])
@@ -73,7 +73,7 @@ interface Streaming {
   text: string
   pieceUnits: number
   pauseMs: number
-  /** Counts until the text is indexed; else until the message is sealed and the log is emptied. */
+  /** Counts until the text is indexed; otherwise until the message is sealed and the log is emptied. */
   indexed: boolean
 }
 
@@ -88,17 +88,17 @@ async function streamAnswer(
   const { sessionID, message, partID } = await openAnswer(store, ids)
   await settle(store)
   const run = await Run.claim(store, sessionID)
-  const place = { sessionID, messageID: message.id }
+  const target = { sessionID, messageID: message.id }
   const start = performance.now()
   const before = await bytesWritten()
   for (let offset = 0; offset < text.length; offset += pieceUnits) {
     await run.renewInTime()
     const piece = text.slice(offset, offset + pieceUnits)
-    await run.commit({ op: "piece.add", ...place, partID, field: "text", offset, text: piece })
+    await run.commit({ op: "piece.add", ...target, partID, field: "text", offset, text: piece })
     if (pauseMs > 0) await sleep(pauseMs)
   }
-  await run.commit({ op: "message.seal", ...place, message: finished(message) })
-  // The last connection empties the log into the database as it closes.
+  await run.commit({ op: "message.seal", ...target, message: finished(message) })
+  // The last connection empties the log into the database when it closes.
   if (indexed) await settle(store)
   await store.close()
   const noise = ((performance.now() - start) / 1000) * idle

@@ -24,7 +24,7 @@ interface Turn {
   answer: string
 }
 
-/** The size of the file after 200 turns, with the search index, without what an empty one has. */
+/** The size of the file after 200 turns, with the search index, without the size of an empty file. */
 export async function benchFiles(bench: Bench, scratch: Scratch): Promise<void> {
   const empty = statSync(await emptyStore(scratch)).size
   bench.add({ name: "empty file", value: empty / 1000, unit: "KB" })
@@ -60,7 +60,7 @@ function makeTurns(make: (vocabulary: Vocabulary) => Turn): Turn[] {
   return Array.from({ length: turns }, () => make(vocabulary))
 }
 
-/** Rows of one length may fit the database's pages very well or very badly: lengths that vary tell more. */
+/** Rows of one length may fit the database's pages very well or very badly, so the lengths vary. */
 function aboutFourKilobytes(vocabulary: Vocabulary): Turn {
   return longTurn(vocabulary, 2048 + vocabulary.below(4096))
 }
@@ -76,7 +76,7 @@ function longTurn(vocabulary: Vocabulary, units: number): Turn {
   return { prompt, answer: answer.slice(0, units - prompt.length) }
 }
 
-/** The path of a store without anything in it. */
+/** The path of an empty store. */
 export async function emptyStore(scratch: Scratch): Promise<string> {
   const path = scratch.path("empty.db")
   if (existsSync(path)) return path
@@ -88,11 +88,11 @@ export async function emptyStore(scratch: Scratch): Promise<string> {
 
 interface Filling {
   made: Turn[]
-  /** Each answer also has the parts that mark the begin and the end of a step. */
+  /** Each answer also has the parts that mark the start and the end of a step. */
   steps?: boolean
 }
 
-/** Closing empties the log: what is left is the file. */
+/** Closing empties the log, so that only the file is left. */
 async function storeSize(scratch: Scratch, name: string, { made, steps = false }: Filling): Promise<number> {
   const path = scratch.path(`${name}.db`)
   const store = await openStore(path)
@@ -114,7 +114,7 @@ function turnCommits(ids: Ids, sessionID: string, { turn, steps }: { turn: Turn;
   const prompt = userMessage(ids)
   const message = assistantMessage(ids, prompt.id)
   const part = textPart(ids, "")
-  const place = { sessionID, messageID: message.id }
+  const target = { sessionID, messageID: message.id }
   const start: PartBody[] = steps ? [{ id: ids.next("part"), type: "step-start" }] : []
   const commits: Op[][] = [
     [
@@ -124,7 +124,7 @@ function turnCommits(ids: Ids, sessionID: string, { turn, steps }: { turn: Turn;
   ]
   for (let offset = 0; offset < turn.answer.length; offset += 1000) {
     const text = turn.answer.slice(offset, offset + 1000)
-    commits.push([{ op: "piece.add", ...place, partID: part.id, field: "text", offset, text }])
+    commits.push([{ op: "piece.add", ...target, partID: part.id, field: "text", offset, text }])
   }
   const sealed = finished(message)
   const finish: PartBody = {
@@ -134,8 +134,8 @@ function turnCommits(ids: Ids, sessionID: string, { turn, steps }: { turn: Turn;
     cost: sealed.cost,
     tokens: sealed.tokens,
   }
-  const last: Op[] = steps ? [{ op: "part.put", ...place, part: finish }] : []
-  commits.push([...last, { op: "message.seal", ...place, message: sealed }])
+  const last: Op[] = steps ? [{ op: "part.put", ...target, part: finish }] : []
+  commits.push([...last, { op: "message.seal", ...target, message: sealed }])
   return commits
 }
 

@@ -111,7 +111,7 @@ async function benchForks(bench: Bench, setting: ForkSetting): Promise<void> {
   })
 }
 
-/** The rows of a fork, whatever they are, written once more under a new id. */
+/** Writes all rows of a fork once more under a new id. */
 function rawFork(db: RawDatabase, segmentID: string): () => void {
   // The newest session of the file is the example.
   const session = db.row("SELECT * FROM sessions ORDER BY key DESC LIMIT 1")

@@ -13,7 +13,7 @@ const commitEveryMs = 10
 const partsPerCommit = 8
 const stopMs = 15
 
-/** The longest stop of the event loop while parts are indexed, beside the same writes that are not. */
+/** The longest delay of the event loop while parts are indexed, beside the same writes without indexing. */
 export async function benchIndexing(bench: Bench, scratch: Scratch, corpusPath: string): Promise<void> {
   bench.progress("copies the corpus, to write to it")
   const path = scratch.path("indexing.db")
@@ -45,20 +45,20 @@ export async function benchIndexing(bench: Bench, scratch: Scratch, corpusPath: 
 }
 
 interface Writing {
-  /** Sealed messages are indexed at once; parts of an open one are not. */
+  /** Sealed messages are indexed immediately; parts of an open message are not. */
   sealed: boolean
   seconds: number
   seed: number
 }
 
-/** Writes some parts every 10 ms and gives the longest stop of the event loop. */
+/** Writes some parts every 10 ms and returns the longest delay of the event loop. */
 async function writeParts(store: Store, { sealed, seconds, seed }: Writing): Promise<number> {
   const ids = makeIds(seed)
   const corpus = new Corpus(100_000, seed)
   const { sessionID, message } = await openAnswer(store, ids)
   const run = await Run.claim(store, sessionID)
   if (sealed) await run.commit({ op: "message.seal", sessionID, messageID: message.id })
-  const place = { sessionID, messageID: message.id }
+  const target = { sessionID, messageID: message.id }
   const end = performance.now() + seconds * 1000
   const stop = watchLoop()
   while (performance.now() < end) {
@@ -68,8 +68,8 @@ async function writeParts(store: Store, { sealed, seconds, seed }: Writing): Pro
       const next = assistantMessage(ids, message.id)
       await run.commit({ op: "message.append", sessionID, message: next, parts, sealed: true })
     } else {
-      const puts = parts.map((part) => ({ op: "part.put" as const, ...place, part }))
-      await run.commit({ op: "part.truncate", ...place, keep: 1 }, ...puts)
+      const puts = parts.map((part) => ({ op: "part.put" as const, ...target, part }))
+      await run.commit({ op: "part.truncate", ...target, keep: 1 }, ...puts)
     }
     await sleep(commitEveryMs)
   }

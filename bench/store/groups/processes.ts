@@ -69,7 +69,7 @@ export async function benchProcesses(bench: Bench): Promise<void> {
 interface Together {
   latenciesMs: number[]
   stopMs: number
-  /** Commits of the process that got the fewest, as a share of those of the one that got the most. */
+  /** Commits of the process with the fewest, as a share of the commits of the process with the most. */
   fairness: number
 }
 

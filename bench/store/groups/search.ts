@@ -10,7 +10,7 @@ import { benchIndexing } from "./indexing.ts"
 
 const rounds = 9
 
-/** Searches of every kind over very many parts, and what indexing does to the event loop. */
+/** Searches of every kind over very many parts, and the effect of indexing on the event loop. */
 export async function benchSearch(bench: Bench): Promise<void> {
   const parts = bench.quick ? 20_000 : 1_000_000
   await using scratch = await scratchDirectory()
@@ -68,7 +68,7 @@ async function benchKind(bench: Bench, { store, raw, kind, order }: Setting): Pr
   return timings.store.medianMs
 }
 
-/** The newest 50 rows that the index proposes, undecided. */
+/** The newest 50 rows that the index proposes, not yet matched. */
 function rawSearch(db: RawDatabase, text: string): () => void {
   const expression = ftsExpression(candidateTokens(parseQuery(text)))
   const keys = db.prepare(

@@ -75,7 +75,7 @@ async function makeSessions(store: Store, ids: Ids, count: number): Promise<Made
   return { parentID: parents[0]!, key }
 }
 
-/** A rare word stands in the titles of twenty sessions only. */
+/** A rare word is in the titles of only twenty sessions. */
 function title(vocabulary: Vocabulary, number: number, count: number): string {
   const words = vocabulary.sentence(6)
   return number % Math.floor(count / 20) === 3 ? `${words} ${rareTitle}` : words

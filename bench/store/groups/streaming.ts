@@ -9,11 +9,11 @@ import { Run } from "../run.ts"
 
 const sessions = 100
 const flushMs = 50
-/** The model's text comes in so many bits between two flushes, evenly spread. */
+/** The number of deltas between two flushes, evenly spread. */
 const bitsPerFlush = 5
 const text = "and the next few words of it "
 
-/** Many sessions stream at once: what it costs, and how long text waits until it is durable. */
+/** Many sessions stream at the same time: the cost, and how long text waits until it is durable. */
 export async function benchStreaming(bench: Bench, scratch: Scratch): Promise<void> {
   const ids = makeIds(2)
   const path = scratch.path("streaming.db")
@@ -31,14 +31,14 @@ export async function benchStreaming(bench: Bench, scratch: Scratch): Promise<vo
   for (const session of page.items) {
     const history = await store.history(session.id, { limit: 1 })
     const item = history.items[0]!
-    const place = { sessionID: session.id, messageID: item.message.id, partID: item.parts[0]!.id }
+    const target = { sessionID: session.id, messageID: item.message.id, partID: item.parts[0]!.id }
     const run = await Run.claim(store, session.id)
     runs.push(run)
     let offset = 0
     flushes.push(async (producedMs) => {
       const at = offset
       offset += text.length
-      await run.commit({ op: "piece.add", ...place, field: "text", offset: at, text })
+      await run.commit({ op: "piece.add", ...target, field: "text", offset: at, text })
       const now = performance.now()
       for (const ms of producedMs) waits.push(now - ms)
     })

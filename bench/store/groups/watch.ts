@@ -11,7 +11,7 @@ import { Run } from "../run.ts"
 
 const commitsPerSecond = 20
 
-/** How soon another process hears of a commit, and what listening costs it. */
+/** How soon another process notices a commit, and what watching costs it. */
 export async function benchWatch(bench: Bench, { path, ids }: { path: string; ids: Ids }): Promise<void> {
   const seconds = bench.quick ? 3 : 15
   await using store = await openStore(path)
@@ -77,7 +77,7 @@ async function watched(
   return { delays: delaysOf(commits, seen), cpuPercent }
 }
 
-/** From the call of each commit to the first sight of it, or of a later one. */
+/** From the call of each commit until it, or a later one, is first noticed. */
 function delaysOf(commits: { marks: string[]; atMs: number }[], seen: WatchAnswer["seen"]): number[] {
   const order = new Map<string, number>()
   for (const [index, { marks }] of commits.entries()) for (const mark of marks) order.set(mark, index)

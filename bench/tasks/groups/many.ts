@@ -1,20 +1,21 @@
 import type { Bench } from "../../bench.ts"
 import { interleave, median } from "../../measure.ts"
-import { makePlace } from "../../run/place.ts"
+import { makeSetup } from "../../run/setup.ts"
 import { type Done, openCrew } from "../crew.ts"
 import { readsOfChild, readWork, taskWork } from "../work.ts"
 
 const warmUpRounds = 1
 
-/** Parents with eight children each, all at once, beside as many plain sessions with as many calls. */
+/** Parents with eight children each, all at the same time, beside the same number of plain sessions and calls. */
 export async function benchMany(bench: Bench): Promise<void> {
   const parents = bench.quick ? 10 : 100
   const children = 8
-  // A parent's counterpart reads as many files as the parent has children, a child's what the child reads.
+  // The counterpart of a parent reads as many files as the parent has children; the counterpart of a child reads the
+  // child's files.
   const reads = [...Array(parents).fill(children), ...Array(parents * children).fill(readsOfChild)]
-  await using place = await makePlace()
-  await using tasks = await openCrew(place, "tasks")
-  await using plain = await openCrew(place, "plain")
+  await using setup = await makeSetup()
+  await using tasks = await openCrew(setup, "tasks")
+  await using plain = await openCrew(setup, "plain")
   let withTasks: Done | undefined
   let without: Done | undefined
   const settle = async () => {
@@ -51,13 +52,13 @@ export async function benchMany(bench: Bench): Promise<void> {
   bench.add({ name: `commits of all ${sessions}, beside plain sessions`, ...commits })
 }
 
-/** The crews have checked their calls; here, that they are the same but for what they call. */
+/** Each crew has checked its calls. This checks that both made the same calls, except for the task calls. */
 function checkSame(tasks: Done, plain: Done): void {
   const counts = ({ sessions, calls }: Done) => [sessions, calls.model, calls.task + calls.read].join()
   if (counts(tasks) !== counts(plain)) throw new Error(`Tasks: ${counts(tasks)}; plain: ${counts(plain)}.`)
 }
 
-/** Adds what it took of all threads of this process, in milliseconds. */
+/** Adds the CPU time of all threads of this process, in milliseconds. */
 async function withCpu(times: number[], work: () => Promise<void>): Promise<void> {
   const before = process.cpuUsage()
   await work()

@@ -1,19 +1,19 @@
 import type { Bench } from "../../bench.ts"
-import { makePlace } from "../../run/place.ts"
+import { makeSetup } from "../../run/setup.ts"
 import { type Crew, openCrew } from "../crew.ts"
 import { taskWork } from "../work.ts"
 
-/** So many sessions are remembered between their runs: until there were as many, memory grows as it should. */
+/** This many sessions stay in memory between their runs. Until the number is reached, memory is expected to grow. */
 const rememberedMax = 2000
 
-/** What is left of tasks in memory after they have ended. */
+/** The memory that tasks leave after they have ended. */
 export async function benchMemory(bench: Bench): Promise<void> {
   const size = { parents: bench.quick ? 10 : 100, children: 8 }
   const sessions = size.parents * (1 + size.children)
   const full = bench.quick ? 2 : Math.ceil(rememberedMax / sessions) + 1
   const rounds = bench.quick ? 1 : 3
-  await using place = await makePlace()
-  await using crew = await openCrew(place, "tasks")
+  await using setup = await makeSetup()
+  await using crew = await openCrew(setup, "tasks")
   const heapsMB: number[] = []
   for (let round = 1; round <= full + rounds; round++) {
     await crew.run(taskWork(size))
@@ -34,7 +34,7 @@ export async function benchMemory(bench: Bench): Promise<void> {
   bench.add({ name: "heap kept of a session that ended", value: kept, unit: "bytes" })
 }
 
-/** Nothing runs, what was put off is done, and nobody holds what nobody needs. */
+/** Nothing runs, deferred work is done, and no cache holds unused objects. */
 async function restingHeapMB(crew: Crew): Promise<number> {
   await crew.settle()
   await new Promise((resolve) => setTimeout(resolve, restMs))
@@ -43,5 +43,5 @@ async function restingHeapMB(crew: Crew): Promise<number> {
   return process.memoryUsage().heapUsed / 1e6
 }
 
-/** The store indexes and listeners leave a little later. */
+/** The store indexes a little later, and subscribers are removed a little later. */
 const restMs = 1500

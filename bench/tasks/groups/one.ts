@@ -1,17 +1,17 @@
 import type { Bench } from "../../bench.ts"
 import { interleave, type Timing } from "../../measure.ts"
-import { makePlace } from "../../run/place.ts"
+import { makeSetup } from "../../run/setup.ts"
 import { type Crew, type Done, openCrew } from "../crew.ts"
 import { readsOfChild, readWork, taskWork, type Work } from "../work.ts"
 
 const task = (agent?: string) => taskWork({ parents: 1, children: 1, ...(agent && { agent }) })
 const alone = () => readWork([readsOfChild])
 
-/** A parent with one child, beside a plain session that does what the child does. To be looked at. */
+/** A parent with one child, beside a plain session that makes the child's calls. Without targets. */
 export async function benchOne(bench: Bench): Promise<void> {
-  await using place = await makePlace()
-  await using tasks = await openCrew(place, "tasks")
-  await using plain = await openCrew(place, "plain")
+  await using setup = await makeSetup()
+  await using tasks = await openCrew(setup, "tasks")
+  await using plain = await openCrew(setup, "plain")
   const timings = await interleave(
     {
       task: () => tasks.run(task()),
@@ -49,7 +49,7 @@ export async function benchOne(bench: Bench): Promise<void> {
   bench.add({ name: `commits ${name}`, value: withTask.commits, raw: without.commits, unit: "" })
 }
 
-/** Counts what a listener to everything hears until all is idle again. */
+/** Counts the events of a subscriber to all sessions until everything is idle again. */
 async function watch(crew: Crew, job: Work): Promise<{ events: number; commits: number }> {
   const subscription = crew.stemma.subscribe()
   await subscription.ready
@@ -65,5 +65,5 @@ async function watch(crew: Crew, job: Work): Promise<{ events: number; commits: 
   return { events, commits: done.commits }
 }
 
-/** Events come a little after what they tell of. */
+/** Events arrive a little after the changes that they report. */
 const lastEventsMs = 500

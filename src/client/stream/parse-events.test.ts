@@ -23,26 +23,26 @@ describe("an event stream", () => {
     ])
   })
 
-  it("has comments, unknown fields and messages without data, which say nothing", () => {
+  it("may contain comments, unknown fields and messages without data, which are ignored", () => {
     expect(parse(":\n\n: hello\nid: 1\n\ncolour: red\nevent: x\n\ndata: y\n\n")).toEqual([
       { type: "message", data: "y", id: "1" },
     ])
   })
 
-  it("may begin with a mark of its byte order", () => {
+  it("may begin with a byte order mark", () => {
     expect(parse("\uFEFFdata: x\n\n")).toMatchObject([{ data: "x" }])
   })
 
-  it("takes no id with a NUL", () => {
+  it("ignores an id with a NUL", () => {
     expect(parse("id: 1\n\nid: 2\0\ndata: x\n\n")).toMatchObject([{ id: "1" }])
   })
 
-  it("does not end without its blank line", () => {
+  it("gives no message before the blank line after it", () => {
     const parser = new EventParser()
     expect(parser.push(bytesOf("data: cut o"))).toEqual([])
   })
 
-  it("is refused when a message does not end", () => {
+  it("is refused when a message exceeds the limit", () => {
     const parser = new EventParser({ unitsMax: 1000 })
     for (let size = 0; size < 900; size += 100) parser.push(bytesOf("x".repeat(100)))
     expect(() => parser.push(bytesOf("x".repeat(200)))).toThrow("more than 1000 characters")
@@ -50,7 +50,7 @@ describe("an event stream", () => {
     expect(() => lines.push(bytesOf("data: 0123456789\n".repeat(100)))).toThrow("more than 1000 characters")
   })
 
-  it("may be as long as it likes, and say nothing for as long as it likes", () => {
+  it("may be endless, and may contain comments of any number", () => {
     const parser = new EventParser({ unitsMax: 100 })
     for (let count = 0; count < 100; count++) {
       expect(parser.push(bytesOf(": still here\ndata: ten units.\n\n"))).toHaveLength(1)

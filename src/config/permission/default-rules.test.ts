@@ -34,6 +34,6 @@ test.each([
   ["task", "explore", "allow"],
   ["todowrite", "*", "allow"],
   ["something_new", "*", "ask"],
-] as const)("%s of %s is %s before anybody configured anything", (permission, pattern, action) => {
+] as const)("%s of %s is %s without any config", (permission, pattern, action) => {
   expect(evaluate(permission, pattern, defaultRules).action).toBe(action)
 })

@@ -20,25 +20,25 @@ const odd = [
 ]
 
 describe("ids of calls", () => {
-  test("that every API takes are left alone", () => {
+  test("that every API accepts are not changed", () => {
     for (const id of ["call_1", "toolu_01A09q90qw90lq917835lq9", "a", "A-b_9", "chatcmpl-0123456789"]) {
       for (const api of apis) expect(fitCallID(id, api)).toBe(id)
     }
   })
 
-  test("of the chat kind are left alone where they are spoken, and made fit elsewhere", () => {
+  test("of chat completions are not changed for chat completions, and are replaced for other APIs", () => {
     expect(fitCallID("functions.read:0", "openai-compatible")).toBe("functions.read:0")
     expect(fitCallID("functions.read:0", "openai-chat")).toBe("functions.read:0")
     expect(fitCallID("functions.read:0", "anthropic")).toMatch(/^[A-Za-z0-9_-]{1,64}$/)
   })
 
-  test("fit whatever they were", () => {
+  test("are valid after the replacement, whatever they were", () => {
     for (const api of apis) {
       for (const id of odd) expect(fitCallID(id, api)).toMatch(/^[A-Za-z0-9_-]{1,40}$/)
     }
   })
 
-  test("that differ stay different, also one that was made up to collide", () => {
+  test("that differ stay different, even for an id that imitates a replaced one", () => {
     for (const api of apis) {
       const made = odd.map((id) => fitCallID(id, api))
       const again = made.map((id) => fitCallID(id, api))
@@ -53,14 +53,14 @@ describe("ids of calls", () => {
 })
 
 describe("names of tools", () => {
-  test("that fit are left alone, and others come to fit", () => {
+  test("that are valid are not changed, and others become valid", () => {
     for (const name of ["read", "todowrite", "mcp__server-1__Tool"]) expect(fitToolName(name)).toBe(name)
     for (const name of [...odd, "9lives", "-x"])
       expect(fitToolName(name)).toMatch(/^[A-Za-z_][A-Za-z0-9_-]{0,63}$/)
     expect(new Set(odd.map(fitToolName)).size).toBe(odd.length)
   })
 
-  test("can be told from those that they became", () => {
+  test("are found again by their replaced names", () => {
     expect(ownToolNames([{ name: "read" }])).toBeUndefined()
     const names = ownToolNames([{ name: "read" }, { name: "my tool" }])
     expect(names?.get(fitToolName("my tool"))).toBe("my tool")

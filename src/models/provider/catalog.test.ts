@@ -20,7 +20,7 @@ test("limits and prices come from the list, in dollars per million tokens", asyn
   expect(tiered.price).toEqual({ input: 3, output: 15, cache: { read: 0.3, write: 3.75 } })
 })
 
-test("what the config says wins, field by field", async () => {
+test("values of the config win, field by field", async () => {
   const config = { limit: { output: 8192 }, cost: { input: 1, output: 2, cache_read: 0.1 } }
   expect(await modelFacts({ priceID: "openai", modelID: "gpt-5", config })).toEqual({
     limit: { context: 400_000, output: 8192 },
@@ -33,7 +33,7 @@ test("what the config says wins, field by field", async () => {
   })
 })
 
-describe("the standard models", () => {
+describe("the default models", () => {
   const named = Object.entries(builtInProviders).filter(([, entry]) => entry.standardModel !== undefined)
   test.each(named)("of %s has a known price", async (_, { priceID, standardModel }) => {
     const { price } = await modelFacts({ priceID, modelID: standardModel!, config: undefined })

@@ -57,13 +57,13 @@ describe("a context that is too long", () => {
     expect(error.isRetryable).toBe(false)
   })
 
-  test("not every refusal is one", () => {
+  test("is not assumed for other refusals", () => {
     for (const message of ["max_tokens is too large", "context is a required field", "Invalid 'messages'."]) {
       expect(classifyError(apiError(400, { error: { message } }), call).kind).toBe("refused")
     }
   })
 
-  test("a limit of tokens per minute is a matter of time", () => {
+  test("is not assumed for a limit of tokens per minute, which is a rate limit", () => {
     const message =
       "Request too large for m on tokens per min (TPM): Limit 30000. Please reduce the length of the messages."
     expect(classifyError(apiError(429, { error: { message } }), call).kind).toBe("rate")
@@ -101,13 +101,13 @@ test.each([
   expect(classifyError(apiError(404, body), call).message).toBe(`p refused the request (404): ${reason}.`)
 })
 
-test("says where the key comes from, and never what it is", () => {
+test("says where the key comes from, and never contains the key", () => {
   const error = classifyError(apiError(401, { error: { message: "wrong: sk-secret-123456" } }), call)
   expect(error.message).toBe("p did not accept the key (401, see P_API_KEY): wrong: [secret].")
   expect(error.responseBody).not.toContain("sk-secret")
 })
 
-test("does not keep the cause, which holds the request", () => {
+test("does not keep the cause, which contains the request", () => {
   const error = Object.assign(apiError(500, "x"), { requestBodyValues: { secret: 1 } })
   expect(classifyError(error, call).cause).toBeUndefined()
 })
@@ -126,7 +126,7 @@ test.each([
   expect(classifyError(error, call)).toMatchObject({ kind: "network", isRetryable: true })
 })
 
-test("whatever else is thrown is malformed, in one bearable line", () => {
+test("any other thrown value is malformed, with a message of one short line", () => {
   for (const error of [new Error(`a\n\nb ${"x".repeat(5000)}`), undefined, null, Symbol("odd"), 7]) {
     const { kind, message } = classifyError(error, call)
     expect(kind).toBe("malformed")

@@ -4,7 +4,7 @@ import type { AddressInfo } from "node:net"
 import { describe, expect, test } from "vitest"
 import { ollamaAddress, ollamaModels } from "./ollama.ts"
 
-describe("where Ollama is looked for", () => {
+describe("the address of Ollama", () => {
   const usual = "http://127.0.0.1:11434"
   test.each([
     [undefined, usual],

@@ -38,7 +38,7 @@ test.each([
   expect(optionsOf({ variant }, { api })).toEqual({ p: expected })
 })
 
-test("the config may say what a variant means", () => {
+test("the config may define the options of a variant", () => {
   const variants = { high: { reasoning: { budget: 9 } }, think: { a: 1 } }
   expect(optionsOf({ variant: "high" }, { api: "google", variants })).toEqual({
     p: { reasoning: { budget: 9 } },

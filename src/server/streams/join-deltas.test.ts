@@ -16,18 +16,18 @@ function delta(offset: number, text: string, more: { partID?: string; cursor?: s
 }
 
 describe("live text", () => {
-  test("that goes on becomes one delta, and what was given is not changed", () => {
+  test("that is contiguous becomes one delta, and the given frames are not changed", () => {
     const frames = [delta(0, "one "), delta(4, "two "), delta(8, "three")]
     expect(joinDeltas(frames)).toEqual([delta(0, "one two three")])
     expect(frames).toEqual([delta(0, "one "), delta(4, "two "), delta(8, "three")])
   })
 
-  test("of another part, or after a gap, begins anew", () => {
+  test("of another part, or after a gap, begins a new delta", () => {
     const frames = [delta(0, "a"), delta(0, "b", { partID: "prt_2" }), delta(3, "d"), delta(4, "e")]
     expect(joinDeltas(frames)).toEqual([...frames.slice(0, 2), delta(3, "de")])
   })
 
-  test("keeps its place among other frames, and its cursor", () => {
+  test("keeps its position among other frames, and its cursor", () => {
     const frames: Frame[] = [
       delta(0, "a"),
       { synced: true, cursor: "c1" },
@@ -37,7 +37,7 @@ describe("live text", () => {
     expect(joinDeltas(frames)).toEqual(frames)
   })
 
-  test("does not become one frame without end", () => {
+  test("becomes several frames if it is very long", () => {
     const long = "x".repeat(1000)
     const frames = Array.from({ length: 200 }, (_, index) => delta(index * 1000, long))
     const joined = joinDeltas(frames)

@@ -5,7 +5,7 @@ import { redactMessage, redactPart } from "./redact.ts"
 
 describe("a redacted part", () => {
   test.each(everyPart.map((part) => [part.id, part] as const))(
-    "%s has nothing left of what it said",
+    "%s contains nothing of its content",
     (_, part) => {
       const redacted = redactPart(part)
       expect(JSON.stringify(redacted)).not.toContain("secret")

@@ -7,7 +7,7 @@ test("folding keeps every offset, also for characters whose lower case is longer
   expect(foldText("ΟΔΟΣ")).toBe(foldText("οδος"))
 })
 
-test("full-width letters and the typographic apostrophe fold to what people type for them", () => {
+test("full-width letters and the typographic apostrophe fold to the characters that people type", () => {
   expect(foldText("ＡＰＩ ｖ２ don’t")).toBe("api v2 don't")
 })
 

@@ -36,7 +36,7 @@ test.each([
   ["api", "ＡＰＩ", ["ＡＰＩ"]],
   ["𐐨𐐩", "x 𐐀𐐁𐐀 𐐀𐐁", ["𐐀𐐁"]],
   ["b", "𐐨aB", ["B"]],
-])("%s finds its places in %j", (query, text, places) => {
+])("%s is found at the right positions in %j", (query, text, places) => {
   expect(found(query, text)).toEqual(places)
 })
 

@@ -25,7 +25,7 @@ describe("a name as it is shown", () => {
     ['"q"\\\t\u0085\u2028', String.raw`"\"q\"\\\t\u0085\u2028"`],
     ["x\u{e0041}", String.raw`"x\udb40\udc41"`],
     ["a\u200b", String.raw`"a\u200b"`],
-  ])("%j has what cannot be seen escaped, and can be given back", (name, shown) => {
+  ])("%j has invisible characters escaped, and the shown name leads to the same file", (name, shown) => {
     expect(shownName(name)).toBe(shown)
     expect(meantPath(shown)).toBe(name)
   })

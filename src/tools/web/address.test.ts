@@ -60,7 +60,7 @@ describe("addresses", () => {
   })
 })
 
-describe("odd spellings", () => {
+describe("unusual spellings", () => {
   test.each([
     "http://2130706433/",
     "http://0x7f000001/",
@@ -81,7 +81,7 @@ describe("odd spellings", () => {
     "http:\\\\127.0.0.1\\",
     "http://127.0.0.1\t/",
     "http:127.0.0.1",
-  ])("of a private host are seen through before anything is looked up: %s", async (text) => {
+  ])("of a private host are recognised before any lookup: %s", async (text) => {
     await expect(refuseWrittenPrivate(parseWebUrl(text), context)).rejects.toThrow("public address")
   })
 
@@ -90,7 +90,7 @@ describe("odd spellings", () => {
     ["https://example.com./", "https://example.com/"],
     ["https://bücher.example/", "https://xn--bcher-kva.example/"],
     ["http://example.com:80", "http://example.com/"],
-  ])("of a public one become one: %s is %s", (text, expected) => {
+  ])("of a public host are normalised: %s is %s", (text, expected) => {
     expect(parseWebUrl(text).href).toBe(expected)
   })
 
@@ -114,21 +114,21 @@ describe("odd spellings", () => {
   })
 })
 
-describe("looking up", () => {
+describe("a lookup", () => {
   const url = new URL("https://name.example/")
 
-  test("gives all addresses of a public host", async () => {
+  test("returns all addresses of a public host", async () => {
     const resolve = async (): Promise<string[]> => ["1.1.1.1", "2606:4700::1"]
     expect(await checkedAddresses(url, { resolve, context })).toEqual(["1.1.1.1", "2606:4700::1"])
   })
 
-  test("refuses if one of many is private, or none is there", async () => {
+  test("refuses the host if one of its addresses is private, or if it has none", async () => {
     const resolve = async (): Promise<string[]> => ["1.1.1.1", "::ffff:10.0.0.1"]
     await expect(checkedAddresses(url, { resolve, context })).rejects.toThrow("public address")
     await expect(checkedAddresses(url, { resolve: async () => [], context })).rejects.toThrow("no address")
   })
 
-  test("judges each time anew, so a name that is rebound is refused", async () => {
+  test("checks each lookup again, so that a rebound name is refused", async () => {
     const answers = [["1.1.1.1"], ["127.0.0.1"]]
     const resolve = async (): Promise<string[]> => answers.shift()!
     expect(await checkedAddresses(url, { resolve, context })).toEqual(["1.1.1.1"])

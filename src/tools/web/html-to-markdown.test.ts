@@ -82,7 +82,7 @@ describe("a page as Markdown", () => {
     expect((await convert(visible)).replace(/\s/g, "")).toBe("ab")
   })
 
-  test("a script that never ends takes the rest of the page, as in a browser", async () => {
+  test("a script that never ends hides the rest of the page, as in a browser", async () => {
     expect(await convert("a<script>b</div>c")).toBe("a")
   })
 
@@ -90,12 +90,12 @@ describe("a page as Markdown", () => {
     expect(await convert("<body style='display:none'>text")).toBe("text")
   })
 
-  test("gives the title apart", async () => {
+  test("returns the title separately", async () => {
     const page = await htmlToMarkdown("<head><title> A &amp;\n <b> </title></head>text", { base })
     expect(page).toEqual({ title: "A & <b>", text: "text" })
   })
 
-  test("is the same wherever the text is cut for tokenizing", async () => {
+  test("is the same wherever the text is split for the tokenizer", async () => {
     const html = "a 😀 &eacute;\r\n<b title='&amp;'>y</b><!-- z --><title>T</title><pre>\r\nd\r\n</pre>"
     const expected = "a 😀 é **y**\n\n```\nd\n```"
     for (let cut = 0; cut <= html.length; cut++) {
@@ -136,7 +136,7 @@ describe("a hostile page", () => {
     "<p hidden>",
   ]
 
-  test.each(units)("made of %j costs no more than its length", async (unit) => {
+  test.each(units)("made of %j takes time in proportion to its length", async (unit) => {
     const spent = async (characters: number): Promise<number> => {
       const before = process.cpuUsage()
       await convert(unit.repeat(Math.ceil(characters / unit.length)))
@@ -149,19 +149,19 @@ describe("a hostile page", () => {
     expect(await spent(1_000_000)).toBeLessThan(40 * Math.max(small, 10))
   })
 
-  test("deep nesting before many end tags that fit nothing near costs no more either", async () => {
+  test("with deep nesting before many unmatched end tags takes linear time too", async () => {
     const html = `<i>${"<b>".repeat(5_000)}${"</i><li></li>".repeat(50_000)}text`
     expect(await convert(html)).toContain("text")
   })
 
-  test("cannot make a text without end out of little", async () => {
+  test("cannot produce a very long text from a short one", async () => {
     const far = new URL(`https://example.com/${"p".repeat(1_900)}`)
     const text = await convert("<a href='?'>x</a>".repeat(100_000), { base: far })
     expect(text.length).toBeLessThan(5_100_000)
     expect(text).toContain("was cut here")
   })
 
-  test("of any tags in any order is converted, and nothing hidden comes out", async () => {
+  test("of any tags in any order is converted, and no hidden text appears", async () => {
     const names = "p div a b code pre ul ol li table tr td h1 blockquote span br img title".split(" ")
     const piece = fc.oneof(
       fc.constantFrom(...names).map((name) => `<${name} href=x alt=y>`),
@@ -180,7 +180,7 @@ describe("a hostile page", () => {
     )
   })
 
-  test("lets others work meanwhile and ends when it is aborted", async () => {
+  test("does not block the event loop, and the conversion ends on abort", async () => {
     const controller = new AbortController()
     const timer = setTimeout(() => controller.abort(new Error("enough")), 1)
     const converting = convert("<p>x".repeat(1_000_000), { signal: controller.signal })

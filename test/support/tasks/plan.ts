@@ -1,7 +1,7 @@
 /**
- * What each prompt of the crash lanes leads to. `manage X` gives eight tasks at once, `direct X` two to agents that give
- * tasks themselves (`lead X.0`), `work X` makes ten calls, and `risk X TOOL` gives one task that kills its process, again and
- * again, beside one that does not. X tells the sessions and files of one prompt from those of another.
+ * What each prompt of the crash lanes leads to. `manage X` gives eight tasks in one step, `direct X` gives two to
+ * agents that give tasks themselves (`lead X.0`), `work X` makes ten calls, and `risk X TOOL` gives one task that kills
+ * its process each time, beside one that does not. X separates the sessions and files of the prompts.
  */
 export interface GivenTask {
   agent: "worker" | "lead"

@@ -38,7 +38,7 @@ describe("a plain statement", () => {
   })
 
   test.each(["thx!!", "you're on fire today", "great catch, thanks", "谢啦", "牛的", "辛苦辛苦", "666"])(
-    "%j is nothing to keep",
+    "%j is not kept",
     (talk) => {
       expect(rank(talk)).toBe(0)
     },

@@ -10,7 +10,7 @@ test.each([
   ["my editor eats half of the keys"],
   ["the mapper goes through the list and … hm"],
   ["所以解析器跑了两遍"],
-])("%s tells less by its form", (sentence) => {
+])("%s ranks lower by its form", (sentence) => {
   expect(formLoss(sentence)).toBeGreaterThan(0)
 })
 
@@ -20,7 +20,7 @@ test.each([
   ["the certificates are due before Thursday, by Tuesday we have new ones"],
   ["图表就它了"],
   ["不用轮询，用推送"],
-])("%s tells more by its form", (sentence) => {
+])("%s ranks higher by its form", (sentence) => {
   expect(formGain(sentence)).toBeGreaterThan(0)
   expect(formLoss(sentence)).toBe(0)
 })
@@ -30,23 +30,23 @@ test.each([
   ["If you wanted to change that, src/a.ts would be the place"],
   ["`src/a.ts` 我只是读了一下，没有改动"],
   ["如果要改，应该是在 src/a.ts"],
-])("%s tells of no change", (sentence) => {
+])("%s reports no change", (sentence) => {
   expect(reportsChange(sentence)).toBe(false)
 })
 
 test.each([["src/a.ts now rejects empty names"], ["src/a.ts 里的循环收紧了，其余没动"]])(
-  "%s tells of a change",
+  "%s reports a change",
   (sentence) => {
     expect(reportsChange(sentence)).toBe(true)
   },
 )
 
-test("a report of a command that begins like a question is none", () => {
+test("a report of a command that begins like a question is not a question", () => {
   expect(rankUserSentence("did make check just now, works")).toMatchObject({ states: true })
   expect(rankUserSentence("did make check work?")).toMatchObject({ states: false })
 })
 
-test("an entry of a list may say how often something comes", () => {
+test("an entry of a word list may contain a quantifier", () => {
   const found = wordPattern({ english: "so .{1,9} and on", chinese: "先.{1,9}再" })
   expect(found.test("so far and on")).toBe(true)
   expect(found.test("先备份再迁移")).toBe(true)

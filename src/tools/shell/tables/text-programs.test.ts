@@ -47,5 +47,5 @@ describe("sed scripts", () => {
     "\\,a,w f",
     "M",
     "p w f",
-  ])("%j may do more", (script) => expect(isPlainSed(script)).toBe(false))
+  ])("%j may write or run programs", (script) => expect(isPlainSed(script)).toBe(false))
 })

@@ -5,15 +5,15 @@ import { type Scratch, scratchDirectory } from "../bench.ts"
 import { makeGitProject } from "./git-project.ts"
 import { startServer } from "./model-server.ts"
 
-/** Where a Stemma of the benchmark works; children are given it as arguments. */
-export interface Place {
+/** The paths and the model server of a Stemma of the benchmark; children get them as arguments. */
+export interface Setup {
   baseURL: string
   directory: string
   data: string
 }
 
 /** A model server, a git project and an empty data directory. */
-export async function makePlace(): Promise<Place & AsyncDisposable> {
+export async function makeSetup(): Promise<Setup & AsyncDisposable> {
   await using stack = new AsyncDisposableStack()
   const scratch: Scratch = stack.use(await scratchDirectory())
   const { baseURL } = stack.use(await startServer())
@@ -28,17 +28,17 @@ export async function makePlace(): Promise<Place & AsyncDisposable> {
   }
 }
 
-export function placeArgs({ baseURL, directory, data }: Place): string[] {
+export function setupArgs({ baseURL, directory, data }: Setup): string[] {
   return [baseURL, directory, data]
 }
 
-export function placeFromArgs(): Place {
+export function setupFromArgs(): Setup {
   const [baseURL, directory, data] = process.argv.slice(2) as [string, string, string]
   return { baseURL, directory, data }
 }
 
-/** How Stemma is opened everywhere here: the SQLite store, snapshots on, no title. */
-export function stemmaOptions({ baseURL, directory, data }: Place): StemmaOptions {
+/** How Stemma is opened in all groups: the SQLite store, snapshots on, no title. */
+export function stemmaOptions({ baseURL, directory, data }: Setup): StemmaOptions {
   return {
     directory,
     data,
@@ -60,6 +60,6 @@ export function stemmaOptions({ baseURL, directory, data }: Place): StemmaOption
   }
 }
 
-export function openBenchStemma(location: Place, fetch?: typeof globalThis.fetch): Promise<Stemma> {
-  return openStemma({ ...stemmaOptions(location), ...(fetch && { fetch }) })
+export function openBenchStemma(setup: Setup, fetch?: typeof globalThis.fetch): Promise<Stemma> {
+  return openStemma({ ...stemmaOptions(setup), ...(fetch && { fetch }) })
 }
