@@ -4,8 +4,6 @@ import { type Extras, SessionFeed } from "../feed/feed.ts"
 import { addLive, type Growth, grownLength, grownPart } from "../feed/growth.ts"
 import type { Delta, Frame } from "../frame.ts"
 import type { Subscriber } from "../subscriber/subscriber.ts"
-import type { Waker } from "../subscriber/waker.ts"
-import { LiveText } from "./live-text.ts"
 
 /** Live text that waits for the row of its part, or for a gap to close. What is dropped comes as pieces. */
 const heldMax = 10_000
@@ -25,19 +23,16 @@ export class LiveSession {
   isPlaced = false
   /** When rows of it were last read, or the first text came. */
   touchedMs = performance.now()
-  readonly #text: LiveText
   #held: Delta[] = []
   #heldUnits = 0
 
-  constructor(sessionID: string, waker: Waker) {
+  constructor(sessionID: string) {
     this.feed = new SessionFeed(sessionID, { isPast: false })
-    this.#text = new LiveText(waker, (frame) => this.#pushAll(frame))
   }
 
   /** A new listener knows nothing of what is growing. */
   add(subscriber: Subscriber): void {
     if (this.subscribers.has(subscriber)) return
-    this.flush()
     this.subscribers.add(subscriber)
     // Rows tell it by themselves, and live text that does not fit is left to them.
     if (subscriber.takesRows) return
@@ -55,21 +50,15 @@ export class LiveSession {
     }
     if (growth.strangers === undefined && delta.offset === grownLength(growth)) {
       growth.live += delta.delta
-      this.#text.add(delta)
+      const frame: Frame = { event: { type: "message.part.delta", properties: delta } }
+      for (const subscriber of this.subscribers) subscriber.push(frame)
       return
     }
-    this.flush()
     if (!this.#add(growth, delta)) this.#hold(delta)
-  }
-
-  /** Gives live text that waits for the end of the turn. */
-  flush(): void {
-    this.#text.flush()
   }
 
   /** Tells the listeners what the rows mean. The frame of the last event has the cursor `after`. */
   tell({ rows, extras }: Batch, cursors: { before: string; after: string }): void {
-    this.flush()
     const told = this.feed.tell(rows, extras)
     const introduced = this.#introduce(told, cursors.before)
     for (const [index, { event, version }] of told.events.entries()) {
@@ -143,10 +132,6 @@ export class LiveSession {
       subscriber.push(strangers?.has(subscriber) ? whole! : frame)
     }
     return true
-  }
-
-  #pushAll(frame: Frame): void {
-    for (const subscriber of this.subscribers) subscriber.push(frame)
   }
 
   /** Only one message of a session is open at a time. */

@@ -1,6 +1,5 @@
 import type { Scope, Store } from "../../stores/store.ts"
 import type { Subscriber } from "../subscriber/subscriber.ts"
-import type { Waker } from "../subscriber/waker.ts"
 import { LiveSession } from "./live-session.ts"
 import { isInScope, SessionLocations } from "./session-locations.ts"
 
@@ -12,7 +11,6 @@ const ignoredMax = 10_000
 /** Who listens to which session. */
 export class LiveSessions {
   readonly #locations: SessionLocations
-  readonly #waker: Waker
   readonly #subscribers = new Set<Subscriber>()
   /** How many of them can only be matched by the place of a session. */
   #placed = 0
@@ -21,19 +19,12 @@ export class LiveSessions {
   readonly #ignored = new Set<string>()
   #sweptMs = 0
 
-  constructor(store: Store, waker: Waker) {
+  constructor(store: Store) {
     this.#locations = new SessionLocations(store)
-    this.#waker = waker
   }
 
   get isEmpty(): boolean {
     return this.#subscribers.size === 0
-  }
-
-  /** Gives the live text of a session, or of all, that waits for the end of the turn. */
-  flush(sessionID?: string): void {
-    if (sessionID !== undefined) this.#sessions.get(sessionID)?.flush()
-    else for (const session of this.#sessions.values()) session.flush()
   }
 
   clear(): void {
@@ -71,7 +62,7 @@ export class LiveSessions {
       this.#ignored.add(sessionID)
       return undefined
     }
-    const session = new LiveSession(sessionID, this.#waker)
+    const session = new LiveSession(sessionID)
     session.isPlaced = this.#locations.get(sessionID) !== undefined
     for (const subscriber of listeners) session.add(subscriber)
     this.#sessions.set(sessionID, session)

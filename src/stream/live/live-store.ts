@@ -6,7 +6,6 @@ import type { Delta, Frame } from "../frame.ts"
 import { toStemmaError } from "../stream-error.ts"
 import { versionOf } from "../subscriber/position.ts"
 import type { Subscriber } from "../subscriber/subscriber.ts"
-import type { Waker } from "../subscriber/waker.ts"
 import type { Batch, LiveSession } from "./live-session.ts"
 import { LiveSessions } from "./live-sessions.ts"
 
@@ -54,17 +53,12 @@ export class LiveStore {
   #later: Later[] = []
   #closed = false
 
-  constructor(options: { store: Store; clock: Clock; waker: Waker; onError: (error: unknown) => void }) {
+  constructor(options: { store: Store; clock: Clock; onError: (error: unknown) => void }) {
     this.#store = options.store
     this.#onError = options.onError
     this.#known = new KnownSessions(options.clock)
-    this.#sessions = new LiveSessions(options.store, options.waker)
+    this.#sessions = new LiveSessions(options.store)
     this.ready = this.#start()
-  }
-
-  /** Gives the live text that waits for the end of the turn. */
-  flush(): void {
-    this.#sessions.flush()
   }
 
   close(): void {
@@ -129,7 +123,6 @@ export class LiveStore {
       this.#later.shift()
       // The same frames for all, so that they are written once.
       const frames = first.events.map((event): Frame => ({ event }))
-      this.#sessions.flush(first.sessionID)
       for (const subscriber of this.#sessions.listeners(first.sessionID)) {
         for (const frame of frames) subscriber.push(frame)
       }

@@ -1,43 +1,25 @@
-/** So much text, in UTF-16 units, is worth a wake of its own. */
+/** After this much text, in UTF-16 units, subscribers are woken before the event loop tick ends. */
 export const hurryUnits = 16 * 1024
 
-/** Wakes those who wait, all at once and mostly once in a turn of the event loop. */
+/** Resumes the subscribers that wait for frames, all at once and normally once in an event loop tick. */
 export class Waker {
   #waiting: (() => void)[] = []
-  #first: (() => void)[] = []
   #isPlanned = false
-
-  readonly #wake = (): void => {
-    const first = this.#first
-    this.#first = []
-    for (const act of first) act()
-    const waiting = this.#waiting
-    this.#waiting = []
-    for (const resolve of waiting) resolve()
-  }
 
   wake(resolve: () => void): void {
     this.#waiting.push(resolve)
-    this.#plan()
-  }
-
-  /** Something to be done once, right before the next wake: it may find more for those who wait. */
-  before(act: () => void): void {
-    this.#first.push(act)
-    this.#plan()
-  }
-
-  /** Wakes those who wait without waiting for the turn to end: a turn in which a fast model is read may be long. */
-  hurry(): void {
-    if (this.#waiting.length > 0 || this.#first.length > 0) this.#wake()
-  }
-
-  #plan(): void {
     if (this.#isPlanned) return
     this.#isPlanned = true
     setImmediate(() => {
       this.#isPlanned = false
-      this.#wake()
+      this.hurry()
     })
+  }
+
+  /** Resumes them now: a tick in which the stream of a fast model is read may be long. */
+  hurry(): void {
+    const waiting = this.#waiting
+    this.#waiting = []
+    for (const resolve of waiting) resolve()
   }
 }
