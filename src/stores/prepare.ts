@@ -2,13 +2,13 @@ import { createHash } from "node:crypto"
 import { InboxItem, parseOrInvalid, StemmaError } from "../protocol/index.ts"
 import { cleanText } from "../session/text/clean-text.ts"
 import { Commit } from "./commit.ts"
-import { prepareHot } from "./prepare-hot.ts"
+import { prepareStreaming } from "./prepare-streaming.ts"
 
 const depthMax = 200
 
 /** A commit that is well formed, shares nothing with what the caller gave, and holds no text that a store cannot keep. */
 export function prepareCommit(commit: Commit): Commit {
-  return prepareHot(commit) ?? storable(parseOrInvalid(Commit, commit, "The commit"))
+  return prepareStreaming(commit) ?? storable(parseOrInvalid(Commit, commit, "The commit"))
 }
 
 export function prepareItem(item: InboxItem): InboxItem {

@@ -132,7 +132,6 @@ class StoreHub implements Hub {
 
   async close(): Promise<void> {
     this.#closed = true
-    this.#live?.flush()
     for (const subscriber of [...this.#subscribers]) subscriber.end()
     this.#live?.close()
     this.#live = undefined
@@ -169,7 +168,6 @@ class StoreHub implements Hub {
     const live = new LiveStore({
       store: this.#store,
       clock: this.#clock,
-      waker: this.#waker,
       onError: (error) => this.#fail(error),
     })
     live.ready.catch((error) => this.#fail(error))

@@ -66,7 +66,7 @@ describe.each(drivers.filter(({ name }) => name !== "jsonl"))("the hub on $name"
       expect(lines.slice(-3)).toEqual(["updated assistant stop", "session.status idle", "session.idle"])
     }))
 
-  test("joins the live text of one tick, and delivers it before later events", () =>
+  test("delivers the live text of one tick when the tick ends, in order, before later events", () =>
     withHub(async (parts) => {
       const received = await subscribe(parts.hub)
       const writing = await startWriting(parts)
@@ -76,7 +76,13 @@ describe.each(drivers.filter(({ name }) => name !== "jsonl"))("the hub on $name"
       for (const [offset, letter] of [..."Hello"].entries()) writing.say(offset, letter)
       expect(received.lines().slice(first)).toEqual([])
       await tick()
-      expect(received.lines().slice(first)).toEqual(['part.delta 0 "Hello"'])
+      expect(received.lines().slice(first)).toEqual([
+        'part.delta 0 "H"',
+        'part.delta 1 "e"',
+        'part.delta 2 "l"',
+        'part.delta 3 "l"',
+        'part.delta 4 "o"',
+      ])
       writing.say(5, ", ")
       writing.say(7, "you")
       parts.hub.setStatus(writing.sessionID, { type: "busy" })

@@ -2,16 +2,16 @@ import { fstatSync, readFileSync, readSync, statSync } from "node:fs"
 import type { Terminal } from "./terminal.ts"
 
 /**
- * True if whoever started this wants it to live longer than the terminal. Node undoes what `nohup` asks of the system, so it is
- * known by its other traces: the name that a shell leaves in the environment, an input that can only be written to, or a parent
- * that a closed terminal does not end either, such as a script that was started with it.
+ * True if this process was started with `nohup` and must survive the end of its terminal. Node resets the ignored
+ * SIGHUP that `nohup` sets, so three other traces are checked: the variable `_` of the shell, an input that cannot be
+ * read, or a parent that ignores SIGHUP, such as a script that was started with `nohup`. See docs/decisions/nohup.md.
  */
 export function outlivesTerminal({ env, output }: Pick<Terminal, "env" | "output">): boolean {
   if (output.isTTY) return false
   return /(^|\/)nohup$/.test(env._ ?? "") || isInputSealed() || isIgnoredByParent()
 }
 
-/** In place of a terminal, `nohup` gives the null device as input, opened so that nobody can read it. */
+/** `nohup` replaces a terminal as input by the null device, opened for writing only. */
 function isInputSealed(): boolean {
   try {
     const { rdev } = fstatSync(0)
@@ -29,7 +29,7 @@ function isIgnoredByParent(): boolean {
     const ignored = /^SigIgn:\s*([0-9a-f]+)$/m.exec(status)?.[1] ?? "0"
     return (BigInt(`0x${ignored}`) & 1n) === 1n
   } catch {
-    // Only Linux tells.
+    // Only Linux has /proc.
     return false
   }
 }

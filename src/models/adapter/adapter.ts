@@ -9,7 +9,6 @@ import { callOptions, tokensOf } from "./call-options.ts"
 import { ownToolNames } from "./fit-names.ts"
 import type { Mask } from "./mask-secrets.ts"
 import { createPromptConverter, type PromptConverter } from "./prompt.ts"
-import { Turnstile } from "./start-limiter.ts"
 
 export interface AdapterOptions {
   model: LanguageModelV4
@@ -53,8 +52,6 @@ const end: IteratorReturnResult<undefined> = { done: true, value: undefined }
 
 /** How long the end of a body may take after the model has finished, before the connection is dropped. */
 const drainTimeoutMs = 1_000
-
-const turnstile = new Turnstile(4)
 
 /** One call. Written by hand: an async generator costs several times as much for each delta. */
 class AnswerIterator implements AsyncIterator<ModelEvent, undefined> {
@@ -152,7 +149,6 @@ class AnswerIterator implements AsyncIterator<ModelEvent, undefined> {
 
   async #open(model: LanguageModelV4) {
     const { request, toPrompt } = this.#options
-    await turnstile.pass()
     const prompt = await toPrompt(request)
     const result = await model.doStream(callOptions(this.#options, prompt, this.#connection.signal))
     // The caller stopped waiting while the request was sent.

@@ -1,5 +1,4 @@
 import type { Frame } from "../../stream/hub.ts"
-import { joinDeltas } from "./join-deltas.ts"
 
 /** What a stream is made of. With a cursor a reader can come back to it. */
 export interface Numbered {
@@ -28,7 +27,7 @@ export class Format<F extends Numbered = Frame> {
     const same = this.#recent.find((one) => isSame(one.frames, frames))
     if (same) return same.bytes
     let text = ""
-    for (const frame of joinDeltas(frames)) text += this.#message(frame)
+    for (const frame of frames) text += this.#message(frame)
     const bytes = Buffer.from(text)
     if (this.#recent.length === 0) setImmediate(() => this.#forget())
     if (this.#recent.length < recentMax) this.#recent.push({ frames, bytes })

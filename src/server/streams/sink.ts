@@ -36,12 +36,7 @@ export class NodeSink implements Sink {
 
   write(bytes: Uint8Array): boolean {
     if (this.isClosed) return true
-    const { socket } = this.#response
-    // Without it Node would write at the end of the turn, and nobody could tell how long that takes.
-    socket?.cork()
-    const isTaken = this.#response.write(bytes)
-    socket?.uncork()
-    return isTaken
+    return this.#response.write(bytes)
   }
 
   drained(): Promise<void> {

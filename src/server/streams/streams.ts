@@ -2,7 +2,6 @@ import type { Frame } from "../../stream/hub.ts"
 import type { Call } from "../http/call.ts"
 import { type ErrorAnswer, errorAnswer } from "../http/errors.ts"
 import type { Format, Numbered } from "./format.ts"
-import { Pacer } from "./pacer.ts"
 import { NodeSink, type Sink, WebSink } from "./sink.ts"
 import { type Statuses, WithStatuses } from "./with-statuses.ts"
 
@@ -12,8 +11,6 @@ const headers = {
   "x-accel-buffering": "no",
 }
 
-/** With fewer readers a rest would save little and be felt. */
-const crowd = 8
 const heartbeat = Buffer.from(":\n\n")
 /** Also how long a browser waits before it comes back. */
 const greeting = Buffer.from("retry: 1000\n\n")
@@ -47,7 +44,6 @@ interface Open {
 /** The streams that are open. Nobody who writes a session waits for them. */
 export class Streams {
   readonly #open = new Set<Open>()
-  readonly #pacer = new Pacer()
   readonly #options: { heartbeatMs: number; stallMs: number; onWarning: (error: unknown) => void }
   #timer: NodeJS.Timeout | undefined
 
@@ -119,16 +115,11 @@ export class Streams {
     try {
       for await (const taken of subscription.batches()) {
         const frames = !statuses || statuses.isDone ? taken : await statuses.add(taken)
-        const startMs = performance.now()
         const isTaken = sink.write(options.format.bytes(frames))
-        const endMs = performance.now()
-        open.wroteMs = endMs
-        if (this.#open.size >= crowd) this.#pacer.spend(endMs - startMs)
+        open.wroteMs = performance.now()
         mayEnd = options.isLast !== undefined && frames.some(options.isLast)
         if (mayEnd) return
         if (!isTaken && !(await this.#isDrained(sink))) return
-        const rest = this.#pacer.rest()
-        if (rest) await rest
       }
     } catch (error) {
       const { failure = (properties: object) => ({ type: "error", properties }) } = options

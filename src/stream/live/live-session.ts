@@ -4,8 +4,6 @@ import { type ExtraReads, SessionFeed } from "../feed/feed.ts"
 import { addLive, type Growth, grownLength, grownPart } from "../feed/growth.ts"
 import type { Delta, Frame } from "../frame.ts"
 import type { Subscriber } from "../subscriber/subscriber.ts"
-import type { Waker } from "../subscriber/waker.ts"
-import { LiveText } from "./live-text.ts"
 
 /**
  * Limits for live text that waits for the row of its part, or for a gap to close. Dropped text arrives later as pieces.
@@ -27,19 +25,16 @@ export class LiveSession {
   isLocated = false
   /** When rows of the session were last read, or when its first text arrived. */
   touchedMs = performance.now()
-  readonly #text: LiveText
   #held: Delta[] = []
   #heldUnits = 0
 
-  constructor(sessionID: string, waker: Waker) {
+  constructor(sessionID: string) {
     this.feed = new SessionFeed(sessionID, { isCatchUp: false })
-    this.#text = new LiveText(waker, (frame) => this.#pushAll(frame))
   }
 
   /** Adds a subscriber, which has not received the parts that are growing now. */
   add(subscriber: Subscriber): void {
     if (this.subscribers.has(subscriber)) return
-    this.flush()
     this.subscribers.add(subscriber)
     // A subscriber that takes rows receives the text as rows, and ignores live text that does not fit.
     if (subscriber.takesRows) return
@@ -57,21 +52,15 @@ export class LiveSession {
     }
     if (growth.unaware === undefined && delta.offset === grownLength(growth)) {
       growth.live += delta.delta
-      this.#text.add(delta)
+      const frame: Frame = { event: { type: "message.part.delta", properties: delta } }
+      for (const subscriber of this.subscribers) subscriber.push(frame)
       return
     }
-    this.flush()
     if (!this.#addLive(growth, delta)) this.#hold(delta)
-  }
-
-  /** Sends live text that waits for the end of the tick. */
-  flush(): void {
-    this.#text.flush()
   }
 
   /** Sends the events of the rows to the subscribers. The frame of the last event has the cursor `after`. */
   send({ rows, extras }: SessionChanges, cursors: { before: string; after: string }): void {
-    this.flush()
     const result = this.feed.eventsFor(rows, extras)
     const introduced = this.#sendPartsToUnaware(result, cursors.before)
     for (const [index, { event, version }] of result.events.entries()) {
@@ -150,10 +139,6 @@ export class LiveSession {
       subscriber.push(unaware?.has(subscriber) ? whole! : frame)
     }
     return true
-  }
-
-  #pushAll(frame: Frame): void {
-    for (const subscriber of this.subscribers) subscriber.push(frame)
   }
 
   /** Only one message of a session is open at a time, so held text of another message is obsolete. */

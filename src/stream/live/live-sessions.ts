@@ -1,6 +1,5 @@
 import type { Scope, Store } from "../../stores/store.ts"
 import type { Subscriber } from "../subscriber/subscriber.ts"
-import type { Waker } from "../subscriber/waker.ts"
 import { LiveSession } from "./live-session.ts"
 import { isInScope, SessionLocations } from "./session-locations.ts"
 
@@ -12,7 +11,6 @@ const ignoredMax = 10_000
 /** Which subscribers receive which session. */
 export class LiveSessions {
   readonly #locations: SessionLocations
-  readonly #waker: Waker
   readonly #subscribers = new Set<Subscriber>()
   /** How many subscribers can be matched only by a session's location (its directory or its ancestors). */
   #matchedByLocation = 0
@@ -21,19 +19,12 @@ export class LiveSessions {
   readonly #ignored = new Set<string>()
   #sweptMs = 0
 
-  constructor(store: Store, waker: Waker) {
+  constructor(store: Store) {
     this.#locations = new SessionLocations(store)
-    this.#waker = waker
   }
 
   get isEmpty(): boolean {
     return this.#subscribers.size === 0
-  }
-
-  /** Sends the live text of one session, or of all sessions, that waits for the end of the tick. */
-  flush(sessionID?: string): void {
-    if (sessionID !== undefined) this.#sessions.get(sessionID)?.flush()
-    else for (const session of this.#sessions.values()) session.flush()
   }
 
   clear(): void {
@@ -71,7 +62,7 @@ export class LiveSessions {
       this.#ignored.add(sessionID)
       return undefined
     }
-    const session = new LiveSession(sessionID, this.#waker)
+    const session = new LiveSession(sessionID)
     session.isLocated = this.#locations.get(sessionID) !== undefined
     for (const subscriber of subscribers) session.add(subscriber)
     this.#sessions.set(sessionID, session)

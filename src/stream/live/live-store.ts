@@ -7,7 +7,6 @@ import type { Delta, Frame } from "../frame.ts"
 import { toStemmaError } from "../stream-error.ts"
 import { cursorVersion } from "../subscriber/cursor-version.ts"
 import type { Subscriber } from "../subscriber/subscriber.ts"
-import type { Waker } from "../subscriber/waker.ts"
 import type { LiveSession, SessionChanges } from "./live-session.ts"
 import { LiveSessions } from "./live-sessions.ts"
 
@@ -58,17 +57,12 @@ export class LiveStore {
   #delayed: DelayedEvents[] = []
   #closed = false
 
-  constructor(options: { store: Store; clock: Clock; waker: Waker; onError: (error: unknown) => void }) {
+  constructor(options: { store: Store; clock: Clock; onError: (error: unknown) => void }) {
     this.#store = options.store
     this.#onError = options.onError
     this.#known = new KnownSessions(options.clock)
-    this.#sessions = new LiveSessions(options.store, options.waker)
+    this.#sessions = new LiveSessions(options.store)
     this.ready = this.#start()
-  }
-
-  /** Sends the live text that waits for the end of the tick. */
-  flush(): void {
-    this.#sessions.flush()
   }
 
   close(): void {
@@ -133,7 +127,6 @@ export class LiveStore {
       this.#delayed.shift()
       // All subscribers share the frames, so that each frame is serialised once.
       const frames = first.events.map((event): Frame => ({ event }))
-      this.#sessions.flush(first.sessionID)
       for (const subscriber of this.#sessions.subscribersOf(first.sessionID)) {
         for (const frame of frames) subscriber.push(frame)
       }

@@ -2,7 +2,7 @@ import { expect, test } from "vitest"
 import { createID, noTokens } from "../protocol/index.ts"
 import { Commit } from "./commit.ts"
 import { storable } from "./prepare.ts"
-import { prepareHot } from "./prepare-hot.ts"
+import { prepareStreaming } from "./prepare-streaming.ts"
 
 const sessionID = createID("session", 5)
 const messageID = createID("message", 5)
@@ -30,23 +30,24 @@ const assistant = {
   finish: "stop",
 }
 
-/** What an answer commits. */
-const usual: object[] = [
-  { op: "piece.add", sessionID, messageID, partID, field: "text", offset: 4, text: "more" },
+const plain = { id: partID, type: "text", text: "He\0llo \ud800" }
+
+/** The operations of streaming, which are checked without the schema. */
+const streaming: object[] = [
+  { op: "piece.add", sessionID, messageID, partID, field: "text", offset: 4, text: "mo\0re" },
+  { op: "piece.add", sessionID, messageID, partID, field: "output", offset: 0, text: "" },
+  { op: "part.put", sessionID, messageID, part: plain },
+]
+
+/** Other operations of an answer, which the schema checks. */
+const others: object[] = [
   { op: "part.put", sessionID, messageID, part: text },
-  { op: "part.put", sessionID, messageID, part: { ...text, text: "" }, grown: "keep" },
+  { op: "part.put", sessionID, messageID, part: { ...plain, text: "" }, grown: "keep" },
   { op: "part.put", sessionID, messageID, part: { ...text, type: "reasoning" } },
-  {
-    op: "part.put",
-    sessionID,
-    messageID,
-    part: { id: partID, type: "step-finish", reason: "stop", cost: 0, tokens },
-  },
   { op: "message.append", sessionID, message: user, parts: [text], sealed: true },
   { op: "message.append", sessionID, message: assistant, parts: [{ id: partID, type: "step-start" }] },
   { op: "message.seal", sessionID, messageID, message: assistant },
   { op: "inbox.take", sessionID, itemID: "msg_x" },
-  { op: "session.patch", sessionID, set: { title: "T\0", time: { updated: 7 } } },
   { op: "session.patch", sessionID, add: { cost: 0.5, tokens } },
 ]
 
@@ -55,16 +56,26 @@ function fromSchema(commit: unknown): unknown {
   return parsed.success ? storable(parsed.data) : "refused"
 }
 
-test.each(usual.map((op) => [JSON.stringify(op).slice(0, 70), op]))(
+test.each(streaming.map((op) => [JSON.stringify(op).slice(0, 70), op]))(
   "%s is prepared as by the schema",
   (_, op) => {
-    const commit = { ops: [op], fences: { [sessionID]: 3 } }
-    expect(prepareHot(commit as never)).toEqual(fromSchema(commit))
+    const commit = { ops: [op, op], fences: { [sessionID]: 3 } }
+    expect(prepareStreaming(commit as never)).toEqual(fromSchema(commit))
   },
 )
 
+test.each(others.map((op) => [JSON.stringify(op).slice(0, 70), op]))("%s is left to the schema", (_, op) => {
+  expect(fromSchema({ ops: [op] })).not.toBe("refused")
+  expect(prepareStreaming({ ops: [op] } as never)).toBeUndefined()
+  expect(prepareStreaming({ ops: [streaming[0], op] } as never)).toBeUndefined()
+})
+
+/** Texts of every length around the one from which on texts are cleaned another way. */
+const texts = Array.from({ length: 32 }, (_, length) => `${"x".repeat(length)}\0\udc00`)
+
 const strange: unknown[] = [
   ...[undefined, null, "", "x", 0, -0, -1, 1.5, 1e300, Number.NaN, true, [], {}, [text], new Date(5)],
+  ...[...texts, "\u{1f642}", 1, 2 ** 53 - 1, 2 ** 53, Number.POSITIVE_INFINITY],
   { toJSON: () => "x" },
   Object.assign(Object.create({ inherited: 1 }), { start: 1 }),
 ]
@@ -84,10 +95,10 @@ function* mutations(value: unknown): Generator<unknown> {
 
 test("a changed operation is left to the schema, or prepared as by the schema", () => {
   let taken = 0
-  for (const op of usual) {
+  for (const op of [...streaming, ...others]) {
     for (const mutated of mutations(op)) {
       const commit = { ops: [mutated] }
-      const hot = prepareHot(commit as never)
+      const hot = prepareStreaming(commit as never)
       if (hot === undefined) continue
       taken++
       expect(hot, JSON.stringify(commit)).toEqual(fromSchema(commit))
@@ -102,8 +113,8 @@ test.each([
   5,
   [],
   { ops: [] },
-  { ops: [usual[0]], fences: { x: 1 } },
-  { ops: [usual[0]], expectSeq: {} },
+  { ops: [streaming[0]], fences: { x: 1 } },
+  { ops: [streaming[0]], expectSeq: {} },
 ])("%j is left to the schema", (commit) => {
-  expect(prepareHot(commit as never)).toBeUndefined()
+  expect(prepareStreaming(commit as never)).toBeUndefined()
 })
