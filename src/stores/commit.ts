@@ -14,7 +14,7 @@ import {
   Tokens,
 } from "../protocol/index.ts"
 
-/** A sealed message with its parts, as a fork or a revert at a part appends it: a cut copy with new ids. */
+/** A sealed message with its parts. A fork or a revert at a part appends it: a cut copy with new ids. */
 const SealedMessage = z.object({ message: MessageBody, parts: z.array(PartBody) })
 
 /**
@@ -24,7 +24,7 @@ const SealedMessage = z.object({ message: MessageBody, parts: z.array(PartBody) 
  * the session is still being imported.
  */
 export const Op = z.discriminatedUnion("op", [
-  /** `importing`: nobody sees the session until `session.publish`. `conflict` if the id or the agent's key is taken. */
+  /** `importing`: the session is hidden until `session.publish`. `conflict` if the id or the agent's key is taken. */
   z.object({
     op: z.literal("session.create"),
     session: NewSession,
@@ -33,7 +33,7 @@ export const Op = z.discriminatedUnion("op", [
   }),
   /** Ends an import: the session and all its messages appear at once. */
   z.object({ op: z.literal("session.publish"), sessionID: SessionID }),
-  /** Sets single fields; `add` adds to cost and tokens, exactly. */
+  /** Sets single fields; `add` adds to cost and tokens. */
   z.object({
     op: z.literal("session.patch"),
     sessionID: SessionID,
@@ -41,11 +41,11 @@ export const Op = z.discriminatedUnion("op", [
     add: z.object({ cost: z.number().nonnegative(), tokens: Tokens }).partial().optional(),
   }),
   /**
-   * A new session that shares the source's sealed messages up to, and without, `messageID`; whole without it.
-   * Never includes an open message or what the source's revert mark hides. `left` forks a tail that a revert left.
-   * agent, model, permission and maxHistory come from the source unless `session` names them; projectID and
-   * directory likewise. It is a root session unless `session` names a parent, also if its source is a child; `caller`
-   * and the other fields never come from the source. `tail` is appended, sealed.
+   * A new session that shares the source's sealed messages before `messageID`, or all of them without it. Never
+   * includes an open message or the messages that the source's revert mark hides. `left` forks a tail that a revert
+   * left. agent, model, permission, maxHistory, projectID and directory come from the source unless `session` sets
+   * them; `caller` and the other fields never do. The fork is a root session unless `session` names a parent, even if
+   * its source is a child. `tail` is appended, sealed.
    */
   z.object({
     op: z.literal("session.fork"),
@@ -56,7 +56,10 @@ export const Op = z.discriminatedUnion("op", [
     segment: SegmentID,
     tail: SealedMessage.optional(),
   }),
-  /** (run) Appends a message; the one before it must be sealed. Position is the store's. Refused under a revert mark. */
+  /**
+   * (run) Appends a message; the message before it must be sealed. The store assigns the position. Refused under a
+   * revert mark.
+   */
   z.object({
     op: z.literal("message.append"),
     sessionID: SessionID,
@@ -67,9 +70,9 @@ export const Op = z.discriminatedUnion("op", [
   /** (run) Replaces the fields of the open message. */
   z.object({ op: z.literal("message.put"), sessionID: SessionID, message: MessageBody }),
   /**
-   * (run) Puts a part of the open message: a known id is replaced in its place, a new one goes to the end. The value
-   * replaces what had grown by pieces; with `grown: "keep"` the pieces stay and the value's growing fields must be
-   * empty or absent. A tool state that may not follow the present one is `invalid`.
+   * (run) Puts a part of the open message: a part with a known id is replaced at its index, a new part is appended. The
+   * value replaces the text of the part's pieces; with `grown: "keep"` the pieces stay, and the growing fields of the
+   * value must be empty or absent. A tool state that may not follow the present one is `invalid`.
    */
   z.object({
     op: z.literal("part.put"),
@@ -78,7 +81,7 @@ export const Op = z.discriminatedUnion("op", [
     part: PartBody,
     grown: z.literal("keep").optional(),
   }),
-  /** (run) Removes the parts of the open message from index `keep` on: a try that failed. */
+  /** (run) Removes the parts of the open message from index `keep` on, after a failed attempt. */
   z.object({
     op: z.literal("part.truncate"),
     sessionID: SessionID,
@@ -99,7 +102,7 @@ export const Op = z.discriminatedUnion("op", [
     offset: z.number().int().nonnegative(),
     text: z.string(),
   }),
-  /** (run) Finishes the open message, with its last fields if given. `invalid` while a tool call is unsettled. */
+  /** (run) Seals the open message, with its final fields if given. `invalid` while a tool call is unsettled. */
   z.object({
     op: z.literal("message.seal"),
     sessionID: SessionID,
@@ -107,8 +110,8 @@ export const Op = z.discriminatedUnion("op", [
     message: MessageBody.optional(),
   }),
   /**
-   * What was learnt later about a sealed message. A note stands where it was written: a fork that keeps fewer messages
-   * than there were then does not see it. The newest note of a key wins; `null` removes it.
+   * Adds facts learnt later about a sealed message. A note belongs to the end of the history at that time: a fork that
+   * keeps fewer messages does not include it. The newest note of a key counts; `null` removes it.
    */
   z.object({
     op: z.literal("note.put"),
@@ -118,13 +121,13 @@ export const Op = z.discriminatedUnion("op", [
     value: z.unknown(),
   }),
   z.object({ op: z.literal("todos.put"), sessionID: SessionID, todos: z.array(Todo) }),
-  /** Asks, or records the answer: the row stays. */
+  /** Stores a permission request, or its answer. The row stays after the answer. */
   z.object({ op: z.literal("permission.put"), request: PermissionRequest }),
-  /** (run) Removes an inbox item: `conflict` if it was taken already, `not_found` if it never was there. */
+  /** (run) Removes an inbox item: `conflict` if it was taken before, `not_found` if it never existed. */
   z.object({ op: z.literal("inbox.take"), sessionID: SessionID, itemID: z.string() }),
   /**
-   * (run) Moves the session to a new segment that ends just before `messageID`, then appends `tail`, sealed. What it
-   * leaves stays in `history.left`. The revert mark goes, the epoch grows.
+   * (run) Moves the session to a new segment that ends just before `messageID`, then appends `tail`, sealed. The
+   * messages behind it stay readable through `history.left`. Removes the revert mark and increases the epoch.
    */
   z.object({
     op: z.literal("history.move"),
@@ -139,9 +142,9 @@ export type OpOf<T extends Op["op"]> = Extract<Op, { op: T }>
 
 export const Commit = z.object({
   ops: z.array(Op).min(1),
-  /** The fence of the lease, by session. A fence that is not the present one is `conflict`. */
+  /** The fence of the lease, by session. `conflict` if it is not the present fence. */
   fences: z.record(SessionID, z.number().int().positive()).optional(),
-  /** The `seq` that the caller has seen, by session. Another one is `conflict`. */
+  /** The `seq` that the caller has seen, by session. `conflict` if the session has another. */
   expectSeq: z.record(SessionID, z.number().int().nonnegative()).optional(),
 })
 export type Commit = z.infer<typeof Commit>

@@ -1,12 +1,12 @@
 import { StemmaError } from "../protocol/index.ts"
 import { notAPosition } from "./refusals.ts"
 
-/** A cursor names its store, so that one of another store, or of a restored copy, is noticed. */
+/** A cursor contains the id of its store, so that a cursor of another store is refused. */
 export function encodeCursor(storeID: string, version: number): string {
   return `${storeID}.${version.toString(36)}`
 }
 
-/** The version in a cursor of this store, 0 without one. */
+/** The version in a cursor of this store; 0 without a cursor. */
 export function decodeCursor(storeID: string, cursor: string | undefined, newest: number): number {
   if (cursor === undefined) return 0
   const match = /^([0-9a-z]{1,32})\.([0-9a-z]{1,11})$/.exec(cursor)
@@ -21,7 +21,7 @@ export function decodeCursor(storeID: string, cursor: string | undefined, newest
   return version
 }
 
-/** The cursor of a page, checked to belong to the same kind of page. */
+/** The cursor of a page. `kind` names the listing, so that a cursor of another listing is refused. */
 export function encodePage(kind: string, values: (string | number)[]): string {
   return Buffer.from(JSON.stringify([kind, ...values])).toString("base64url")
 }
@@ -31,7 +31,7 @@ export function decodePage(kind: string, cursor: string): (string | number)[] {
     const value: unknown = JSON.parse(Buffer.from(cursor, "base64url").toString("utf8"))
     if (Array.isArray(value) && value[0] === kind) return value.slice(1) as (string | number)[]
   } catch {
-    // Falls through to the one error below.
+    // The error below is thrown.
   }
   throw new StemmaError(
     "invalid",
@@ -42,7 +42,7 @@ export function decodePage(kind: string, cursor: string): (string | number)[] {
   )
 }
 
-/** A limit within its bounds, or `invalid`. */
+/** Returns the limit, or throws `invalid` if it is out of bounds. */
 export function checkLimit(limit: number | undefined, bounds: { standard: number; max: number }): number {
   if (limit === undefined) return bounds.standard
   if (Number.isInteger(limit) && limit >= 1 && limit <= bounds.max) return limit
@@ -55,13 +55,13 @@ export function checkLimit(limit: number | undefined, bounds: { standard: number
   )
 }
 
-/** A position in a history, or `invalid`. */
+/** Returns the position in a history, or throws `invalid`. */
 export function checkPosition(position: number | undefined): number | undefined {
   if (position === undefined || (Number.isSafeInteger(position) && position >= 0)) return position
   throw notAPosition(position)
 }
 
-/** A bound in time, or `invalid`. */
+/** Returns the bound in time, or throws `invalid`. */
 export function checkTime(timeMs: number): number {
   if (Number.isFinite(timeMs)) return timeMs
   throw new StemmaError(

@@ -11,15 +11,15 @@ function readOr(path: string, otherwise: string): string {
   }
 }
 
-/** State and start time (in clock ticks since boot) of a process; empty where the system does not tell. */
+/** State and start time (in clock ticks since boot) of a process; empty strings on systems without `/proc`. */
 function processStat(pid: number): { state: string; start: string } {
   const stat = readOr(`/proc/${pid}/stat`, "")
-  // The command's name is in parentheses and may hold spaces; the state is the first field after it.
+  // The command's name is in parentheses and may contain spaces; the state is the first field after it.
   const fields = stat.slice(stat.lastIndexOf(")") + 2).split(" ")
   return { state: fields[0] ?? "", start: fields[19] ?? "" }
 }
 
-/** Names the boot and the PID namespace: the same pid in another container is another process. */
+/** Identifies the boot and the PID namespace: the same pid in another container is another process. */
 function bootID(): string {
   const boot = readOr("/proc/sys/kernel/random/boot_id", "")
   try {
@@ -40,7 +40,10 @@ export function currentHolder(): Holder {
   }
 }
 
-/** True only if it is certain that the holder's process is gone: same host and namespace, and no such process. */
+/**
+ * True only if the holder's process is certainly gone: same host and namespace, and no such process, or an earlier
+ * boot.
+ */
 export function isDead(holder: Holder, own: Holder): boolean {
   if (holder.host !== own.host) return false
   const [boot, space] = holder.bootID.split(" ")

@@ -53,7 +53,10 @@ const capabilities: Capabilities = {
   indexedSearch: false,
 }
 
-/** A store that forgets everything when it is closed: plain copies, no segments, the oracle of the property tests. */
+/**
+ * A store in memory, lost when it is closed. It copies histories instead of sharing segments; property tests compare
+ * other drivers with it.
+ */
 export function createMemoryStore(options: MemoryStoreOptions = {}): Store {
   return new MemoryStore(options)
 }
@@ -207,7 +210,7 @@ class MemoryStore implements Store {
     return { holder: this.#holder, nowMs: this.#clock.now() }
   }
 
-  /** Tells the watchers of a change and gives its cursor. */
+  /** Notifies the watchers of a change and returns its cursor. */
   #announce({ version, touched, removed }: Applied): string {
     const cursor = encodeCursor(this.#state.storeID, version)
     const visible = [...touched.values()].filter(({ session }) => !session.importing)
@@ -230,7 +233,7 @@ class MemoryStore implements Store {
     throw noBlob(hash)
   }
 
-  /** Drops blobs and says how many there were. */
+  /** Deletes blobs and returns how many existed. */
   #dropBlobs(hashes: string[]): number {
     return hashes.filter((hash) => this.#blobs.delete(hash)).length
   }

@@ -1,7 +1,7 @@
 import { type ErrorCode, StemmaError } from "../protocol/index.ts"
 import type { Holder } from "./store.ts"
 
-/** The sentences with which every driver refuses alike: what is wrong, and what to do. */
+/** The errors that are the same in every driver: what is wrong, and what to do. */
 function refusal(code: ErrorCode, message: string, details?: Record<string, unknown>): StemmaError {
   return new StemmaError(code, message, { details })
 }

@@ -11,7 +11,7 @@ import type { Commit } from "./commit.ts"
 
 /**
  * Where sessions are kept. Every method is async and fails with a StemmaError only:
- * `not_found` (no such session, message, blob), `conflict` (somebody was faster: fence, seq, key, lease, offset),
+ * `not_found` (no such session, message, blob), `conflict` (another writer was first: fence, seq, key, lease, offset),
  * `invalid` (the input can never work), `denied` (the file system refuses), `unsupported` (not in this driver),
  * `unavailable` (closed, disk full, or no lock in time: try again), `internal` (stored data is damaged).
  * A failed call has changed nothing.
@@ -25,8 +25,8 @@ export interface Store extends AsyncDisposable {
 
   /**
    * Applies the operations of one commit, all or none. On return they survive `kill -9` (where `durable`), and with
-   * durability "full" they were synced to disk. Commits handed in during one turn of the event loop share a
-   * transaction; one that fails does not harm the others.
+   * durability "full" they were synced to disk. Commits of one event loop tick share a transaction; a commit that fails
+   * does not affect the others.
    */
   commit(commit: Commit): Promise<Committed>
 
@@ -35,90 +35,94 @@ export interface Store extends AsyncDisposable {
   /** A page of sessions, by default the most recently updated first. */
   sessions(query?: SessionQuery): Promise<Page<Session>>
   /**
-   * The session and all its descendants, in order of creation and so each parent before its children. Those that are
-   * being imported are left out; if the session itself is, it is `not_found`.
+   * The session and all its descendants, in order of creation, so each parent comes before its children. Sessions that
+   * are being imported are left out; `not_found` if the session itself is being imported.
    */
   tree(rootID: string): Promise<Session[]>
-  /** The ancestors of a session, nearest first; one that is gone ends the chain. `not_found` as for `session`. */
+  /** The ancestors of a session, nearest first; a removed ancestor ends the chain. `not_found` as for `session`. */
   parents(sessionID: string): Promise<Session[]>
-  /** A page of messages in order of position, whichever end it is taken from. Includes what a revert mark hides. */
+  /** A page of messages in order of position, from either end. Includes messages that a revert mark hides. */
   history(sessionID: string, query?: HistoryQuery): Promise<HistoryPage>
   todos(sessionID: string): Promise<Todo[]>
   /**
    * Permission requests in the order in which they were asked: of one session, or of all that are not being imported.
-   * `invalid` for a query that names no session, no request and not the open ones: all there ever were are too many.
+   * `invalid` for a query without `sessionID`, `permissionID` and `open`, because the result would be too large.
    */
   permissions(query: PermissionQuery): Promise<PermissionRequest[]>
 
   /**
    * The newest version of every row in scope that changed after `since`, in the order of its last change; from the
-   * beginning without `since`. A commit is never cut in two, so a page may exceed `limit`. Rows of messages that the
-   * session shares with its source are not among them: after a `history` row, page in what is missing.
+   * beginning without `since`. A commit is never split, so a page may exceed `limit`. Rows of messages that the session
+   * shares with its source are not included: after a `history` row, read the missing messages with `history`.
    * `invalid` for a cursor of another store.
    */
   changes(scope: Scope, since?: string, options?: { limit?: number }): Promise<Changes>
-  /** The cursor of this moment: `changes` after it gives what comes later. */
+  /** The cursor of this moment: `changes` after it returns later changes. */
   cursor(): Promise<string>
   /**
-   * Calls back soon (within 100 ms for another process's commit) after commits became visible, with the ids of the
-   * sessions they touched. Calls may be merged; none is lost. The function returned ends it. A listener that throws is reported as a warning.
+   * Calls the listener soon (within 100 ms for another process's commit) after commits became visible, with the ids of
+   * the sessions they touched. Several commits may share a call; none is missed. Returns a function that stops the
+   * calls. An error of the listener is reported as a warning.
    */
   watch(listener: (change: Watched) => void): () => void
 
-  /** Text, reasoning, tools, titles and file names of all sessions. Everything sealed before the call is found. */
+  /**
+   * Searches text, reasoning, tools, titles and file names of all sessions. Finds every message sealed before the call.
+   */
   search(query: SearchQuery): Promise<SearchPage>
 
   /**
-   * Puts an item into a session's inbox; durable on return. Anyone may. The same id with the same payload is the same
-   * item, also after it was taken (`duplicate`); with another payload it is `conflict`.
+   * Puts an item into a session's inbox; durable on return. Needs no lease. The same id with the same payload is a
+   * `duplicate`, also after the item was taken; with another payload it is a `conflict`.
    */
   admit(item: InboxItem): Promise<Admitted>
-  /** What was admitted and not yet taken, in order of admission. */
+  /** The items that were admitted and not yet taken, in order of admission. */
   inbox(sessionID: string): Promise<InboxItem[]>
 
   /**
    * Takes the right to write the session's run. `conflict` with `details.holder` and `details.expiresAt` while another
-   * holds it. A lease that ran out, or whose holder is known to be dead, is taken over at once. Each claim has a higher
-   * fence than all before it.
+   * holder has it. An expired lease, or one whose holder is known to be dead, is taken over at once. Each claim has a
+   * higher fence than all claims before it.
    */
   claim(sessionID: string): Promise<Lease>
   /** Extends the lease; `conflict` if it was lost. */
   renew(lease: Lease): Promise<Lease>
-  /** Gives the lease back; a lost one is left alone. */
+  /** Gives the lease back; does nothing for a lost lease. */
   release(lease: Lease): Promise<void>
 
   /**
-   * Removes a session, its children, and every message that no other session reaches. Says what stays and for whom.
-   * Long removals are done in batches: the session is gone with the first, a crash leaves the rest to `collect`.
+   * Removes a session, its children, and every message that no other session reaches. Returns what stays and which
+   * sessions keep it. Long removals are done in batches: the first batch removes the session, and after a crash
+   * `collect` removes the rest.
    */
   remove(sessionID: string): Promise<Removal>
-  /** Takes content away for good, in every session that shares it: of a part, of a message, or of all messages. */
+  /** Removes content for good, in every session that shares it: of a part, of a message, or of all messages. */
   redact(target: RedactionTarget): Promise<Redaction>
 
   readonly blobs: BlobStore
 
-  /** Finds what nothing refers to: unfinished removals and imports, old blobs. Safe at any time. */
+  /** Removes data that nothing refers to: unfinished removals and imports, old blobs. Safe at any time. */
   collect(options?: CollectOptions): Promise<Collected>
-  /** Looks for damage; an empty list is good news. */
+  /** Checks for damaged data; an empty list means that none was found. */
   check(): Promise<{ problems: string[] }>
-  /** Finishes what was handed in and lets go of everything. Later calls are `unavailable`. */
+  /** Finishes pending commits and releases all resources. Later calls are `unavailable`. */
   close(): Promise<void>
 }
 
-/** What a driver can do. A false one is a documented gap, never a surprise. */
+/** What a driver can do. A capability that is false is documented. */
 export interface Capabilities {
-  /** Survives the process. */
+  /** Data survives the process. */
   durable: boolean
-  /** Several processes may have it open. */
+  /** Several processes may open the store at the same time. */
   multiProcess: boolean
-  /** A fork shares its source's messages; false: it copies them. */
+  /** A fork shares its source's messages; if false, it copies them. */
   sharesHistory: boolean
-  /** Search uses an index; false: it reads everything. */
+  /** Search uses an index; if false, it reads everything. */
   indexedSearch: boolean
 }
 
 export interface Committed {
-  /** `changes` after this cursor gives what came after this commit. */
+  /** `changes` after this cursor returns the changes after this commit. */
   cursor: string
   version: number
   /** The new `seq` of each session that the commit touched. */
@@ -127,7 +131,7 @@ export interface Committed {
 
 export interface Page<T> {
   items: T[]
-  /** Give it as `cursor` for the next page; absent on the last one. */
+  /** Pass it as `cursor` for the next page; absent on the last page. */
   next?: string
 }
 
@@ -138,13 +142,13 @@ export interface SessionQuery {
   parentID?: string | null
   agent?: string
   key?: string
-  /** The secret under which it is shared; no two sessions have the same. */
+  /** The secret of the share link; no two sessions have the same. */
   share?: string
-  /** true: only archived ones, false: only others. */
+  /** true: only archived sessions; false: only sessions that are not archived. */
   archived?: boolean
   /** Bounds on `time.updated`: from (inclusive) and to (exclusive). */
   updated?: { from?: number; to?: number }
-  /** A piece of the title, in any case. */
+  /** A part of the title; upper and lower case are the same. */
   title?: string
   order?: "updated" | "created"
   /** 1 to 1,000; 50 if absent. */
@@ -155,22 +159,22 @@ export interface SessionQuery {
 export interface PermissionQuery {
   /** `not_found` as for `session`. */
   sessionID?: string
-  /** Only requests with this id: one, but for copies that an import has made. */
+  /** Only requests with this id: one, unless an import made copies. */
   permissionID?: string
-  /** true: only those that nobody has answered. */
+  /** true: only unanswered requests. */
   open?: boolean
 }
 
 export interface HistoryQuery {
-  /** Only positions at or after it. */
+  /** Only positions at or after this one. */
   from?: number
-  /** Only positions before it. */
+  /** Only positions before this one. */
   to?: number
   /** Only the message with this id. */
   messageID?: string
-  /** Only messages with such a part: `prune` is a step-start part with a prune mark. */
+  /** Only messages with a part of this kind: `prune` is a step-start part with a prune mark. */
   having?: "compaction" | "prune"
-  /** Reads a tail that a revert left, with what came before it. */
+  /** Reads a tail that a revert left, with the messages before it. */
   left?: string
   /** Which end the limit counts from; "end" if absent. */
   take?: "start" | "end"
@@ -202,7 +206,7 @@ export interface Watched {
 }
 
 export interface SearchQuery {
-  /** Words must all be found; "quoted" text is found as it stands; `pre*` finds what begins so. */
+  /** Every word must match; "quoted" text must match as a phrase; `pre*` matches words with that beginning. */
   text: string
   order?: "newest" | "relevance"
   sessionID?: string
@@ -216,17 +220,17 @@ export interface SearchQuery {
 
 export interface SearchHit {
   kind: SearchKind
-  /** The session that wrote it or, if that one is gone, one that still has it. */
+  /** The session that wrote the message or, if that session was removed, a session that still has it. */
   sessionID: string
   /** How many other sessions share the message. */
   forks: number
-  /** True if a revert of that session left it behind. */
+  /** True if the message is in a tail that a revert of that session left. */
   left?: boolean
   messageID?: string
   partID?: string
   position?: number
   role?: "user" | "assistant"
-  /** Text around the first place, with the places that matched as [start, end) in UTF-16 units. */
+  /** Text around the first match. `marks` are the matches in it as [start, end) in UTF-16 units. */
   snippet: string
   marks: [number, number][]
 }
@@ -241,30 +245,30 @@ export interface Admitted {
   cursor: string
 }
 
-/** Which process holds a lease; enough to tell that it is dead. */
+/** The process that holds a lease, with enough facts to tell whether it is dead. */
 export interface Holder {
   host: string
   bootID: string
   pid: number
-  /** When the process started, as the system counts it. */
+  /** When the process started, in the units of the operating system. */
   start: string
-  /** Tells two stores of one process apart. */
+  /** Distinguishes two stores of one process. */
   instance: string
 }
 
 export interface Lease {
   sessionID: string
   fence: number
-  /** By the store's clock. The holder stops early, by its own monotonic clock. */
+  /** By the store's clock. The holder stops earlier, by its own monotonic clock. */
   expiresAt: number
   durationMs: number
 }
 
 export interface Removal {
   sessions: string[]
-  /** How many messages went. */
+  /** How many messages were removed. */
   messages: number
-  /** Messages that stay because other sessions share them, and up to 20 of those sessions. */
+  /** How many messages stay because other sessions share them, and up to 20 of those sessions. */
   kept: { messages: number; sessions: string[] }
   blobs: number
 }
@@ -279,12 +283,12 @@ export interface RedactionTarget {
 export interface Redaction {
   messages: number
   parts: number
-  /** The sessions that shared what was redacted. */
+  /** The sessions that share the redacted messages. */
   sessions: string[]
 }
 
 export interface BlobStore {
-  /** Durable on return. The same bytes give the same hash and are kept once. */
+  /** Durable on return. The same bytes have the same hash and are stored once. */
   put(bytes: Uint8Array): Promise<string>
   /** `not_found` if there is none. `range` is [start, end) in bytes. */
   get(hash: string, range?: { start?: number; end?: number }): Promise<Uint8Array>
@@ -292,7 +296,7 @@ export interface BlobStore {
 }
 
 export interface CollectOptions {
-  /** Say what would go, and leave it. */
+  /** Only report what would be removed. */
   dryRun?: boolean
   /** Blobs and imports younger than this may still be in use. One hour and one day if absent. */
   blobAgeMs?: number
@@ -308,5 +312,5 @@ export interface Collected {
   blobBytes: number
 }
 
-/** Leases: 10 s, renewed every 3 s; the holder stops 2 s before the end. */
+/** A lease lasts 10 s. The holder renews it every 3 s, and stops 2 s before its end. */
 export const leaseDurationMs = 10_000

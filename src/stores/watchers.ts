@@ -1,6 +1,9 @@
 import type { Watched } from "./store.ts"
 
-/** Calls every listener with a copy of its own; one that throws is reported as a warning and harms no other. */
+/**
+ * Calls every listener with its own copy. An error of a listener is reported as a warning, and the others are still
+ * called.
+ */
 export function tellAll(listeners: Iterable<(change: Watched) => void>, change: Watched): void {
   for (const listener of [...listeners]) {
     try {
@@ -11,7 +14,7 @@ export function tellAll(listeners: Iterable<(change: Watched) => void>, change: 
   }
 }
 
-/** Calls listeners back after the turn of the event loop, once for all that happened in it. */
+/** Calls listeners once after an event loop tick, for all changes of that tick. */
 export class Watchers {
   readonly #listeners = new Set<(change: Watched) => void>()
   readonly #sessions = new Set<string>()
@@ -22,7 +25,7 @@ export class Watchers {
   }
 
   add(listener: (change: Watched) => void): () => void {
-    // A function of its own, so that the same listener may be added twice.
+    // A new function for each call, so that the same listener may be added twice.
     const call = (change: Watched) => listener(change)
     this.#listeners.add(call)
     return () => {
