@@ -1,10 +1,10 @@
 import type { MessageError, ModelRef } from "../protocol/index.ts"
 
 /**
- * Why a model call failed. `auth`: no key, or a wrong one. `rate`: too many requests. `server`: the provider failed.
- * `network`: no connection, or it broke. `malformed`: the stream was cut or made no sense. `stalled`: nothing came for too
- * long. `context`: the context is too long for the model. `refused`: the provider does not like the request.
- * `aborted`: the caller gave up.
+ * Why a model call failed. `auth`: the key is missing or wrong. `rate`: too many requests. `server`: the provider
+ * failed. `network`: the connection failed or broke. `malformed`: the stream was cut off or could not be parsed.
+ * `stalled`: the idle timeout passed. `context`: the context is too long for the model. `refused`: the provider
+ * rejected the request. `aborted`: the caller aborted the call.
  */
 export type ModelErrorKind =
   | "auth"
@@ -31,17 +31,17 @@ const retryable: Record<ModelErrorKind, boolean> = {
 
 export interface ModelErrorOptions {
   statusCode?: number
-  /** How long the provider wants us to wait. */
+  /** How long the provider asks the caller to wait before a retry. */
   retryAfterMs?: number
-  /** Only what is worth showing; never a cookie or a key. */
+  /** Request ids and rate limits only; never a cookie or a key. */
   responseHeaders?: Record<string, string>
   responseBody?: string
-  /** Overrides what the kind says. */
+  /** Overrides the default of the kind. */
   isRetryable?: boolean
   cause?: unknown
 }
 
-/** `message` is a sentence for people, free of secrets. */
+/** `message` is a sentence for users, with secrets masked. */
 export class ModelError extends Error {
   readonly kind: ModelErrorKind
   readonly isRetryable: boolean
@@ -61,7 +61,7 @@ export class ModelError extends Error {
     this.responseBody = options.responseBody
   }
 
-  /** As it stands in a message or a retry part. */
+  /** The error in the form that a message or a retry part stores. */
   toMessageError(ref: ModelRef): MessageError {
     const { message, statusCode, isRetryable, responseHeaders, responseBody } = this
     switch (this.kind) {

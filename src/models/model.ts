@@ -1,62 +1,71 @@
 import type { JsonObject, ModelRef, Price, Tokens } from "../protocol/index.ts"
 import type { ContextMessage } from "../session/index.ts"
 
-/** A model that can be asked. Everything about providers is behind this. */
+/** A model that the run can call. Code outside of `models/` knows nothing of providers but this interface. */
 export interface Model {
   readonly ref: ModelRef
-  /** In tokens; 0 where nobody knows. */
+  /** In tokens; 0 if unknown. */
   readonly limit: { context: number; output: number }
-  /** Absent where nobody knows: then no cost is claimed. */
+  /** Absent if unknown: the session then counts no cost for this model. */
   readonly price?: Price
   /**
-   * Asks once. Yields events as they come and ends after `finish`, which is always the last one.
+   * Calls the model once. Yields events as they arrive and ends after `finish`, which is always the last event.
    *
-   * Throws a ModelError, and nothing else, for whatever goes wrong, before or after events were given: the caller then
-   * drops what this call gave and may ask again. Once `signal` is aborted it throws a ModelError of kind `aborted` soon,
-   * and holds on to nothing. Retries nothing itself.
+   * Throws a ModelError, and nothing else, for every failure, before or after the first event. The caller then drops
+   * the events of this call and may call again: the model itself never retries. Soon after `signal` is aborted the
+   * stream throws a ModelError of kind `aborted` and releases its connection, timers and listeners.
    */
   stream(request: ModelRequest): ModelStream
 }
 
 export interface ModelRequest {
-  /** What the call is for; a scripted model answers only steps from its list. */
+  /** What the call is for. A scripted model takes answers from its list for steps only. */
   purpose: "step" | "title" | "summary" | "compaction"
-  /** Texts of the system prompt, in order; none is empty. The first ones change least, for the provider's cache. */
+  /**
+   * Texts of the system prompt, in order, none of them empty. The texts that change least come first, for the
+   * provider's cache.
+   */
   system: readonly string[]
-  /** Arrays and messages that were given before are the same objects, never changed: what is derived may be kept. */
+  /**
+   * A message that an earlier request included is the same object, and is never changed: derived values may be cached.
+   */
   messages: readonly ContextMessage[]
   tools: readonly ModelTool[]
-  /** Absent is `auto`. */
+  /** `auto` if absent. */
   toolChoice?: "auto" | "none" | "required"
   maxOutputTokens?: number
   temperature?: number
   topP?: number
-  /** Reasoning effort, where the model has such a thing: `low`, `medium`, `high`, or what its provider calls it. */
+  /** Reasoning effort, if the model has one: `low`, `medium`, `high`, or the provider's own name for an effort. */
   variant?: string
-  /** Options of the provider, by its name, as its package documents them. */
+  /** Provider options, by the provider's name, as its package documents them. */
   options?: JsonObject
-  /** Bytes of a `blob:` or `file:` url in the messages. */
+  /** Reads the bytes of a `blob:` or `file:` URL in the messages. */
   readFile: (url: string) => Promise<Uint8Array>
   signal: AbortSignal
-  /** Without any event for so long, the call fails as `stalled`. */
+  /** The call fails as `stalled` after this long without an event. */
   idleTimeoutMs: number
 }
 
 export interface ModelStream extends AsyncIterable<ModelEvent> {
-  /** Gives every event to `take`, at less cost than a loop; a promise that it gives back is waited for. */
+  /**
+   * Passes every event to `take`, with fewer promises than a `for await` loop. Awaits a promise that `take` returns.
+   */
   each?(take: (event: ModelEvent) => Promise<void> | undefined): Promise<void>
 }
 
 export interface ModelTool {
   name: string
   description: string
-  /** JSON Schema, draft 7. The same object each time as long as it is the same. */
+  /** JSON Schema, draft 7. The same object in every request until the schema changes. */
   inputSchema: JsonObject
 }
 
 export type FinishReason = "stop" | "length" | "content-filter" | "tool-calls" | "error" | "other"
 
-/** Every `delta` and `end` follows a `start` of the same id. `metadata` is the provider's and goes back to it. */
+/**
+ * Every `delta` and `end` follows a `start` of the same id. `metadata` comes from the provider and is sent back to it.
+ */
 export type ModelEvent =
   | { type: "text-start"; id: string; metadata?: JsonObject }
   | { type: "text-delta"; id: string; text: string }
@@ -64,12 +73,15 @@ export type ModelEvent =
   | { type: "reasoning-start"; id: string; metadata?: JsonObject }
   | { type: "reasoning-delta"; id: string; text: string }
   | { type: "reasoning-end"; id: string; metadata?: JsonObject }
-  /** The model begins to write a call; `id` is the call's id. */
+  /** The model begins to write a tool call; `id` is the call's id. */
   | { type: "tool-input-start"; id: string; tool: string }
   | { type: "tool-input-delta"; id: string; text: string }
   | { type: "tool-input-end"; id: string }
-  /** A whole call. `input` is the text that the model wrote: it may be anything but JSON. May come without the three above. */
+  /**
+   * A complete call. `input` is the text that the model wrote, which may not be valid JSON. May come without the three
+   * events above.
+   */
   | { type: "tool-call"; id: string; tool: string; input: string; metadata?: JsonObject }
-  /** A file that the model made. */
+  /** A file that the model generated. */
   | { type: "file"; mime: string; bytes: Uint8Array }
   | { type: "finish"; reason: FinishReason; usage?: Tokens; metadata?: JsonObject }

@@ -5,7 +5,7 @@ import { ModelError, type ModelErrorKind } from "./model-error.ts"
 
 export interface PlayedCall {
   tool: string
-  /** A string is given as it is: it may be anything but JSON. */
+  /** A string is passed on unchanged, so that a test can play input that is not valid JSON. */
   input: object | string
   id?: string
 }
@@ -13,28 +13,28 @@ export interface PlayedCall {
 export interface PlayedError {
   kind: ModelErrorKind
   message?: string
-  /** It comes after so many deltas, at the latest instead of the finish; 0 unless told. */
+  /** After how many deltas the error is thrown, at the latest in place of `finish`; 0 if absent. */
   afterDeltas?: number
   retryAfterMs?: number
   statusCode?: number
 }
 
-/** An answer that is known beforehand: reasoning, then text, then calls, then the finish or the error. */
+/** A prepared answer. Its events are: reasoning, text, calls, then the finish or the error. */
 export interface PlayedAnswer {
-  /** An array is the deltas; a string is cut into words. */
+  /** An array lists the deltas; a string is split into words. */
   text?: string | readonly string[]
   reasoning?: string | readonly string[]
   calls?: readonly PlayedCall[]
   usage?: Tokens
   finish?: FinishReason
-  /** Before the first event. `Infinity` is a stall. */
+  /** Delay before the first event. `Infinity` plays a stalled call. */
   delayMs?: number
-  /** Between two deltas. */
+  /** Delay between two deltas. */
   deltaDelayMs?: number
   error?: PlayedError
 }
 
-/** Gives the events of an answer as a model does: see the contract of `Model.stream`. */
+/** Yields the events of an answer, under the contract of `Model.stream`. */
 export async function* playAnswer(answer: PlayedAnswer, request: ModelRequest): AsyncGenerator<ModelEvent> {
   await pause(answer.delayMs ?? 0, request)
   let deltas = 0
@@ -53,7 +53,7 @@ export async function* playAnswer(answer: PlayedAnswer, request: ModelRequest): 
   }
 }
 
-/** Waits for `work` as for an answer: no longer than the request allows. */
+/** Awaits `work` until the request is aborted or its idle timeout passes. */
 export async function waitFor<T>(work: Promise<T>, request: ModelRequest): Promise<T> {
   const over = new AbortController()
   const signal = AbortSignal.any([request.signal, over.signal])
@@ -66,7 +66,7 @@ export async function waitFor<T>(work: Promise<T>, request: ModelRequest): Promi
   }
 }
 
-/** Text, cut before its spaces so that every delta but the first begins a word. */
+/** Splits a text before its spaces, so that every delta but the first starts with the space before a word. */
 export function wordsOf(text: string): string[] {
   return text.match(/\s*\S+\s*$|\s*\S+|\s+/g) ?? []
 }
@@ -101,7 +101,7 @@ function deltasOf(text: string | readonly string[] | undefined): readonly string
   return typeof text === "string" ? wordsOf(text) : (text ?? [])
 }
 
-/** Ids that no call of this context has: providers want them unique. */
+/** Returns a function that makes ids which no call of this context has: providers require unique ids. */
 function callIDs(answer: PlayedAnswer, request: ModelRequest): () => string {
   const taken = new Set(answer.calls?.map((call) => call.id))
   let number = 0
@@ -122,7 +122,7 @@ function isDelta({ type }: ModelEvent): boolean {
   return type === "text-delta" || type === "reasoning-delta" || type === "tool-input-delta"
 }
 
-/** The longest that a timer can wait. */
+/** The longest delay that a timer accepts. */
 const timerMsMax = 2 ** 31 - 1
 
 async function pause(

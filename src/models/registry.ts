@@ -9,25 +9,25 @@ import { builtInProviders, type ProviderConfig } from "./provider/providers.ts"
 import { type Environment, type ResolvedProvider, resolveProvider } from "./provider/resolve-provider.ts"
 
 export interface ModelsOptions {
-  /** The config's providers, by name; they stand on top of the built-in ones. */
+  /** Providers of the config, by name. Their fields override those of the built-in providers. */
   provider?: Record<string, ProviderConfig>
   env: Environment
-  /** Providers made in code, by name; they win over all others. */
+  /** Providers made in code, by name. They take precedence over configured and built-in providers. */
   custom?: Record<string, (modelID: string) => Model>
   fetch?: typeof fetch
-  /** Names of providers that are not to be used. */
+  /** Names of providers that must not be used. */
   disabled?: readonly string[]
 }
 
 export interface ListedProvider {
   id: string
   name: string
-  /** Whether it can be asked as things are: it has a key, or needs none. */
+  /** True if the provider has a key or needs none. */
   isReady: boolean
-  /** The variables that may hold its key. */
+  /** The environment variables that may hold its key. */
   keyNames: readonly string[]
   models: ListedModel[]
-  /** What is wrong with its config. */
+  /** The error in its config, if there is one. */
   problem?: string
 }
 
@@ -40,27 +40,28 @@ export interface ListedModel {
 
 export interface Models {
   /**
-   * The model of a name such as `openai/gpt-5` or `openrouter/anthropic/claude-sonnet-4.5`; the same object each time.
-   * Sends nothing. Throws `invalid` for a name or config that cannot work, `not_found` for an unknown provider, `denied`
-   * for one that is switched off, `unavailable` if its key is missing.
+   * The model with a name such as `openai/gpt-5` or `openrouter/anthropic/claude-sonnet-4.5`; the same object for each
+   * call. Sends no request. Throws `invalid` for an invalid name or config, `not_found` for an unknown provider,
+   * `denied` for a disabled provider, `unavailable` if the key is missing.
    */
   get(name: string): Promise<Model>
   /**
-   * What to use when nobody named a model: the first model of a configured provider, else of the first provider with a
-   * key, else of an Ollama that runs on this machine, else `demo/guide`. Looks for Ollama once, for 100 ms.
+   * The model for sessions that name none: the first model of a configured provider, else of the first provider with a
+   * key, else of an Ollama that runs on this machine, else `demo/guide`. Looks for Ollama once, with a timeout of 100
+   * ms.
    */
   standard(): Promise<string>
-  /** For a page of settings. Asks nobody. */
+  /** All providers and models, for a settings page. Sends no request. */
   list(): Promise<ListedProvider[]>
-  /** The values of keys that are in use, to be kept out of whatever is shown. */
+  /** The values of all keys in use, so that output can mask them. */
   secrets(): string[]
-  /** The variables that may hold a key, to be kept out of what tools see. */
+  /** The environment variables that may hold a key, so that they can be removed from the environment of tools. */
   readonly secretNames: readonly string[]
 }
 
 export const demoModel = "demo/guide"
 
-/** `provider/model` in two; the model's own name may hold slashes. */
+/** Splits `provider/model` at the first slash: the model's own name may contain slashes. */
 export function parseModelName(name: string): ModelRef {
   const slash = name.indexOf("/")
   if (slash > 0 && slash < name.length - 1) {
@@ -72,7 +73,7 @@ export function parseModelName(name: string): ModelRef {
   )
 }
 
-/** Everything that can be asked. Making it loads and sends nothing. */
+/** Creates the registry. Loads no package and sends no request until a model is needed. */
 export function createModels(options: ModelsOptions): Models {
   const { env, provider: configured = {}, custom = {}, disabled = [] } = options
   const fetch = options.fetch ?? globalThis.fetch
@@ -224,7 +225,7 @@ function requireKey(provider: ResolvedProvider): void {
   )
 }
 
-/** Names come from files and people: `constructor` is not a provider. */
+/** Names come from files and users, so inherited properties such as `constructor` must not match. */
 function own<T>(record: Record<string, T>, name: string): T | undefined {
   return Object.hasOwn(record, name) ? record[name] : undefined
 }

@@ -5,13 +5,13 @@ import { ModelError } from "./model-error.ts"
 import { type PlayedAnswer, playAnswer, waitFor } from "./play-answer.ts"
 
 export interface ScriptedAnswer extends PlayedAnswer {
-  /** Without it the answer is for a step. */
+  /** The purpose of the call that takes this answer; a step if absent. */
   for?: "title" | "summary" | "compaction"
 }
 
 /**
- * Answers in order, or a function of the request and of how many steps were asked for before it. A function is asked for
- * steps only.
+ * Answers in order, or a function of the request and the number of steps before it. A function is called for steps
+ * only.
  */
 export type Script =
   | readonly ScriptedAnswer[]
@@ -21,20 +21,21 @@ export interface ScriptedOptions {
   ref?: ModelRef
   limit?: { context: number; output: number }
   price?: Price
-  /** What a step gets when the list is empty; an error that cannot be retried unless told. */
+  /** What a step gets when the list is empty. By default an error that must not be retried. */
   whenEmpty?: "error" | ScriptedAnswer
 }
 
 export interface ScriptedModel extends Model {
-  /** Every request so far, as it was given. */
+  /** Every request so far. */
   readonly requests: readonly ModelRequest[]
   /** Adds answers to the end of the list. */
   add(...answers: ScriptedAnswer[]): void
 }
 
 /**
- * A model that plays answers, faults and delays: for tests, examples and demonstrations. Only steps take from the list;
- * titles, summaries and compactions take what is marked `for` them, or else get the user's own words.
+ * A model that plays answers, faults and delays, for tests, examples and demonstrations. Only steps take unmarked
+ * answers from the list. Titles, summaries and compactions take answers marked `for` them, or else an answer made of
+ * the user's own words.
  */
 export function createScriptedModel(script: Script, options: ScriptedOptions = {}): ScriptedModel {
   const { ref = { providerID: "scripted", modelID: "scripted" }, limit = { context: 0, output: 0 } } = options
@@ -66,7 +67,7 @@ export function createScriptedModel(script: Script, options: ScriptedOptions = {
     add: (...answers) => void list.push(...answers),
     stream(request) {
       requests.push(request)
-      // The answer is taken now, so that calls made at the same time get theirs in the order of the calls.
+      // The answer is taken now, so that concurrent calls get answers in the order of the calls.
       const taken = new Promise<ScriptedAnswer>((resolve) => resolve(take(request)))
       taken.catch(() => {})
       return playTaken(taken, request)

@@ -80,7 +80,9 @@ const strange: unknown[] = [
   Object.assign(Object.create({ inherited: 1 }), { start: 1 }),
 ]
 
-/** The value with each field of it, at any depth, taken away, replaced by something strange, or joined by another one. */
+/**
+ * The value with each field of it, at any depth, taken away, replaced by something strange, or joined by another one.
+ */
 function* mutations(value: unknown): Generator<unknown> {
   yield* strange
   if (typeof value !== "object" || value === null || Array.isArray(value)) return

@@ -3,9 +3,9 @@ import { cleanText } from "../session/text/clean-text.ts"
 import type { Commit, Op } from "./commit.ts"
 
 /**
- * A checked and cleaned copy of a commit that a streaming answer makes up to twenty times a second: pieces and plain text
- * parts. Undefined for every other commit, and for every value that is not exactly as expected: the schema decides about
- * those, so both ways accept and refuse the same commits. See docs/decisions/streaming-commits.md.
+ * A checked and cleaned copy of a commit that a streaming answer makes up to twenty times a second: pieces and plain
+ * text parts. Undefined for every other commit, and for every value that is not exactly as expected: the schema decides
+ * about those, so both ways accept and refuse the same commits. See docs/decisions/streaming-commits.md.
  */
 export function prepareStreaming(commit: Commit): Commit | undefined {
   if (typeof commit !== "object" || commit === null) return undefined

@@ -6,7 +6,9 @@ import { prepareStreaming } from "./prepare-streaming.ts"
 
 const depthMax = 200
 
-/** A commit that is well formed, shares nothing with what the caller gave, and holds no text that a store cannot keep. */
+/**
+ * Checks a commit and returns a copy that shares no object with the caller's, with NUL and lone surrogates replaced.
+ */
 export function prepareCommit(commit: Commit): Commit {
   return prepareStreaming(commit) ?? storable(parseOrInvalid(Commit, commit, "The commit"))
 }
@@ -15,13 +17,13 @@ export function prepareItem(item: InboxItem): InboxItem {
   return storable(parseOrInvalid(InboxItem, item, "The inbox item"))
 }
 
-/** A deep copy as JSON would keep it, with every text cleaned; `invalid` for what JSON has no form for. */
+/** A deep copy as JSON would store it, with every text cleaned; `invalid` for values that JSON cannot hold. */
 export function storable<T>(value: T, depth = 0): T {
   switch (typeof value) {
     case "string":
       return cleanText(value) as T
     case "number":
-      // Adding 0 makes 0 of -0.
+      // Adding 0 turns -0 into 0.
       return (Number.isFinite(value) ? value + 0 : null) as T
     case "boolean":
     case "undefined":
@@ -43,7 +45,7 @@ function copyObject(value: object, depth: number): unknown {
     const inner = (value as Record<string, unknown>)[name]
     if (inner === undefined) continue
     const key = cleanText(name)
-    // A plain assignment to this one name would set the prototype.
+    // An assignment to this name would set the prototype.
     if (key === "__proto__")
       Object.defineProperty(copy, key, { value: storable(inner, depth + 1), ...ownField })
     else copy[key] = storable(inner, depth + 1)
@@ -60,7 +62,7 @@ function unstorable(what: string): StemmaError {
   )
 }
 
-/** Names what an inbox item asks for, whenever it was asked. */
+/** A hash of an inbox item without its time: items with the same hash ask for the same. */
 export function payloadHash(item: InboxItem): Buffer {
   const { time: _time, ...payload } = item
   return createHash("sha256").update(canonicalJson(payload)).digest()

@@ -16,19 +16,19 @@ export interface AdapterOptions {
   ref: ModelRef
   limit: { context: number; output: number }
   price?: Price
-  /** Under which name the package looks for its options. */
+  /** The name under which the package looks up its options. */
   namespace: string
-  /** The config's options of the model. */
+  /** Model options of the config. */
   options?: JsonObject
   variants?: Variants
   mask: Mask
-  /** Where the key comes from, for a sentence. */
+  /** Where the key comes from, for error texts. */
   keyName?: string
-  /** False where the server refuses a request with earlier reasoning in it. */
+  /** False if the server refuses a request that contains earlier reasoning. */
   takesReasoning?: boolean
 }
 
-/** A model of the AI SDK as ours. Only this file, `call-options.ts` and `prompt.ts` know that interface. */
+/** Adapts a model of the AI SDK. Only this file, `call-options.ts` and `prompt.ts` use that interface. */
 export function fromLanguageModel(options: AdapterOptions): Model {
   const { ref, limit, price } = options
   const toPrompt = createPromptConverter(options)
@@ -50,10 +50,10 @@ interface AnswerOptions extends AdapterOptions {
 
 const end: IteratorReturnResult<undefined> = { done: true, value: undefined }
 
-/** How long the end of a body may take after the model has finished, before the connection is dropped. */
+/** How long the response body may go on after the model's `finish` before the connection is closed. */
 const drainTimeoutMs = 1_000
 
-/** One call. Written by hand: an async generator costs several times as much for each delta. */
+/** One call. An iterator written by hand, because an async generator costs several times as much for each delta. */
 class AnswerIterator implements AsyncIterator<ModelEvent, undefined> {
   readonly #options: AnswerOptions
   readonly #connection = new AbortController()
@@ -61,14 +61,14 @@ class AnswerIterator implements AsyncIterator<ModelEvent, undefined> {
   #responseHeaders: Record<string, string> | undefined
   #isDone = false
   #hasContent = false
-  /** When the read that is going on began; 0 while the caller is busy. */
+  /** When the pending read began; 0 while the caller handles an event. */
   #waitingSinceMs = 0
   #timer: NodeJS.Timeout | undefined
-  /** Why we broke off ourselves; whatever is thrown after that is only a consequence. */
+  /** The reason for which this class ended the call. Errors thrown after it are only a consequence. */
   #broken: ModelError | undefined
   #rejectStart: ((error: ModelError) => void) | undefined
   readonly #toolNames: Map<string, string> | undefined
-  /** Of open texts and reasonings, by id: what came with their start and deltas. */
+  /** Provider metadata of open texts and reasonings, by id. */
   readonly #metadata = new Map<string, JsonObject>()
 
   constructor(options: AnswerOptions) {
@@ -88,7 +88,7 @@ class AnswerIterator implements AsyncIterator<ModelEvent, undefined> {
     return { done: false, value: event }
   }
 
-  /** One promise for each event, where a loop over the iterator takes several. */
+  /** Needs one promise for each event; a `for await` loop needs several. */
   async each(take: (event: ModelEvent) => Promise<void> | undefined): Promise<void> {
     let isTaking = false
     try {
@@ -158,7 +158,9 @@ class AnswerIterator implements AsyncIterator<ModelEvent, undefined> {
 
   readonly #onAbort = (): void => this.#break(this.#aborted())
 
-  /** One timer for the whole call: it looks when the last read began instead of being set again for each delta. */
+  /**
+   * One timer for the whole call: when it fires, it checks when the pending read began. No timer is set for each delta.
+   */
   #watch(timeoutMs: number): void {
     if (!(timeoutMs > 0) || timeoutMs > 0x7fffffff) return
     const look = (): void => {
@@ -173,7 +175,7 @@ class AnswerIterator implements AsyncIterator<ModelEvent, undefined> {
   #break(error: ModelError): void {
     this.#broken ??= error
     this.#rejectStart?.(error)
-    // Settles a read that is going on, even if the provider's stream does not mind the signal.
+    // Cancelling settles a pending read even if the provider's stream ignores the signal.
     this.#disconnect()
   }
 
@@ -232,7 +234,7 @@ class AnswerIterator implements AsyncIterator<ModelEvent, undefined> {
         if (part.providerExecuted) return undefined
         this.#hasContent = true
         const metadata = part.providerMetadata as JsonObject | undefined
-        // Nothing at all is how some servers write a call without arguments.
+        // Some servers send an empty string for a call without arguments.
         const input = part.input.trim() === "" ? "{}" : part.input
         return {
           type: "tool-call",
@@ -281,7 +283,7 @@ class AnswerIterator implements AsyncIterator<ModelEvent, undefined> {
     }
   }
 
-  /** Reads what is left, so that the connection can be used again. */
+  /** Reads the rest of the body, so that the connection can be reused. */
   #drain(): void {
     const timer = setTimeout(() => this.#disconnect(), drainTimeoutMs).unref()
     const reader = this.#reader!
@@ -293,7 +295,7 @@ class AnswerIterator implements AsyncIterator<ModelEvent, undefined> {
       .finally(() => clearTimeout(timer))
   }
 
-  /** Adds to what is known of an open text or reasoning, provider by provider, and gives all of it. */
+  /** Merges metadata into that of an open text or reasoning, by provider, and returns the result. */
   #remember(id: string, added: SharedV4ProviderOptions | undefined): JsonObject | undefined {
     const before = this.#metadata.get(id)
     if (added === undefined) return before
@@ -332,5 +334,7 @@ const finishReasons: ReadonlySet<string> = new Set<FinishReason>([
   "other",
 ])
 
-/** With one of these and nothing said, an answer was empty; with another one that says why. */
+/**
+ * An answer without content and with one of these reasons counts as empty. Other reasons explain the missing content.
+ */
 const emptyReasons: ReadonlySet<string> = new Set<FinishReason>(["stop", "other", "tool-calls"])

@@ -14,7 +14,7 @@ import { fitToolName } from "./fit-names.ts"
 
 type Asked = AdapterOptions & { request: ModelRequest }
 
-/** What a call is given beside its prompt. */
+/** The options of a `doStream` call. */
 export function callOptions(
   options: Asked,
   prompt: LanguageModelV4Prompt,
@@ -46,7 +46,10 @@ function functionTool({ name, description, inputSchema }: ModelTool): LanguageMo
   return { type: "function", name: fitToolName(name), description, inputSchema: inputSchema as JSONSchema7 }
 }
 
-/** Counts that do not overlap: reasoning is not part of the output, nor the cache of the input. Undefined if the provider gave none. */
+/**
+ * Token counts that do not overlap: output excludes reasoning, input excludes cached tokens. Undefined if the provider
+ * sent no counts.
+ */
 export function tokensOf({ inputTokens, outputTokens }: LanguageModelV4Usage): Tokens | undefined {
   const read = count(inputTokens.cacheRead)
   const write = count(inputTokens.cacheWrite)

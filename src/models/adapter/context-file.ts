@@ -1,7 +1,7 @@
 import type { ContextFile } from "../../session/index.ts"
 import type { Api } from "../provider/providers.ts"
 
-/** What a model gets of a file: its text, its bytes, or an address that the provider reads itself. */
+/** The form in which a file is sent to a model: its text, its bytes, or a URL that the provider fetches itself. */
 export type SentFile =
   | { type: "text"; text: string }
   | { type: "bytes"; mime: string; base64: string; filename?: string }
@@ -12,7 +12,7 @@ const textMime =
 
 const imageMime = /^image\/(png|jpeg|gif|webp)$/
 
-/** Whether bytes of that type can be sent; a provider refuses the whole request for one file that it does not know. */
+/** True if the API accepts bytes of this type. A provider refuses the whole request for one file of an unknown type. */
 function takesBytes(api: Api, mime: string): boolean {
   if (imageMime.test(mime) || mime === "application/pdf") return true
   if (api === "google") return /^(audio|video)\/|^image\/hei[cf]$/.test(mime)
@@ -25,12 +25,12 @@ function takesAddress(api: Api, mime: string): boolean {
   return mime === "application/pdf" && (api === "anthropic" || api === "openai-responses")
 }
 
-/** Whether the bytes of this file must be read first. */
+/** True if the bytes of this file must be read first, because its URL is neither `data:` nor `http(s):`. */
 export function isElsewhere(file: ContextFile): boolean {
   return !/^(data|https?):/i.test(file.url)
 }
 
-/** `bytes` is what was read for a file that is elsewhere; undefined if it could not be read. */
+/** `bytes` are the bytes of a file that `isElsewhere`; undefined if it could not be read. */
 export function sentFile(file: ContextFile, api: Api, bytes?: Uint8Array): SentFile {
   const mime = normalMime(file.mime)
   if (/^https?:/i.test(file.url)) return sentAddress({ ...file, mime }, api)
@@ -69,7 +69,9 @@ function fileText(file: ContextFile, data: Buffer): string {
   return `<file name="${file.filename ?? file.mime}">\n${text}${text.endsWith("\n") ? "" : "\n"}</file>`
 }
 
-/** A file that cannot be sent must not make the session unusable: the model is told, and the call goes on. */
+/**
+ * Replaces a file that cannot be sent by a notice to the model, so that one file does not make the session unusable.
+ */
 function notice(file: ContextFile, why: string): SentFile {
   return { type: "text", text: `[The file ${file.filename ?? "without a name"} (${file.mime}) ${why}.]` }
 }

@@ -1,17 +1,17 @@
-/** The text in one event of a provider, which the next event goes on with. */
+/** The text delta in an event of a provider, which the next event may continue. */
 export interface GrowingText {
-  /** Events with the same key go on with the same text. */
+  /** Events with the same key continue the same text. */
   readonly key: string
   /** Adds the text of a later event. */
   join(next: GrowingText): void
-  /** The event as JSON, with all the text. */
+  /** The event as JSON, with the joined text. */
   write(): string
   readonly text: string
 }
 
 type Fields = Record<string, unknown>
 
-/** The growing text of an event; undefined if it says anything beside. */
+/** The text delta of an event; undefined if the event holds anything else. */
 export function growingText(event: unknown): GrowingText | undefined {
   if (!isFields(event)) return undefined
   if (Array.isArray(event.choices)) return chatText(event)
@@ -21,7 +21,7 @@ export function growingText(event: unknown): GrowingText | undefined {
 
 const chatFields = ["content", "reasoning_content", "reasoning"]
 
-/** As OpenAI's chat and all who speak like it. */
+/** Chat Completions of OpenAI and compatible servers. */
 function chatText(event: Fields): GrowingText | undefined {
   const [choice, ...others] = event.choices as unknown[]
   if (others.length > 0 || !isFields(choice) || !isFields(choice.delta)) return undefined
@@ -40,7 +40,7 @@ function chatText(event: Fields): GrowingText | undefined {
 
 const blockFields: Record<string, string> = { text_delta: "text", thinking_delta: "thinking" }
 
-/** As Anthropic. */
+/** The Messages API of Anthropic. */
 function blockText(event: Fields): GrowingText | undefined {
   const { delta, index } = event
   if (!isFields(delta) || Object.keys(delta).length !== 2) return undefined
@@ -49,7 +49,7 @@ function blockText(event: Fields): GrowingText | undefined {
   return grow(event, { holder: delta, field, key: `${index} ${field}` })
 }
 
-/** As OpenAI's responses. */
+/** The Responses API of OpenAI. */
 function responseText(event: Fields): GrowingText | undefined {
   const { item_id, output_index, content_index, delta, logprobs } = event
   if (typeof delta !== "string" || (Array.isArray(logprobs) && logprobs.length > 0)) return undefined

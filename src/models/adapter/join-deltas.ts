@@ -1,12 +1,13 @@
 import { type GrowingText, growingText } from "./growing-text.ts"
 
-/** An event that is longer than this is handed on as it comes. */
+/** Incomplete events longer than this are passed on instead of buffered. */
 const restBytesMax = 1024 * 1024
 const carriageReturn = 13
 
 /**
- * The same stream with deltas joined that came in one read of the network. A fast model sends hundreds of them at once, and
- * the packages take ten times as long to look at a delta as it took to arrive. One that comes alone is not touched.
+ * Returns the same event stream, but joins consecutive text deltas that arrived in one network read to one event. A
+ * fast model sends hundreds of deltas at once, and the provider's package spends most of the processor time of a call
+ * on parsing each. A delta that arrives alone is not changed. See docs/decisions/joined-deltas.md.
  */
 export function withJoinedDeltas(response: Response): Response {
   const { body, headers, status, statusText } = response
@@ -34,10 +35,10 @@ function joined(body: ReadableStream<Uint8Array>): ReadableStream<Uint8Array> {
   )
 }
 
-/** Bytes of an event stream in, the same or fewer out. What it does not understand it leaves alone. */
+/** Takes the bytes of an event stream and returns the same events, or fewer. Events of unknown form are not changed. */
 export class DeltaJoiner {
   #rest: Buffer | undefined
-  /** Lines end otherwise than every known server ends them. */
+  /** True after a carriage return: no known server sends one, so such a stream is passed on unchanged. */
   #isOff = false
 
   push(bytes: Uint8Array): Uint8Array | undefined {
@@ -67,11 +68,11 @@ export class DeltaJoiner {
   }
 }
 
-/** A delta that others may be joined to. */
+/** A delta that later deltas may be joined to. */
 interface Open extends GrowingText {
-  /** The event as it came, as long as nothing was joined to it. */
+  /** The original event, sent if no other delta was joined. */
   event: string
-  /** What stands before the data. */
+  /** The text before the JSON data: the event's name and `data:`. */
   head: string
   count: number
 }
@@ -102,7 +103,7 @@ function joinEvents(bytes: Buffer): Uint8Array {
   return isJoined ? Buffer.from(text) : bytes
 }
 
-/** An event with one line of data, and perhaps its name before it. */
+/** An event with one line of JSON data and perhaps a name. */
 const shape = /^((?:event: ?[\w.-]+\n)?data: ?)(\{[^\n]*\})$/
 
 function readDelta(event: string): Open | undefined {

@@ -1,12 +1,12 @@
-/** Shorter values are words such as "none" or "ollama": taking them out would garble every sentence. */
+/** Shorter values are words such as "none" or "ollama": masking them would garble every sentence. */
 const shortestSecret = 8
 
-/** Takes secrets out of a text. */
+/** Masks secrets in a text. */
 export type Mask = (text: string) => string
 
 /**
- * Replaces each secret, also as it stands in an address, by `[secret]`, and whatever follows `Bearer`.
- * The longest ones go first, so that none is left half.
+ * Replaces each secret, also in its URL-encoded and JSON-escaped form, by `[secret]`, and every value after `Bearer` or
+ * `Basic`. Longer secrets are replaced first, so that a secret that contains another is masked whole.
  */
 export function createMask(secrets: Iterable<string>): Mask {
   const forms = new Set<string>()
@@ -26,7 +26,7 @@ export function createMask(secrets: Iterable<string>): Mask {
 
 const secretHeader = /auth|key|token|secret|cookie|credential/i
 
-/** The values of headers that say who is calling, with and without their scheme (`Bearer`, `Basic`). */
+/** The values of headers that authenticate the caller, with and without their scheme (`Bearer`, `Basic`). */
 export function headerSecrets(headers: Record<string, unknown>): string[] {
   const values = Object.entries(headers).flatMap(([name, value]) =>
     secretHeader.test(name) && typeof value === "string" ? [value] : [],

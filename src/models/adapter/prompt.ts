@@ -25,8 +25,8 @@ export type PromptConverter = (request: ModelRequest) => Promise<LanguageModelV4
 const cacheHere: SharedV4ProviderOptions = { anthropic: { cacheControl: { type: "ephemeral" } } }
 
 /**
- * How many messages at the end of the prompt get a cache mark for Anthropic: one that this call writes, and one that the
- * call before wrote and this call reads from.
+ * How many messages at the end of the prompt get a cache mark for Anthropic: one that this call writes, and one that
+ * the call before wrote and this call reads from.
  */
 const cachedMessagesMax = 2
 
@@ -70,7 +70,7 @@ function filesOf(message: ContextMessage): ContextFile[] {
   return []
 }
 
-/** One message, since many models know only one; Anthropic's cache wants the texts apart. */
+/** One system message, because many models accept only one; separate messages for Anthropic, whose cache needs them. */
 function systemMessages(system: readonly string[], api: Api): LanguageModelV4Prompt {
   if (system.length === 0) return []
   if (api !== "anthropic") return [{ role: "system", content: system.join("\n\n") }]
@@ -129,7 +129,7 @@ function assistantMessage(
   return content.length > 0 ? [{ role: "assistant", content }] : []
 }
 
-/** Where a result can only be text, its attachments follow as a message of the user. */
+/** If the API accepts only text as a result, attachments follow in a user message. */
 function toolMessages(results: ContextToolResult[], api: Api, toSent: ToSent): LanguageModelV4Message[] {
   const takesFiles = api !== "openai-chat" && api !== "openai-compatible"
   const content: LanguageModelV4ToolResultPart[] = []
@@ -159,7 +159,7 @@ function toolMessages(results: ContextToolResult[], api: Api, toSent: ToSent): L
   return messages
 }
 
-/** A call and its result alike: what either is called depends on nothing but its own id and name. */
+/** The names of a call or of its result. They depend only on its own id and name, so both always match. */
 function namesOf({ callID, tool }: { callID: string; tool: string }, api: Api) {
   return { toolCallId: fitCallID(callID, api), toolName: fitToolName(tool) }
 }
@@ -180,7 +180,7 @@ function filePart(sent: SentFile): LanguageModelV4TextPart | LanguageModelV4File
   } as LanguageModelV4FilePart
 }
 
-/** What a provider gave with a part goes back to it under the same name; the others do not look there. */
+/** Sends the provider's metadata of a part back under the provider's name; other providers ignore it. */
 function sentBack({ metadata }: { metadata?: JsonObject }): { providerOptions?: SharedV4ProviderOptions } {
   return metadata ? { providerOptions: metadata as SharedV4ProviderOptions } : {}
 }

@@ -9,13 +9,13 @@ import { estimateUsage } from "./usage.ts"
 import { isChinese, wishesIn } from "./wishes.ts"
 
 export interface DemoOptions {
-  /** Between two words; none unless told. */
+  /** Delay between two words; 0 if absent. */
   wordDelayMs?: number
 }
 
 /**
- * A guide for the first minute: rules instead of an AI model, no key and no network. It understands a few wishes in
- * English and Chinese, really calls the tools that it is given for them, and says what it is.
+ * A guide for new users: rules instead of an AI model, without a key or network access. It recognises some requests in
+ * English and Chinese, calls real tools for them, and says that it is not an AI model.
  */
 export function createDemoModel(modelID = "guide", { wordDelayMs = 0 }: DemoOptions = {}): Model {
   return {

@@ -1,11 +1,11 @@
 import type { ContextToolResult } from "../../session/index.ts"
 import type { DemoCall, DemoTodo } from "./wish.ts"
 
-/** What a sentence about a result needs to know. */
+/** The facts of a tool result that a sentence about it needs. */
 export interface Digest {
-  /** Lines in all, as far as the result tells. */
+  /** The number of lines, as far as the result states it. */
   total: number
-  /** The first ones, cut and free of control characters. */
+  /** The first lines, cut, with control characters removed. */
   first: string[]
 }
 
@@ -13,7 +13,7 @@ const firstLines: Record<string, number> = { read: 4, bash: 8, task: 12, list: 1
 const otherFirstLines = 6
 const lineLengthMax = 120
 
-/** The gist of a tool's output: its lines without what the tool says about them. */
+/** Summarises a tool's output: its lines without the notices that the tool adds. */
 export function digestOf(call: DemoCall, output: string): Digest {
   const text = textOf(call, output)
   const lines = contentLines(call, text.split("\n").map(cleanLine))
@@ -30,7 +30,7 @@ function contentLines({ tool }: DemoCall, all: readonly string[]): string[] {
   return tool === "read" ? lines.map((line) => line.replace(/^\s*\d+\| ?/, "")) : lines
 }
 
-/** The number of lines that a page of a file says the file has. */
+/** The total number of lines that the notice of a `read` result states. */
 function toldTotal({ tool }: DemoCall, text: string): number | undefined {
   const told = /^\((?:End of the file: |Lines .* of (?:more than )?)(\d+)/m.exec(text)
   return tool === "read" && told ? Number(told[1]) : undefined
@@ -62,12 +62,12 @@ function saysNothing(lines: readonly string[]): boolean {
 }
 
 function cleanLine(line: string): string {
-  // biome-ignore lint/suspicious/noControlCharactersInRegex: they are what goes; a terminal would obey them
+  // biome-ignore lint/suspicious/noControlCharactersInRegex: a terminal would obey control characters
   const clean = line.replace(/\u001b\[[\d;?]*[ -/]*[@-~]|[\u0000-\u0008\u000b-\u001f\u007f-\u009f]/g, "")
   return clean.length > lineLengthMax ? `${clean.slice(0, lineLengthMax).toWellFormed()}...` : clean
 }
 
-/** True if somebody or a rule said no, rather than that the call went wrong. */
+/** True if a person or a rule refused the call; false if the call failed otherwise. */
 export function isRefusal({ output }: ContextToolResult): boolean {
   return /\b(?:permission|permitted|denied|reject(?:s|ed)?|refus(?:es?|ed)|not allowed|forbid(?:s|den)?)\b|拒绝|不允许/i.test(
     output,
@@ -79,7 +79,7 @@ export function firstSentence(text: string): string {
   return /^.{20,}?[.!?。！？](?=\s|$)/u.exec(line)?.[0] ?? line
 }
 
-/** Lines as they are, in a fence that none of them can close. */
+/** The lines in a code fence that is longer than any run of backticks in them. */
 export function fenced(lines: readonly string[]): string {
   const longest = Math.max(2, ...lines.flatMap((line) => line.match(/`+/g) ?? []).map((run) => run.length))
   const fence = "`".repeat(longest + 1)

@@ -1,11 +1,11 @@
 import type { Digest } from "./digest.ts"
 import type { DemoCall, DemoTodo } from "./wish.ts"
 
-/** Everything that the guide says, in one language. */
+/** All sentences of the guide in one language. */
 export interface Phrases {
   help: string
   announce(call: DemoCall): string
-  /** What came out. Lines follow if it ends with a colon. */
+  /** Reports a result. The lines of the result follow if the sentence ends with a colon. */
   report(call: DemoCall, digest: Digest): string
   failed(call: DemoCall, reason: string): string
   refused(call: DemoCall, reason: string): string

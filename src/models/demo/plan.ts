@@ -3,17 +3,18 @@ import type { DemoCall, Wish } from "./wish.ts"
 import { isLooking } from "./wishes.ts"
 
 export interface Plan {
-  /** To be made now; empty when everything is done. */
+  /** The calls to make now; empty when everything is done. */
   calls: DemoCall[]
-  /** Left out since the call before it failed, or since the same one failed already. */
+  /** Skipped because the call before it, or the same call, failed. */
   skipped: DemoCall[]
-  /** Left out since the tool is not there. */
+  /** Skipped because the tool is not available. */
   unavailable: DemoCall[]
 }
 
 /**
- * What is next. Each call of each wish is made once, in order, so there are never more steps than calls: the calls made
- * so far are counted off against the wishes. Looking around is done together, whatever changes something alone.
+ * The next calls. Each call of each wish is made once, in order; the calls made so far are matched with the wishes by
+ * their number, so there are never more steps than calls. Calls that only read run together; a call that changes
+ * something runs alone.
  */
 export function nextCalls(
   wishes: readonly Wish[],

@@ -2,10 +2,10 @@ const opener = "\uE000"
 const firstMark = 0xe100
 const quotesMax = 256
 
-/** A quoted text, as it stands in clauses and rules: two characters without a meaning. */
+/** The placeholder of a quoted text in clauses and rules: two characters of the private use area. */
 export const quotedToken = `${opener}[\\uE100-\\uE1FF]`
 
-/** True for a quoted text and nothing beside it. */
+/** True if the text is exactly one placeholder. */
 export function isQuoted(text: string): boolean {
   return /^\uE000[\uE100-\uE1FF]$/.test(text)
 }
@@ -15,13 +15,13 @@ const quoted =
 
 export interface HiddenQuotes {
   text: string
-  /** Puts back what was quoted, without the quotes. */
+  /** Replaces placeholders by the quoted texts, without the quotation marks. */
   plain(text: string): string
-  /** Puts it back as it was written. */
+  /** Replaces placeholders by the quoted texts, with the quotation marks. */
   whole(text: string): string
 }
 
-/** Hides what is quoted from rules, which would see words of theirs in it. */
+/** Replaces quoted texts by placeholders, so that no rule matches words inside quotation marks. */
 export function hideQuotes(original: string): HiddenQuotes {
   const inside: string[] = []
   const outside: string[] = []

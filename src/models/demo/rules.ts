@@ -1,7 +1,7 @@
 import { quotedToken } from "./quotes.ts"
 import type { WishKind } from "./wish.ts"
 
-/** What a clause may look like. The first rule that matches and makes sense is taken. */
+/** A pattern for clauses. The first rule that matches, and for which calls can be made, applies. */
 export type Rule = readonly [kind: WishKind, pattern: RegExp]
 
 function rule(kind: WishKind, pattern: string): Rule {

@@ -4,7 +4,7 @@ import type { ModelRequest } from "../model.ts"
 const wishesMax = 20
 const wishLengthMax = 200
 
-/** What a model without understanding says when it is asked for a title or a summary: the user's own words. */
+/** The answer of the guide and of scripted models to a request for a title or a summary: the user's own words. */
 export function sideAnswer({ purpose, messages }: ModelRequest): string {
   const texts = purpose === "compaction" ? recappedTexts(messages) : userTexts(messages)
   if (purpose === "title") return titleFromText(texts[0] ?? "") || "A session"
@@ -13,7 +13,7 @@ export function sideAnswer({ purpose, messages }: ModelRequest): string {
   return `The user asked, in this order:\n${wishes.join("\n")}`
 }
 
-/** A compaction is asked for with the conversation as text, a line for each thing that was said. */
+/** A request for a compaction holds the conversation as text, with one line for each message and each earlier item. */
 function recappedTexts(messages: readonly ContextMessage[]): string[] {
   const lines = userTexts(messages).join("\n").split("\n")
   const said = lines.filter((line) => line.startsWith("[user] ")).map((line) => line.slice("[user] ".length))

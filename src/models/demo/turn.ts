@@ -1,19 +1,19 @@
 import type { ContextMessage, ContextToolCall, ContextToolResult } from "../../session/index.ts"
 import type { DemoTodo } from "./wish.ts"
 
-/** A call of this turn and what came of it. */
+/** A tool call of this turn and its result. */
 export interface MadeCall {
   call: ContextToolCall
   result: ContextToolResult | undefined
 }
 
-/** The last user message and what was done about it so far. */
+/** The last user message and the calls that were made for it so far. */
 export interface Turn {
   text: string
-  /** The todo list as it was before. */
+  /** The todo list before this turn. */
   todos: DemoTodo[]
   made: MadeCall[]
-  /** Those whose results have just come in. */
+  /** The calls whose results are in the last message. */
   news: MadeCall[]
 }
 
@@ -31,7 +31,7 @@ export function turnOf(messages: readonly ContextMessage[]): Turn {
   }
 }
 
-/** What the user wrote comes first; what was attached to it follows, and is no command. */
+/** The first text of the message. The texts after it are attachments, which hold no commands. */
 function textOf(content: Extract<ContextMessage, { role: "user" }>["content"]): string {
   for (const part of content) {
     if (part.type !== "text") continue

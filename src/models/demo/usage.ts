@@ -3,7 +3,7 @@ import { type ContextMessage, estimateTokens } from "../../session/index.ts"
 import type { ModelRequest } from "../model.ts"
 import type { PlayedAnswer } from "../play-answer.ts"
 
-/** Messages and schemas stay the same objects from step to step, so each is counted once. */
+/** A message or schema is the same object in every step, so its tokens are counted once. */
 const counted = new WeakMap<object, number>()
 
 function countOnce(value: object, text: () => string): number {
@@ -14,7 +14,7 @@ function countOnce(value: object, text: () => string): number {
   return tokens
 }
 
-/** What a real model would have used, roughly. */
+/** Estimates the tokens that a real model would have used. */
 export function estimateUsage(request: ModelRequest, answer: PlayedAnswer): Tokens {
   let input = estimateTokens(request.system.join("\n"))
   for (const message of request.messages) input += countOnce(message, () => messageText(message))

@@ -6,7 +6,7 @@ export interface DemoCall {
   input: JsonObject
 }
 
-/** One thing that the user wants. A call is made only after the one before it worked. */
+/** One thing that the user asks for: calls in order, each made only if the call before it succeeded. */
 export type Wish = readonly DemoCall[]
 
 export interface DemoTodo {
@@ -32,7 +32,7 @@ export type WishKind =
   | "list"
   | "read"
 
-/** What a rule found in a clause. */
+/** The named groups of a rule's match in a clause. */
 export type Found = Partial<Record<FoundName, string>>
 export type FoundName =
   | "agent"
@@ -49,13 +49,13 @@ export type FoundName =
   | "verb"
 
 export interface WishOptions {
-  /** The list as it is. */
+  /** The present todo list. */
   todos: readonly DemoTodo[]
-  /** Puts back what was quoted. Lists are split before that. */
+  /** Replaces placeholders by the quoted texts. Lists are split before, so that a quoted comma splits nothing. */
   plain: (text: string) => string
 }
 
-/** The calls that such a wish needs; none if what was found makes no sense for it. */
+/** The wishes of a matched rule; an empty list if the matched text does not fit that kind of wish. */
 export function wishesOf(kind: WishKind, hidden: Found, { todos, plain }: WishOptions): Wish[] {
   const found: Found = Object.fromEntries(
     Object.entries(hidden).map(([name, value]) => [name, plain(value.trim())]),
@@ -131,7 +131,7 @@ function isMeant(todo: DemoTodo, text: string): boolean {
   return todo.id === text || todo.content.toLowerCase().includes(text.toLowerCase())
 }
 
-/** An edit needs the file as it is now, so it is read first. */
+/** The file is read first, because the edit tool refuses a file that was not read. */
 function editWish({ path = "", old = "", new: replacement = "", all }: Found): Wish {
   const input = { filePath: path, oldString: old, newString: replacement, ...(all && { replaceAll: true }) }
   return [call("read", { filePath: path }), call("edit", input)]
@@ -147,7 +147,7 @@ function globWish({ text = "", path = "", files }: Found): Wish {
   return [call("glob", { pattern: globPattern(text, { files: files !== undefined }), ...whereOf(path) })]
 }
 
-/** People name an ending (`.ts`, `ts files`), a pattern, or a bit of a name. */
+/** Users write an extension (`.ts`, `ts files`), a pattern, or a part of a name. */
 function globPattern(text: string, { files }: { files: boolean }): string {
   if (/^files?$|^文件$/i.test(text)) return "**/*"
   if (isGlob(text)) return text.includes("/") ? text : `**/${text}`
@@ -185,7 +185,7 @@ function isGlob(text: string): boolean {
   return /^[^\s]*[*?{][^\s]*$/.test(text)
 }
 
-/** A name with an ending, a folder in it, or one of those that everybody knows. */
+/** True for a name with an extension or a directory, and for well-known names such as README. */
 function looksLikePath(text: string): boolean {
   if (text === "" || /^https?:/.test(text)) return false
   return /[./\\~]/.test(text.slice(0, -1)) || /^(?:readme|license|changelog|makefile|dockerfile)$/i.test(text)

@@ -3,7 +3,7 @@ import { chinese, english } from "./rules.ts"
 import { type DemoTodo, type Found, type Wish, type WishKind, wishesOf } from "./wish.ts"
 
 const wishesMax = 10
-/** Commands are looked for in so many characters of a text; what is quoted counts as two. */
+/** Only this many characters of a text are searched for commands; a quoted text counts as two characters. */
 const heardMax = 2_000
 
 const verbs =
@@ -22,18 +22,18 @@ const chinesePoliteness =
   /^(?:请|麻烦|帮我|帮忙|给我|你能不能|你能|能不能|能否|可以|你|我想|我要|先|再|并且|并|然后|接着|最后|也|还要|还有|同时)+[，,]?\s*/
 
 export interface Hearing {
-  /** The session's list as far as the context shows it. */
+  /** The session's todo list, as far as the context shows it. */
   todos: readonly DemoTodo[]
 }
 
 export interface HeardText {
-  /** In the order in which the text says them. */
+  /** In the order of the text. */
   wishes: Wish[]
-  /** Clauses that no rule fits. */
+  /** Clauses that match no rule. */
   unheard: string[]
 }
 
-/** What a text asks for. */
+/** Finds the wishes in a text. */
 export function wishesIn(text: string, { todos }: Hearing): HeardText {
   const quotes = hideQuotes(text.trim())
   const wishes: Wish[] = []
@@ -50,7 +50,7 @@ export function isChinese(text: string): boolean {
   return /\p{Script=Han}/u.test(text)
 }
 
-/** Cuts where a new command begins. Inside what a subagent or a list is to be told, only a new line does. */
+/** Splits a text where a new command begins. The text for a subagent or a todo list ends only at a line break. */
 function clausesOf(text: string): string[] {
   const clauses: string[] = []
   let start = 0
@@ -58,7 +58,7 @@ function clausesOf(text: string): string[] {
     const kind = hear(text.slice(start, match.index))?.kind
     const mark = match.groups?.mark ?? ""
     if (isGreedy(kind) && !mark.includes("\n")) continue
-    // A comma or a semicolon alone is the shell's.
+    // A comma or a semicolon without a conjunction belongs to the shell command.
     if (kind === "run" && match[0] === mark && !mark.includes("\n")) continue
     clauses.push(text.slice(start, match.index))
     start = match.index + match[0].length
@@ -85,7 +85,8 @@ function hear(clause: string): Heard | undefined {
     const found: Found = Object.fromEntries(
       Object.entries(match.groups ?? {}).filter(([, value]) => value !== undefined),
     )
-    // Whether it makes sense does not depend on what the quotes hold, but for an empty list of todos.
+    // Whether calls can be made does not depend on the quoted texts. For `todo-done` it depends on the list, checked
+    // later.
     const sense = kind === "todo-done" || wishesOf(kind, found, { todos: [], plain: nameOfQuote }).length > 0
     if (!sense) continue
     return {
@@ -97,12 +98,12 @@ function hear(clause: string): Heard | undefined {
   return undefined
 }
 
-/** Stands for a quoted text where only its place matters: it may be a path. */
+/** Replaces each placeholder by a text that counts as a path. */
 function nameOfQuote(text: string): string {
   return text.replace(/\uE000[\uE100-\uE1FF]/g, "./quoted")
 }
 
-/** The same again, with nothing changed in between, would say the same again. */
+/** Removes a wish that repeats an earlier one, unless a wish between them changes something. */
 function withoutRepeats(wishes: readonly Wish[]): Wish[] {
   let seen = new Set<string>()
   return wishes.filter((wish) => {
@@ -116,7 +117,7 @@ function withoutRepeats(wishes: readonly Wish[]): Wish[] {
 
 const looking = new Set(["read", "glob", "grep", "list", "webfetch", "todoread", "skill"])
 
-/** True for a tool that changes nothing: several of them may run at once. */
+/** True for a tool that changes nothing, so that several of its calls may run at the same time. */
 export function isLooking(tool: string): boolean {
   return looking.has(tool)
 }

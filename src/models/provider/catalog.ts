@@ -2,7 +2,7 @@ import type { Price } from "../../protocol/index.ts"
 import type { ModelConfig } from "./providers.ts"
 
 export interface ModelFacts {
-  /** In tokens; 0 where nobody knows. */
+  /** In tokens; 0 if unknown. */
   limit: { context: number; output: number }
   price?: Price
 }
@@ -12,7 +12,10 @@ export interface CatalogModel extends ModelFacts {
   name: string
 }
 
-/** What is known of a model: the config's word, else the price list's. `priceID` is the provider's name in that list. */
+/**
+ * Limits and price of a model, from the config or else from the price list. `priceID` is the provider's name in that
+ * list.
+ */
 export async function modelFacts(of: {
   priceID: string | undefined
   modelID: string
@@ -28,7 +31,7 @@ export async function modelFacts(of: {
   }
 }
 
-/** The models of a provider that answer in text, for people to choose from. */
+/** The models of a provider that have a price and a context limit, for users to choose from. */
 export async function listedModels(priceID: string): Promise<CatalogModel[]> {
   const { findProvider } = await import("@pydantic/genai-prices")
   const models = findProvider({ providerId: priceID })?.models ?? []
@@ -55,12 +58,12 @@ async function listedFacts(priceID: string, modelID: string): Promise<ModelFacts
   return { limit: { context: found.model.context_window ?? 0, output: 0 }, ...(price && { price }) }
 }
 
-/** Of a price that rises with the length of the context, the first step. */
+/** The base price, if the price rises with the length of the context. */
 function base(price: number | { base: number } | undefined): number | undefined {
   return typeof price === "object" ? price.base : price
 }
 
-/** Cached tokens without a price of their own are paid as input. */
+/** Cached tokens without a price of their own cost as much as input tokens. */
 function priceOf(per: { input?: number; output?: number; read?: number; write?: number }): Price | undefined {
   const { input, output, read, write } = per
   if (input === undefined || output === undefined) return undefined

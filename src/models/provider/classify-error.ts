@@ -3,24 +3,26 @@ import type { Mask } from "../adapter/mask-secrets.ts"
 import { ModelError, type ModelErrorKind, type ModelErrorOptions } from "../model-error.ts"
 import { retryAfterMs } from "./retry-after.ts"
 
-/** Whose call failed. */
+/** The call that failed. */
 export interface FailedCall {
   ref: ModelRef
   mask: Mask
-  /** Where the key comes from, for the sentence: `OPENAI_API_KEY`. */
+  /** Where the key comes from, for the error text: `OPENAI_API_KEY`. */
   keyName?: string
-  /** Of the response whose stream failed. */
+  /** Headers of the response whose stream failed. */
   responseHeaders?: Record<string, string>
 }
 
 const bodyCharactersMax = 2048
 const detailCharactersMax = 500
-/** More of an error is not even looked at. */
+/** Longer error bodies are cut before they are parsed or masked. */
 const readCharactersMax = 64 * 1024
 
 const usefulHeader = /^(retry-after(-ms)?|x-request-id|request-id|x-ratelimit-.+)$/
 
-/** How servers say that the context is too long: OpenAI, Anthropic, Google, Ollama, vLLM, llama.cpp, LM Studio and others. */
+/**
+ * Error texts for a context that is too long: OpenAI, Anthropic, Google, Ollama, vLLM, llama.cpp, LM Studio and others.
+ */
 const contextWording = [
   /context_length_exceeded/i,
   /exceed_context_size/i,
@@ -43,7 +45,10 @@ const contextWording = [
 const networkCode =
   /^(E(CONN|HOST|NET|PIPE|TIMEDOUT|AI_|PROTO|ADDR)\w*|ENOTFOUND|UND_ERR_\w+|CERT_\w+|DEPTH_ZERO\w*|SELF_SIGNED\w*|ERR_TLS\w*|ERR_SSL\w*|UNABLE_TO\w*)$/
 
-/** Whatever was thrown or came as an error in the stream, as a ModelError without secrets. The cause is not kept: it holds the request. */
+/**
+ * Converts a thrown value, or an error event in the stream, to a ModelError with secrets masked. The cause is dropped,
+ * because it holds the request.
+ */
 export function classifyError(error: unknown, call: FailedCall): ModelError {
   if (error instanceof ModelError) return error
   const network = networkFailure(error)
@@ -79,7 +84,7 @@ export function cutOff({ ref }: { ref: ModelRef }): ModelError {
   )
 }
 
-/** Errors with which a provider's package says, before it sends anything, that a request cannot work. */
+/** Errors that a provider's package throws before it sends a request that cannot work. */
 const refusedByPackage: ReadonlySet<string> = new Set([
   "AI_UnsupportedFunctionalityError",
   "AI_InvalidPromptError",
@@ -92,12 +97,12 @@ interface Facts {
   name: string
   message: string
   status: number | undefined
-  /** A code or type such as `rate_limit_error`, joined. */
+  /** Codes and types such as `rate_limit_error`, joined by spaces. */
   words: string
   headers: Record<string, string>
   body: string
   data: unknown
-  /** The provider itself sent this error, in its stream. */
+  /** True if the provider sent this error in its stream. */
   isProviders: boolean
 }
 
@@ -187,7 +192,7 @@ function isOutOfMoney({ words, message, body }: Facts): boolean {
   return /insufficient_quota|credit balance is too low/i.test(`${words} ${message} ${body}`)
 }
 
-/** What an error inside a stream would have been as an answer. Without a hint the provider failed. */
+/** The HTTP status that fits an error inside a stream; 500 if its words do not tell. */
 function statusFromWords({ words, message }: Facts): number {
   const text = words === "" ? message : words
   if (/rate.?limit|too many|quota|RESOURCE_EXHAUSTED/i.test(text)) return 429
@@ -198,14 +203,14 @@ function statusFromWords({ words, message }: Facts): number {
   return 500
 }
 
-/** Why there was no connection, or how it broke; undefined if it was something else. */
+/** Why the connection failed or broke; undefined if the error is not a network error. */
 function networkFailure(error: unknown): string | undefined {
   let current: unknown = error
   for (let depth = 0; depth < 6 && current instanceof Error; depth++) {
     const code = (current as { code?: unknown }).code
     if (typeof code === "string" && networkCode.test(code))
       return `${current.message || "no details"} (${code})`
-    // What undici throws for a body that broke off.
+    // undici throws this when the response body ends early.
     if (current instanceof TypeError && current.message === "terminated") return "it was closed in the middle"
     if (current instanceof TypeError && current.message === "fetch failed" && current.cause === undefined) {
       return "no details"
@@ -228,14 +233,14 @@ function nameOf({ ref }: FailedCall): string {
   return `${ref.providerID}/${ref.modelID}`
 }
 
-/** One line, without secrets, of a bearable length, with a full stop. */
+/** One line with secrets masked, cut to 500 characters, that ends with a full stop. */
 function sentence(call: FailedCall, text: string): string {
   const line = call.mask(text.slice(0, readCharactersMax)).replace(/\s+/g, " ").trim()
   const cut = line.length > detailCharactersMax ? `${line.slice(0, detailCharactersMax)}…` : line
   return /[.!?…]$/.test(cut) ? cut : `${cut}.`
 }
 
-/** The reason in a body, as the many servers write it; of a page of HTML nothing. */
+/** The error message in a response body, in the forms that servers use; undefined for an HTML page. */
 function reasonIn(body: string): string | undefined {
   const whole = parsed(body)
   if (whole === undefined)

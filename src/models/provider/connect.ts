@@ -7,7 +7,7 @@ export interface Connection {
   providerID: string
   modelID: string
   baseURL: string
-  /** Whether that is the provider's own address and not a gateway or another server. */
+  /** True if `baseURL` is the provider's own address, not a gateway or another server. */
   isOfficial: boolean
   apiKey: string | undefined
   headers: Record<string, string>
@@ -19,11 +19,11 @@ export interface Connection {
 export interface Connected {
   model: LanguageModelV4
   api: Api
-  /** Under which name the package looks for its options. */
+  /** The name under which the package looks up its options. */
   namespace: string
 }
 
-/** Loads the provider's package, which takes a tenth of a second, and makes a model of it. Sends nothing. */
+/** Loads the provider's package, which takes about 100 ms, and creates a model. Sends no request. */
 export async function connect(connection: Connection): Promise<Connected> {
   const { npm, modelID, baseURL, headers, options } = connection
   const fetch = withoutRedirects(connection.fetch)
@@ -34,7 +34,7 @@ export async function connect(connection: Connection): Promise<Connected> {
       const { createOpenAI } = await import("@ai-sdk/openai")
       const { organization, project } = options
       const provider = createOpenAI({ baseURL, apiKey, headers, organization, project, fetch })
-      // Gateways and other servers rarely speak the newer interface.
+      // Gateways and other servers rarely implement the Responses API.
       const speaksResponses = options.api === undefined ? connection.isOfficial : options.api === "responses"
       return speaksResponses
         ? { model: provider.responses(modelID), api: "openai-responses", namespace: "openai" }
@@ -68,7 +68,9 @@ export async function connect(connection: Connection): Promise<Connected> {
 
 const longBodyLength = 256 * 1024
 
-/** Refuses redirects: a key is sent to the address it was configured for and nowhere else, whatever the server answers. */
+/**
+ * Refuses redirects: a key is sent to the address it was configured for and nowhere else, whatever the server answers.
+ */
 function withoutRedirects(inner: typeof fetch): typeof fetch {
   return async (input, init) => {
     const body = init?.body
@@ -79,7 +81,7 @@ function withoutRedirects(inner: typeof fetch): typeof fetch {
   }
 }
 
-/** The package takes options under this form of the name. */
+/** The package looks up its options under the camel-case form of the provider's name. */
 function camelCase(providerID: string): string {
   const name = providerID.replace(/[^A-Za-z0-9]+(.?)/g, (_, next: string) => next.toUpperCase())
   return name === "" ? "openaiCompatible" : name

@@ -1,7 +1,7 @@
 const usualPort = 11434
 const lookMs = 100
 
-/** Where Ollama listens: its usual place on this machine, or `OLLAMA_HOST` if that is on this machine too. */
+/** The address of Ollama: `OLLAMA_HOST` if it names this machine, else the standard port of this machine. */
 export function ollamaAddress(env: Record<string, string | undefined>): string {
   const usual = `http://127.0.0.1:${usualPort}`
   const host = env.OLLAMA_HOST?.trim()
@@ -9,7 +9,7 @@ export function ollamaAddress(env: Record<string, string | undefined>): string {
   const url = URL.parse(/^https?:\/\//i.test(host) ? host : `http://${host}`)
   if (url?.username !== "" || url.password !== "") return usual
   const isLoopback = /^(localhost|127(\.\d{1,3}){3}|\[::1\])$/.test(url.hostname)
-  // A server that listens everywhere listens here too.
+  // A server that listens on all interfaces also listens on loopback.
   const isEverywhere = url.hostname === "0.0.0.0" || url.hostname === "[::]"
   if (!isLoopback && !isEverywhere) return usual
   const port =
@@ -17,13 +17,13 @@ export function ollamaAddress(env: Record<string, string | undefined>): string {
   return `${url.protocol}//${isEverywhere ? "127.0.0.1" : url.hostname}:${port}`
 }
 
-/** The names of the models that a running Ollama has; none if there is no answer in time, 100 ms unless told. */
+/** The names of the models of a running Ollama; an empty list if it does not answer in time (100 ms by default). */
 export async function ollamaModels(
   address: string,
   { fetch, timeoutMs = lookMs }: { fetch: typeof globalThis.fetch; timeoutMs?: number },
 ): Promise<string[]> {
   try {
-    // Making it first loads what fetch is made of, before the clock runs.
+    // Creating the request first loads the code of `fetch` before the timeout starts.
     const request = new Request(`${address}/api/tags`, { redirect: "manual" })
     const response = await fetch(request, { signal: AbortSignal.timeout(timeoutMs) })
     if (!response.ok) return []

@@ -2,11 +2,11 @@ import type { JsonObject } from "../../protocol/index.ts"
 import type { ModelRequest } from "../model.ts"
 import type { Api } from "./providers.ts"
 
-/** Efforts that every provider package maps to what the model has: an effort, a level or a budget. */
+/** Reasoning efforts that every provider package maps to the model's own setting: an effort, a level or a budget. */
 export const reasoningLevels = ["none", "minimal", "low", "medium", "high", "xhigh", "max"] as const
 export type ReasoningLevel = (typeof reasoningLevels)[number]
 
-/** The level that a variant stands for; none if the config says what it means. */
+/** The reasoning level of a variant; undefined if the config defines the variant itself. */
 export function reasoningLevel(
   variant: string | undefined,
   variants: Variants | undefined,
@@ -15,20 +15,23 @@ export function reasoningLevel(
   return reasoningLevels.find((level) => level === variant)
 }
 
-/** The config's options by the name of a variant. */
+/** Model options of the config, by the name of a variant. */
 export type Variants = Record<string, JsonObject>
 
 export interface OptionsFor {
   api: Api
   providerID: string
-  /** Under which name the package looks for its options. */
+  /** The name under which the package looks up its options. */
   namespace: string
-  /** The config's options of the model. */
+  /** Model options of the config. */
   configured: JsonObject | undefined
   variants?: Variants
 }
 
-/** Later ones win: our defaults, what a variant usually means, the config's for the model and its variant, the request's. */
+/**
+ * Merges the options for a call. Later layers override earlier ones: our defaults, the standard options of the variant,
+ * the config's options for the model, the config's options for the variant, the request's options.
+ */
 export function providerOptions(request: ModelRequest, of: OptionsFor): Record<string, JsonObject> {
   const { api, providerID, namespace, configured } = of
   const { variant } = request
@@ -50,7 +53,10 @@ export function providerOptions(request: ModelRequest, of: OptionsFor): Record<s
   return { [namespace]: merged }
 }
 
-/** Nothing is kept at OpenAI: a session outlives what is stored there, so reasoning comes back encrypted instead. */
+/**
+ * OpenAI stores nothing (`store: false`), because a session may outlive its storage. Reasoning comes back encrypted
+ * instead.
+ */
 function defaults(api: Api): JsonObject {
   return api === "openai-responses" ? { store: false } : {}
 }

@@ -1,9 +1,9 @@
 import { type JsonObject, StemmaError } from "../../protocol/index.ts"
 
-/** How a provider is spoken to. */
+/** The wire protocol of a provider. */
 export type Api = "openai-responses" | "openai-chat" | "openai-compatible" | "anthropic" | "google"
 
-/** The only packages that config may name: a name from a file must never load anything else. */
+/** The only packages that a config may name: a config file must never load any other package. */
 export const providerPackages = [
   "@ai-sdk/openai",
   "@ai-sdk/anthropic",
@@ -31,7 +31,7 @@ export interface ProviderConfig {
 }
 
 export interface ModelConfig {
-  /** The name under which the provider knows it, if that is another one. */
+  /** The provider's own name for the model, if it differs. */
   id?: string
   name?: string
   limit?: { context?: number; output?: number }
@@ -39,7 +39,7 @@ export interface ModelConfig {
   cost?: { input?: number; output?: number; cache_read?: number; cache_write?: number }
   /** Options of the provider's package for this model. */
   options?: JsonObject
-  /** The same by the name of a variant, instead of what the name would mean otherwise. */
+  /** Options by the name of a variant. They replace the standard meaning of that name. */
   variants?: Record<string, JsonObject>
   [name: string]: unknown
 }
@@ -47,23 +47,25 @@ export interface ModelConfig {
 export interface BuiltInProvider {
   name: string
   npm: ProviderPackage
-  /** Always given to the package: it would look into the environment of the process otherwise. */
+  /** Always passed to the package, which would otherwise read the environment of the process. */
   baseURL: string
-  /** Names of the variables that may hold its key; the first one is the one to recommend. None: it needs no key. */
+  /**
+   * Environment variables that may hold the key; error texts name the first. An empty list: the provider needs no key.
+   */
   env: readonly string[]
-  /** A variable that moves the address. */
+  /** An environment variable that overrides the address. */
   baseURLEnv?: string
-  /** What is used if a key is there and nobody named a model. */
+  /** The model to use if a key is present and no model was chosen. */
   standardModel?: string
-  /** Its name in the price list. */
+  /** The provider's name in the price list. */
   priceID?: string
-  /** False where the server refuses a request with earlier reasoning in it. */
+  /** False if the server refuses a request that contains earlier reasoning. */
   takesReasoning?: boolean
-  /** False where the server refuses to be asked for token counts and gives them anyway. */
+  /** False if the server refuses a request for token counts. Such a server sends the counts without being asked. */
   asksForUsage?: boolean
 }
 
-/** In the order in which a key in the environment chooses the standard model. */
+/** In order of preference: the first provider with a key in the environment gives the standard model. */
 export const builtInProviders: Record<string, BuiltInProvider> = {
   anthropic: {
     name: "Anthropic",

@@ -11,32 +11,32 @@ import {
 
 export type Environment = Record<string, string | undefined>
 
-/** A provider as it will be used: the built-in entry with what the config says on top. */
+/** A provider as it will be used: the built-in entry, overridden by the config and the environment. */
 export interface ResolvedProvider {
   id: string
   name: string
   npm: ProviderPackage
   baseURL: string
-  /** Whether that is the provider's own address and not a gateway or another server. */
+  /** True if `baseURL` is the provider's own address, not a gateway or another server. */
   isOfficial: boolean
   apiKey: string | undefined
-  /** Where the key was found: the name of a variable or of a field in the config. */
+  /** Where the key was found: the name of an environment variable or of a config field. */
   keySource: string | undefined
-  /** Names of the variables that may hold its key. */
+  /** Environment variables that may hold the key. */
   keyNames: readonly string[]
-  /** Whether it can be asked without a key: the address is the user's own, or it needs none. */
+  /** False if the address is the user's own, a header has the key, or the provider needs none. */
   needsKey: boolean
   headers: Record<string, string>
   options: NonNullable<ProviderConfig["options"]>
   models: NonNullable<ProviderConfig["models"]>
   standardModel: string | undefined
-  /** Its name in the price list; undefined if its prices are not those. */
+  /** The provider's name in the price list; undefined if the prices do not apply to this address. */
   priceID: string | undefined
   takesReasoning: boolean
   asksForUsage: boolean
 }
 
-/** Throws `invalid` for a config that cannot work. */
+/** Throws `invalid` for an invalid config. */
 export function resolveProvider(
   id: string,
   { config = {}, env }: { config?: ProviderConfig; env: Environment },
@@ -71,7 +71,7 @@ export function resolveProvider(
   }
 }
 
-/** The provider that a package is made for; the compatible one is made for all and none. */
+/** The provider that a package is made for; undefined for the package for compatible servers. */
 function ownProvider(npm: ProviderPackage): BuiltInProvider | undefined {
   if (npm === "@ai-sdk/openai-compatible") return undefined
   return Object.values(builtInProviders).find((entry) => entry.npm === npm)

@@ -1,14 +1,14 @@
-/** Limits are set back after a month at most; a larger number is a mistake or an attack. */
+/** Rate limits reset after a month at most; a larger number is a mistake or an attack. */
 const longestMs = 31 * 24 * 60 * 60 * 1000
 
 export interface RetryAfterSource {
   headers?: Record<string, string>
-  /** The error that the provider sent, parsed: some name the wait only there. */
+  /** The parsed error of the provider: some providers put the delay only there. */
   body?: unknown
   nowMs: number
 }
 
-/** How long the provider wants us to wait. A wait that is over is 0; undefined if it does not say, or makes no sense. */
+/** The delay before a retry that the provider asks for; 0 if it is over, undefined if it is absent or not sensible. */
 export function retryAfterMs({ headers = {}, body, nowMs }: RetryAfterSource): number | undefined {
   const milliseconds = fromText(headers["retry-after-ms"], 1)
   if (milliseconds !== undefined) return milliseconds
@@ -30,7 +30,7 @@ function sensible(ms: number): number | undefined {
   return ms <= longestMs ? Math.ceil(ms) : undefined
 }
 
-/** `retry_after_ms`, `retry_after` in seconds, or Google's `retryDelay: "13s"`, at any depth that errors have. */
+/** Finds `retry_after_ms`, `retry_after` in seconds, or Google's `retryDelay: "13s"`, nested up to four levels deep. */
 function fromBody(value: unknown, depth: number): number | undefined {
   if (typeof value !== "object" || value === null || depth > 4) return undefined
   const record = value as Record<string, unknown>

@@ -1,19 +1,21 @@
 import type { Frame } from "../../stream/hub.ts"
 
-/** What a stream is made of. With a cursor a reader can come back to it. */
+/** A frame of a stream. A reader can resume after a frame with a cursor. */
 export interface Numbered {
   cursor?: string
 }
 
-/** A frame as text; undefined leaves it out, several are sent one after the other. */
+/** Converts a frame to text; undefined leaves the frame out, and several texts are sent one after the other. */
 export type FrameText<F> = (frame: F) => string | readonly string[] | undefined
 
-/** Readers that are behind are given longer batches, mostly as long as those of others who are. */
+/**
+ * How many different batches of one tick are remembered: readers that are behind get longer batches than the others.
+ */
 const recentMax = 8
 
 /**
- * Turns frames into bytes. Readers of one session are mostly given the same frames in the same turn of the event loop, which
- * are then written once.
+ * Converts frames to bytes. The readers of a session mostly get the same frames in the same event loop tick, which are
+ * then converted once for all of them.
  */
 export class Format<F extends Numbered = Frame> {
   readonly #text: FrameText<F>
@@ -44,7 +46,7 @@ export class Format<F extends Numbered = Frame> {
     if (typeof body === "string") {
       return frame.cursor === undefined ? `data: ${body}\n\n` : `id: ${frame.cursor}\ndata: ${body}\n\n`
     }
-    // The cursor stands with the last, so that whoever drops in between is given all of them again.
+    // Only the last text has the cursor, so that a reader that disconnects between them gets all of them again.
     const last = body.length - 1
     const id = frame.cursor === undefined ? "" : `id: ${frame.cursor}\n`
     return body.map((one, at) => `${at === last ? id : ""}data: ${one}\n\n`).join("")
@@ -58,8 +60,8 @@ function isSame(a: readonly unknown[], b: readonly unknown[]): boolean {
 }
 
 /**
- * Stemma's own frames: events, rows and live text as they are, each with its `type`. A row with `more` is followed by others
- * of the same answer.
+ * Stemma's own format: events, rows and live text unchanged, each with its `type`. A row with `more` is followed by
+ * other rows of the same answer.
  */
 export function ownText(frame: Frame): string {
   if ("event" in frame) return JSON.stringify(frame.event)

@@ -1,21 +1,24 @@
 import type { ServerResponse } from "node:http"
 
-/** Where the bytes of a stream go. */
+/** The destination of a stream's bytes. */
 export interface Sink {
   readonly isClosed: boolean
-  /** Hands bytes on. False if the reader is behind: await `drained` before the next. */
+  /** Writes bytes. Returns false if the reader is behind: await `drained` before the next write. */
   write(bytes: Uint8Array): boolean
-  /** Resolves when the reader has caught up or is gone. */
+  /** Resolves when the reader has caught up or the connection is closed. */
   drained(): Promise<void>
-  /** Ends it as somebody expects who has read all there is. */
+  /** Ends the stream normally: the reader knows that nothing is missing. */
   end(): void
-  /** Ends it, once what was written is on its way, so that the reader knows that there would be more. */
+  /**
+   * Closes the connection after the written bytes were sent, without a normal end: the reader knows that frames are
+   * missing.
+   */
   cut(): void
-  /** Called once, when nobody reads any more. */
+  /** Called once, when the reader is gone. */
   onClose(listener: () => void): void
 }
 
-/** How long a reader may take for the last bytes before the connection goes. */
+/** How long a reader may take for the last bytes before the connection is destroyed. */
 const lastBytesMs = 2000
 
 export class NodeSink implements Sink {
@@ -23,7 +26,7 @@ export class NodeSink implements Sink {
 
   constructor(response: ServerResponse, head: { status: number; headers: Record<string, string> }) {
     this.#response = response
-    // Nothing is gained by waiting for company: frames come in batches.
+    // Frames are written in batches, so Nagle's algorithm would only delay them.
     response.socket?.setNoDelay(true)
     response.writeHead(head.status, head.headers)
     response.flushHeaders()
@@ -61,7 +64,7 @@ export class NodeSink implements Sink {
     const destroy = () => response.destroy()
     const timer = setTimeout(destroy, lastBytesMs)
     response.once("close", () => clearTimeout(timer))
-    // Without the last chunk a reader takes it for a connection that broke, and comes back.
+    // Without the last chunk of the chunked encoding the reader sees a broken connection, and reconnects.
     response.write("\n", () => setImmediate(destroy))
   }
 
@@ -71,7 +74,7 @@ export class NodeSink implements Sink {
   }
 }
 
-/** As much as may lie in a web stream. */
+/** How many bytes a web stream buffers. */
 const webBytesMax = 64 * 1024
 
 export class WebSink implements Sink {
@@ -116,7 +119,7 @@ export class WebSink implements Sink {
   }
 
   cut(): void {
-    // An error would drop what was not read yet; who reads in this process is told by the last frame.
+    // An error would drop unread bytes. A reader in this process learns from the last frame that more would follow.
     this.end()
   }
 

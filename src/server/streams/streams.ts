@@ -12,10 +12,10 @@ const headers = {
 }
 
 const heartbeat = Buffer.from(":\n\n")
-/** Also how long a browser waits before it comes back. */
+/** Tells a browser to wait 1 s before it reconnects. */
 const greeting = Buffer.from("retry: 1000\n\n")
 
-/** Where frames come from: a subscription of the hub, or something made of one. */
+/** A source of frames: a subscription of the hub, or an object made of one. */
 export interface Source<F> {
   readonly ready: Promise<void>
   batches(): AsyncIterable<F[]>
@@ -24,14 +24,14 @@ export interface Source<F> {
 
 export interface StreamOptions<F extends Numbered> {
   format: Format<F>
-  /** What is told right after `synced`. */
+  /** The session statuses that are sent right after `synced`. */
   statuses?: Statuses
-  /** Sent before everything else. */
+  /** Text that is sent before all frames. */
   first?: string
-  /** Ends the stream after the frames for which it is true. */
+  /** The stream ends after a batch that has a frame for which this is true. */
   isLast?: (frame: F) => boolean
   onClose?: () => void
-  /** What is sent when the stream fails, in the words of its readers. */
+  /** The body that is sent when the stream fails, in the format of its readers. */
   failure?: (error: ErrorAnswer["body"]) => unknown
 }
 
@@ -41,7 +41,7 @@ interface Open {
   wroteMs: number
 }
 
-/** The streams that are open. Nobody who writes a session waits for them. */
+/** The open streams. The writer of a session never waits for a reader. */
 export class Streams {
   readonly #open = new Set<Open>()
   readonly #options: { heartbeatMs: number; stallMs: number; onWarning: (error: unknown) => void }
@@ -56,8 +56,8 @@ export class Streams {
   }
 
   /**
-   * Answers with the frames of a subscription. An error of its beginning, such as a cursor of another store, is thrown before
-   * anything is sent.
+   * Answers with the frames of a subscription. If the subscription cannot start, for example with a cursor of another
+   * store, the error is thrown before anything is sent.
    */
   async serve<F extends Numbered = Frame>(
     call: Call,
@@ -91,7 +91,7 @@ export class Streams {
     return response
   }
 
-  /** Ends all of them; readers come back elsewhere. */
+  /** Closes all streams; readers reconnect, to another process if there is one. */
   close(): void {
     for (const { subscription } of this.#open) subscription.close()
   }
@@ -130,7 +130,7 @@ export class Streams {
     }
   }
 
-  /** False if the reader has not taken anything for too long. */
+  /** False if the reader did not catch up within the stall timeout. */
   async #isDrained(sink: Sink): Promise<boolean> {
     let timer: NodeJS.Timeout | undefined
     const late = new Promise<false>((resolve) => {

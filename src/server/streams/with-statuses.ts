@@ -3,17 +3,17 @@ import type { Frame } from "../../stream/hub.ts"
 import type { Numbered } from "./format.ts"
 
 /**
- * The sessions whose status is told right after `synced`, with the status: no row says what a session is doing. Asked when
- * the reader has come that far, since whatever changes from then on it hears. `told`: the sessions that the stream has told
- * of before.
+ * Returns the sessions whose status is sent right after `synced`, with the status: no row holds a session's status.
+ * Called when the stream reaches `synced`, because every later change is sent as an event. `told`: the sessions that
+ * the stream has sent frames of before.
  */
 export type Statuses = (told: ReadonlySet<string>) => Promise<Iterable<[string, SessionStatus]>>
 
-/** Puts statuses behind `synced`. */
+/** Inserts statuses after `synced`. */
 export class WithStatuses {
   readonly #statuses: Statuses
   readonly #told = new Set<string>()
-  /** Then frames need not be looked at any more. */
+  /** True after `synced`: later frames need no check. */
   isDone = false
 
   constructor(statuses: Statuses) {
@@ -38,7 +38,7 @@ export class WithStatuses {
     const { event, row } = frame
     const sessionID = row ? row.sessionID : event && sessionOf(event)
     if (sessionID === undefined) return
-    // One that is gone does nothing any more.
+    // A removed session has no status.
     if (row?.type === "removed" || event?.type === "session.deleted") this.#told.delete(sessionID)
     else this.#told.add(sessionID)
   }
