@@ -10,8 +10,8 @@ const documentPath = "schema/openapi.json"
 const pagePath = "docs/http.md"
 const list = /(?<=<!-- routes -->\n)[\s\S]*?(?=<!-- \/routes -->)/
 
-/** Which of the papers made from the route tables do not say what the tables do. */
-export function stalePapers(): string[] {
+/** The generated documents that do not match the route tables. */
+export function staleDocuments(): string[] {
   const document = createDocument(documentedTables)
   const kept = JSON.parse(readFileSync(at(documentPath), "utf8")) as unknown
   const page = readFileSync(at(pagePath), "utf8")
@@ -35,7 +35,7 @@ function write(): void {
 if (import.meta.main) {
   if (process.argv.includes("--write")) write()
   else {
-    for (const path of stalePapers()) {
+    for (const path of staleDocuments()) {
       console.error(`${path} is stale. Run: node tools/openapi.ts --write`)
       process.exitCode = 1
     }

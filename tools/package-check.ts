@@ -11,7 +11,7 @@ interface Manifest {
   devDependencies: Record<string, string>
 }
 
-/** What is wrong with the package as a whole, one sentence each: exports, imports, versions, lock file, papers. */
+/** The problems of the package, one sentence each: exports, imports, versions, lock file, documents. */
 export function packageProblems(root = "."): string[] {
   const manifest = JSON.parse(readFileSync(join(root, "package.json"), "utf8")) as Manifest
   return [

@@ -5,7 +5,7 @@ import { createServer, type StemmaServer } from "../../src/server/index.ts"
 import { createDocument } from "../../src/server/openapi/document.ts"
 import type { OpenApiDocument, Operation } from "../../src/server/openapi/openapi.ts"
 import { documentedTables } from "../../src/server/openapi/tables.ts"
-import { stalePapers } from "../../tools/openapi.ts"
+import { staleDocuments } from "../../tools/openapi.ts"
 import { type RunScene, runScene } from "../support/run-scene.ts"
 
 const document = JSON.parse(readFileSync("schema/openapi.json", "utf8")) as OpenApiDocument
@@ -49,7 +49,7 @@ function* referencesIn(value: unknown): Generator<string> {
 
 describe("the OpenAPI document", () => {
   test("matches the route tables, and so does the list in docs/http.md", () => {
-    expect(stalePapers()).toEqual([])
+    expect(staleDocuments()).toEqual([])
   })
 
   test("is generated deterministically", () => {

@@ -12,7 +12,7 @@ export interface WalkStep {
   isBefore: boolean
 }
 
-const line = /^(\d+)\. `(src\/[\w./-]+\.ts)` `([\w#.]+)`: \S/
+const line = /^(\d+)\. (?:\*\*)?`(src\/[\w./-]+\.ts)` `([\w#.]+)`(?:\*\*)?: \S/
 
 export function walkSteps(text: string): WalkStep[] {
   const steps: WalkStep[] = []

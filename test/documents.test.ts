@@ -8,7 +8,7 @@ import { describe, expect, test } from "vitest"
 import { filesBelow } from "../tools/imports.ts"
 import { temporaryDirectory } from "./support/temporary-directory.ts"
 
-const papers = [
+const documents = [
   ...readdirSync(".").filter((name) => name.endsWith(".md")),
   ...filesBelow("docs", ".md"),
   ...filesBelow("src", ".md"),
@@ -17,20 +17,20 @@ const scripts = Object.keys(JSON.parse(readFileSync("package.json", "utf8")).scr
 const blocks = (path: string): string[] =>
   [...readFileSync(path, "utf8").matchAll(/^```\w*\n([\s\S]*?)^```$/gm)].map((match) => match[1]!)
 
-describe("the papers", () => {
-  test.each(papers)("%s links only to files that are there", (path) => {
+describe("the documents", () => {
+  test.each(documents)("%s links only to files that are there", (path) => {
     const text = readFileSync(path, "utf8").replace(/^```[\s\S]*?^```$/gm, "")
     const targets = [...text.matchAll(/\]\(([^)\s]+)\)/g)].map((match) => match[1]!.replace(/#.*$/, ""))
     const local = targets.filter((target) => target !== "" && !/^[a-z]+:/.test(target))
     expect(local.filter((target) => !existsSync(join(dirname(path), target)))).toEqual([])
   })
 
-  test.each(papers)("%s names only npm scripts that are there", (path) => {
+  test.each(documents)("%s names only npm scripts that are there", (path) => {
     const named = [...readFileSync(path, "utf8").matchAll(/npm (?:run ([\w:]+)|(start|test)\b)/g)]
     expect(named.map((match) => match[1] ?? match[2]!).filter((name) => !scripts.includes(name))).toEqual([])
   })
 
-  test.each(papers)("%s names only source files that are there", (path) => {
+  test.each(documents)("%s names only source files that are there", (path) => {
     const named = [...readFileSync(path, "utf8").matchAll(/`((?:src|test|examples|tools)\/[\w./-]+)`/g)]
     expect(named.map((match) => match[1]!).filter((name) => !existsSync(name))).toEqual([])
   })
