@@ -66,6 +66,8 @@ describe("an event stream", () => {
   })
 
   it("without data is dropped after the silence timeout; a stream with heartbeats is not", async () => {
+    // Client and server share a thread: it must not be held up for as long as this.
+    const silenceMs = 1000
     await using server = await fakeServer([
       stream([synced("c1")]),
       (response) => {
@@ -73,12 +75,12 @@ describe("an event stream", () => {
         const timer = setInterval(() => response.write(":\n\n"), 50)
         setTimeout(
           () => response.write("id: c2\ndata: {}\n\n".replace("{}", JSON.stringify(idle().value))),
-          600,
+          1.5 * silenceMs,
         )
         response.on("close", () => clearInterval(timer))
       },
     ])
-    const client = createClient({ baseUrl: server.url, reconnect: { ...reconnect, silenceMs: 250 } })
+    const client = createClient({ baseUrl: server.url, reconnect: { ...reconnect, silenceMs } })
     expect(await take(client.session(id).events(), 1)).toHaveLength(1)
     expect(server.asked).toHaveLength(2)
     await until("both connections are closed", () => server.open() === 0)

@@ -1,7 +1,7 @@
 import { join } from "node:path"
 import { expect, it } from "vitest"
 import { createID, openStore, type PermissionRequest, type Store } from "../../src/index.ts"
-import { type Child, startChild } from "../support/child-process.ts"
+import { startChild } from "../support/child-process.ts"
 import type { RunGo, RunLine } from "../support/children/run-child.ts"
 import { startModelServer } from "../support/model-server/server.ts"
 import { pairProblems, runAnswer } from "../support/run/answers.ts"
@@ -83,24 +83,8 @@ it("a repeatable call that kills its process is retried a limited number of time
 })
 
 it("a question survives its process, and an answer that arrives during the takeover is used", async () => {
-  await using directory = await temporaryDirectory()
-  await using server = await startModelServer({ fallback: runAnswer })
-  const scene = { root: directory.path, baseURL: server.baseURL, snapshots: false }
-  await makeShared(scene)
-  const sessionID = createID("session", Date.now())
-  const messageID = createID("message", Date.now())
-  await using store = await openStore({ path: sharedPaths(scene).database })
-  {
-    await using child: Child = startChild("run-child.ts", {
-      output: join(directory.path, "child"),
-    })
-    await child.ready
-    const prompts = [{ messageID, text: "wish 1" }]
-    child.process.send({ scene, sessionID, prompts, recover: false, interactive: true } satisfies RunGo)
-    await until("the question is asked", async () => (await questions(store, sessionID)).length === 1)
-    child.process.kill("SIGKILL")
-    await child.ended
-  }
+  await using left = await questionOfDeadProcess()
+  const { scene, store, prompt, question } = left
   // The next process reads the open questions late, so that the answer is stored before it reads them.
   const slow = storeWith(store, {
     permissions: async (query) => {
@@ -109,14 +93,68 @@ it("a question survives its process, and an answer that arrives during the takeo
     },
   })
   await using stemma = await openShared(scene, { store: slow, recover: true, interactive: true })
-  const session = await stemma.sessions.get(sessionID)
-  const [question] = await questions(store, sessionID)
-  const reply = session.prompt("wish 1", { messageID, delivery: "queue" })
-  await stemma.permissions.reply(sessionID, question!.id, { reply: "once" })
+  const session = await stemma.sessions.get(question.sessionID)
+  const reply = session.prompt(prompt.text, { messageID: prompt.messageID, delivery: "queue" })
+  await stemma.permissions.reply(question.sessionID, question.id, { reply: "once" })
   expect((await reply).text).toBe("granted 1")
-  expect(ranCalls(sharedPaths(scene).ran)).toMatchObject([{ tool: "wish" }])
-  expect(await store.permissions({ sessionID })).toMatchObject([{ id: question!.id, reply: "once" }])
+  await left.expectGranted()
 })
+
+it("an answer that is being stored while the next process asks the same question again is used", async () => {
+  await using left = await questionOfDeadProcess()
+  const { scene, store, prompt, question } = left
+  const storing = Promise.withResolvers<void>()
+  const slow = storeWith(store, {
+    commit: async (commit) => {
+      // The takeover waits here until the answer is about to be stored, which then takes longer than asking again.
+      if (commit.ops.some((op) => op.op === "part.put" && op.part.type === "retry")) {
+        await stemma.permissions.reply(question.sessionID, question.id, { reply: "once" })
+        await storing.promise
+      }
+      if (commit.ops.some((op) => op.op === "permission.put" && op.request.reply === "once")) {
+        storing.resolve()
+        await new Promise((resolve) => setTimeout(resolve, 500))
+      }
+      return store.commit(commit)
+    },
+  })
+  await using stemma = await openShared(scene, { store: slow, recover: true, interactive: true })
+  const session = await stemma.sessions.get(question.sessionID)
+  const reply = session.prompt(prompt.text, { messageID: prompt.messageID, delivery: "queue" })
+  expect((await reply).text).toBe("granted 1")
+  await left.expectGranted()
+})
+
+/** A process that was killed while its question was open, and the store that it left. */
+async function questionOfDeadProcess() {
+  const stack = new AsyncDisposableStack()
+  const directory = stack.use(await temporaryDirectory())
+  const server = stack.use(await startModelServer({ fallback: runAnswer }))
+  const scene = { root: directory.path, baseURL: server.baseURL, snapshots: false }
+  await makeShared(scene)
+  const sessionID = createID("session", Date.now())
+  const prompt = { messageID: createID("message", Date.now()), text: "wish 1" }
+  const store = stack.use(await openStore({ path: sharedPaths(scene).database }))
+  const child = stack.use(startChild("run-child.ts", { output: join(directory.path, "child") }))
+  await child.ready
+  const go: RunGo = { scene, sessionID, prompts: [prompt], recover: false, interactive: true }
+  child.process.send(go)
+  await until("the question is asked", async () => (await questions(store, sessionID)).length === 1)
+  child.process.kill("SIGKILL")
+  await child.ended
+  const [question] = await questions(store, sessionID)
+  return {
+    scene,
+    store,
+    prompt,
+    question: question!,
+    async expectGranted() {
+      expect(ranCalls(sharedPaths(scene).ran)).toMatchObject([{ tool: "wish" }])
+      expect(await store.permissions({ sessionID })).toMatchObject([{ id: question!.id, reply: "once" }])
+    },
+    [Symbol.asyncDispose]: () => stack.disposeAsync(),
+  }
+}
 
 async function questions(store: Store, sessionID: string): Promise<PermissionRequest[]> {
   return store.permissions({ sessionID, open: true }).catch(() => [])

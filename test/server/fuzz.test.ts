@@ -61,7 +61,7 @@ describe("requests generated from the OpenAPI document", () => {
   test("many valid and invalid requests get documented answers, and a refused request changes nothing", async () => {
     await fc.assert(
       fc.asyncProperty(requests, (request) => play(request, sendInProcess)),
-      { ...seed, numRuns: repeats({ test: 1500, soak: 20_000 }) },
+      { ...seed, numRuns: repeats({ test: 2200, soak: 20_000 }) },
     )
     const total = check.statuses.values().reduce((sum, count) => sum + count, 0)
     const good = check.statuses.get(200)! / total
@@ -72,7 +72,7 @@ describe("requests generated from the OpenAPI document", () => {
   test("requests over the network get documented answers too", async () => {
     await fc.assert(
       fc.asyncProperty(requests, (request) => play(request, sendOverNetwork)),
-      { ...seed, seed: seed.seed + 1, numRuns: repeats({ test: 200, soak: 2000 }) },
+      { ...seed, seed: seed.seed + 1, numRuns: repeats({ test: 250, soak: 2000 }) },
     )
   })
 

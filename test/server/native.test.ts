@@ -233,7 +233,10 @@ describe("every native route gives answers that match its schema", () => {
     const all = Object.entries(routes).flatMap(([group, table]) =>
       Object.keys(table).map((name) => `${group}.${name}`),
     )
-    expect(all.filter((name) => !called.has(name)), "routes that this file never calls").toEqual([])
+    expect(
+      all.filter((name) => !called.has(name)),
+      "routes that this file never calls",
+    ).toEqual([])
   })
 })
 

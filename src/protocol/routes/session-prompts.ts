@@ -16,7 +16,7 @@ import {
 } from "./shapes.ts"
 
 /** Routes that send prompts, commands and replies to one session. */
-export const talkingRoutes = {
+export const sessionPromptRoutes = {
   prompt: route(
     ofSession({
       method: "POST",

@@ -22,7 +22,7 @@ import {
 } from "./shapes.ts"
 
 /** Routes that read one session. */
-export const readingRoutes = {
+export const sessionReadRoutes = {
   info: route(
     ofSession({
       method: "GET",

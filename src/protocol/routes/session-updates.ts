@@ -5,7 +5,7 @@ import { route } from "./route.ts"
 import { BudgetShape, modelName, name, ofSession, RemovalShape, RevertedShape, rules } from "./shapes.ts"
 
 /** Routes that change, fork, share or remove one session. */
-export const changingRoutes = {
+export const sessionUpdateRoutes = {
   update: route(
     ofSession({
       method: "PATCH",

@@ -1,6 +1,6 @@
-import { talkingRoutes } from "./session-prompts.ts"
-import { readingRoutes } from "./session-reads.ts"
-import { changingRoutes } from "./session-updates.ts"
+import { sessionPromptRoutes } from "./session-prompts.ts"
+import { sessionReadRoutes } from "./session-reads.ts"
+import { sessionUpdateRoutes } from "./session-updates.ts"
 
 /** All routes of one session. */
-export const sessionRoutes = { ...readingRoutes, ...talkingRoutes, ...changingRoutes }
+export const sessionRoutes = { ...sessionReadRoutes, ...sessionPromptRoutes, ...sessionUpdateRoutes }

@@ -118,17 +118,18 @@ export class Approvals {
   async answer(item: Extract<InboxItem, { type: "answer" }>): Promise<boolean> {
     const take: Op = { op: "inbox.take", sessionID: item.sessionID, itemID: item.id }
     const answer = { reply: item.reply, ...(item.feedback !== undefined && { feedback: item.feedback }) }
-    const index = this.#inheritedRequests.findIndex((request) => request.id === item.permissionID)
-    const pending = this.#pending.get(item.permissionID)
-    const request = pending?.request ?? this.#inheritedRequests[index]
+    const isMeant = (request: PermissionRequest) => request.id === item.permissionID
+    const request = this.#pending.get(item.permissionID)?.request ?? this.#inheritedRequests.find(isMeant)
     if (!request || request.reply !== undefined) {
       await this.#writer.commit([take])
       return false
     }
     if (item.reply === "always") await this.#grant(request)
     await this.#writer.commit([take, this.#replyOp(request, answer)])
+    // An inherited question may have been asked again during the commit: it is then pending and no longer inherited.
+    const index = this.#inheritedRequests.findIndex(isMeant)
     if (index >= 0) this.#inheritedRequests[index] = { ...request, ...answer }
-    pending?.settle(answer)
+    this.#pending.get(item.permissionID)?.settle(answer)
     if (item.reply === "always") {
       await this.recheck()
       this.#onGranted?.()

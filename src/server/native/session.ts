@@ -1,9 +1,9 @@
 import { StemmaError } from "../../protocol/index.ts"
 import type {
-  changingRoutes,
-  readingRoutes,
+  sessionPromptRoutes,
+  sessionReadRoutes,
   sessionRoutes,
-  talkingRoutes,
+  sessionUpdateRoutes,
 } from "../../protocol/routes/index.ts"
 import type { AppendInput, PromptOptions, PromptPart, PromptRun } from "../../run/index.ts"
 import type { ServerContext } from "../http/call.ts"
@@ -17,7 +17,7 @@ export function sessionHandlers(context: ServerContext): Handlers<typeof session
   return { ...readingHandlers(context), ...talkingHandlers(context), ...changingHandlers(context) }
 }
 
-function readingHandlers(server: ServerContext): Handlers<typeof readingRoutes> {
+function readingHandlers(server: ServerContext): Handlers<typeof sessionReadRoutes> {
   const { stemma, presence } = server
   const { sessions, reader } = stemma
   return {
@@ -53,7 +53,7 @@ function readingHandlers(server: ServerContext): Handlers<typeof readingRoutes> 
   }
 }
 
-function talkingHandlers(server: ServerContext): Handlers<typeof talkingRoutes> {
+function talkingHandlers(server: ServerContext): Handlers<typeof sessionPromptRoutes> {
   const { sessions, permissions } = server.stemma
   const send = async (id: string, body: { text?: string; parts?: PromptPart[] } & PromptOptions) => {
     server.checkOpen()
@@ -105,7 +105,7 @@ function talkingHandlers(server: ServerContext): Handlers<typeof talkingRoutes> 
   }
 }
 
-function changingHandlers(server: ServerContext): Handlers<typeof changingRoutes> {
+function changingHandlers(server: ServerContext): Handlers<typeof sessionUpdateRoutes> {
   const { sessions } = server.stemma
   return {
     update: ({ params, body }) => sessions.update(params.id, body),

@@ -29,7 +29,7 @@ export function applyCommit(state: PlainState, commit: Commit, options: { nowMs:
     }
     for (const op of commit.ops) {
       requireFence(change, commit, op)
-      const apply = appliers[op.op] as ApplyOp<Op["op"]>
+      const apply = handlers[op.op] as ApplyOp<Op["op"]>
       apply(change, op, options)
     }
   })
@@ -52,7 +52,7 @@ function requireFence(change: Change, commit: Commit, op: Op): void {
 
 type ApplyOp<T extends Op["op"]> = (change: Change, op: OpOf<T>, options: { nowMs: number }) => void
 
-const appliers: { [T in Op["op"]]: ApplyOp<T> } = {
+const handlers: { [T in Op["op"]]: ApplyOp<T> } = {
   "session.create": createSession,
   "session.publish": publishSession,
   "session.patch": patchSession,
