@@ -71,7 +71,7 @@ export async function benchHistory(bench: Bench): Promise<void> {
     p90,
     raw: timings.doStreamWhole.medianMs,
     unit: "ms",
-    target: { overRawAtMost: 10 },
+    target: { overRawAtMost: 6 },
   })
 }
 
