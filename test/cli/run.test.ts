@@ -52,7 +52,8 @@ describe("stemma run", () => {
       code: 1,
       stderr: expect.stringContaining("no session to continue in this directory"),
     })
-    const unknown = await at.run(["run", "--session", `${first!.id.slice(0, -1)}0`, "hello"])
+    const otherID = `${first!.id.slice(0, -1)}${first!.id.endsWith("0") ? "1" : "0"}`
+    const unknown = await at.run(["run", "--session", otherID, "hello"])
     expect(unknown).toMatchObject({ code: 1, stdout: "" })
   })
 
