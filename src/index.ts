@@ -40,8 +40,11 @@ export type { SessionHandle } from "./run/api/session-handle.ts"
 export type { Sessions } from "./run/api/sessions.ts"
 export type { ShareOptions } from "./run/api/share.ts"
 export type { ShellOptions } from "./run/api/shell-command.ts"
+export type { StoreReader } from "./run/api/store-reader.ts"
 export type { AskHandler, Timing } from "./run/engine.ts"
-export type { PromptOptions, PromptPart } from "./run/prompt/prompt.ts"
+export type { PromptContent, PromptOptions, PromptPart } from "./run/prompt/prompt.ts"
+export type { FileAccess } from "./run/prompt/prompt-files.ts"
+export type { PromptState } from "./run/schedule/activity.ts"
 export type { Stemma } from "./run/stemma.ts"
 export type {
   HistogramSnapshot,

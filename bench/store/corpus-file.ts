@@ -62,7 +62,8 @@ function codeHash(): string {
   const hash = createHash("sha256")
   for (const folder of [".", "../../src/stores/sqlite", "../../src/session/search"]) {
     const directory = fileURLToPath(new URL(folder, import.meta.url))
-    const files = readdirSync(directory).filter((name) => name.endsWith(".ts") && !name.endsWith(".test.ts"))
+    const all = readdirSync(directory, { recursive: true, encoding: "utf8" })
+    const files = all.filter((name) => name.endsWith(".ts") && !name.endsWith(".test.ts"))
     for (const name of files.sort()) hash.update(readFileSync(join(directory, name)))
   }
   return hash.digest("hex").slice(0, 12)

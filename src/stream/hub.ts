@@ -28,8 +28,8 @@ export interface Hub extends AsyncDisposable {
    */
   subscribe(options?: SubscribeOptions): Subscription
   /**
-   * Text that a run of this process has just received. It is sent at the end of the event loop tick, joined with other
-   * text of that tick, before it is committed as a piece. Costs almost nothing if the session has no subscriber.
+   * Text that a run of this process has just received. Subscribers get it at the end of the event loop tick, before it is
+   * committed as a piece. Costs almost nothing if the session has no subscriber.
    * Subscribers receive the object itself, so the caller must not change it.
    */
   delta(delta: Delta): void

@@ -156,7 +156,10 @@ export class Sessions {
 
   /** What happens with a prompt: `running` or `waiting`, in any process; undefined if no process will work on it. */
   async promptState(id: string, promptID: string): Promise<PromptState> {
-    return promptState(this.#coordinator, { sessionID: id, promptID })
+    return promptState(this.#coordinator, {
+      sessionID: checkSessionID(id, "sessions.promptState"),
+      promptID,
+    })
   }
 
   /** The parts of a message with the bytes of their files stored as blobs. `decide` says which files may be read. */
@@ -283,6 +286,7 @@ export class Sessions {
 
   /** Removes the content of a session, a message or a part for good, in every session that shares it. */
   async redact(target: RedactionTarget): Promise<Redaction> {
+    checkSessionID(target?.sessionID, "sessions.redact")
     return this.#engine.store.redact(target)
   }
 

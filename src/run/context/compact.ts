@@ -300,8 +300,12 @@ type HistoryItems = Parameters<typeof planTail>[0]
 const noSummary =
   "[No summary of the last part of the conversation could be written. A program took the facts in the ledger from the history. Use the recall tool to find anything else.]"
 
+/** The words of the same notice in sessions that an earlier version compacted. */
+const earlierNoSummary =
+  "[No summary of the last stretch could be written. What the ledger lists was taken from the history by a program; find whatever else is needed with the recall tool.]"
+
 function withoutNotice(summary: string): string {
-  return summary.replaceAll(noSummary, "").trim()
+  return summary.replaceAll(noSummary, "").replaceAll(earlierNoSummary, "").trim()
 }
 
 function tokensAfter(

@@ -20,7 +20,7 @@ export class PermissionCheck {
   readonly #grants: readonly Grant[]
   /** The levels of other projects. The grants of this project do not apply to them. */
   readonly #foreign: readonly PermitLevel[]
-  readonly #allowsAsk: boolean
+  readonly #turnsAskIntoAllow: boolean
   /**
    * The agents of all levels, as a cache key. Set only if config and agents alone decide: no session has rules of its
    * own and no prompt has tool switches.
@@ -32,9 +32,9 @@ export class PermissionCheck {
     grants: readonly Grant[]
     foreign?: readonly PermitLevel[]
     agents?: string | undefined
-    allowsAsk?: boolean
+    turnsAskIntoAllow?: boolean
   }) {
-    this.#allowsAsk = options.allowsAsk ?? false
+    this.#turnsAskIntoAllow = options.turnsAskIntoAllow ?? false
     this.#foreign = options.foreign ?? []
     this.#levels = options.chain
     this.#grants = options.grants
@@ -59,13 +59,13 @@ export class PermissionCheck {
       grants: this.#grants,
       foreign: this.#foreign,
       agents,
-      allowsAsk: true,
+      turnsAskIntoAllow: true,
     })
   }
 
   decide(wanted: Wanted, tool?: string): Decision {
     const decision = this.#decide(wanted, tool)
-    return this.#allowsAsk && decision.action === "ask" ? { ...decision, action: "allow" } : decision
+    return this.#turnsAskIntoAllow && decision.action === "ask" ? { ...decision, action: "allow" } : decision
   }
 
   #decide(wanted: Wanted, tool: string | undefined): Decision {

@@ -43,7 +43,7 @@ export function toStemmaError(error: unknown, path: string): StemmaError {
     case codes.protocol:
       return new StemmaError(
         "unavailable",
-        `${path} is locked by another process. Try again in a moment.`,
+        "The store is locked by another process. Try again in a moment.",
         options,
       )
     case codes.full:
@@ -73,11 +73,7 @@ export function toStemmaError(error: unknown, path: string): StemmaError {
         options,
       )
     default:
-      return new StemmaError(
-        "internal",
-        `The database ${path} failed: ${reason}. Run a check of the store.`,
-        options,
-      )
+      return new StemmaError("internal", `The store failed: ${reason}. Run a check of the store.`, options)
   }
 }
 
