@@ -54,10 +54,8 @@ async function openHere(
 async function connectTo({ terminal: { env } }: Program, address: string): Promise<Connected> {
   const url = URL.parse(address)
   if (!url || !/^https?:$/.test(url.protocol)) {
-    throw new StemmaError(
-      "invalid",
-      `--server takes an address such as http://127.0.0.1:4096, not ${JSON.stringify(address)}.`,
-    )
+    // The address is not repeated: it may contain a token or a password.
+    throw new StemmaError("invalid", "--server takes an address such as http://127.0.0.1:4096.")
   }
   const isHere = /^(localhost|\[::1\]|127(\.\d+){3})$/.test(url.hostname)
   const printed = new URLSearchParams(url.hash.slice(1)).get("token")

@@ -57,6 +57,15 @@ describe("stemma run", () => {
     expect(unknown).toMatchObject({ code: 1, stdout: "" })
   })
 
+  test("a wrong --server address is refused without repeating its token or password", async () => {
+    await using at = await home()
+    const address = "htp://me:pass-phrase@127.0.0.1:4096/#token=a-secret-token"
+    const refused = await at.run(["run", "--server", address, "hello"])
+    expect(refused).toMatchObject({ code: 1, stdout: "" })
+    expect(refused.stderr).toContain("--server takes an address such as http://127.0.0.1:4096.")
+    expect(refused.stderr).not.toMatch(/pass-phrase|a-secret-token/)
+  })
+
   test("a refused prompt leaves no session", async () => {
     await using at = await home()
     for (const [args, sentence] of [
