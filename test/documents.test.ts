@@ -1,8 +1,6 @@
 import { execFile } from "node:child_process"
 import { existsSync, readdirSync, readFileSync } from "node:fs"
-import { writeFile } from "node:fs/promises"
-import { dirname, join, resolve } from "node:path"
-import { pathToFileURL } from "node:url"
+import { dirname, join } from "node:path"
 import { promisify } from "node:util"
 import { describe, expect, test } from "vitest"
 import { filesBelow } from "../tools/imports.ts"
@@ -50,14 +48,17 @@ describe("the README", () => {
     expect(screen).toContain("npm ci && npm test")
   })
 
-  test("shows code that runs as it stands", async () => {
+  test("shows code that one command runs where the README is, each time with the same result", async () => {
     await using directory = await temporaryDirectory()
     const [code, printed] = blocks("README.md").slice(1)
-    const entry = pathToFileURL(resolve("src/index.ts")).href
-    await writeFile(join(directory.path, "readme.mts"), code!.replace('from "stemma"', `from "${entry}"`))
-    // Nothing of whoever runs the tests: no key, no config, no Ollama.
-    const env = { PATH: process.env.PATH, HOME: directory.path, OLLAMA_HOST: "127.0.0.1:1" }
-    const result = await promisify(execFile)(process.execPath, ["readme.mts"], { cwd: directory.path, env })
-    expect(result).toEqual({ stdout: printed, stderr: "" })
+    const example = readFileSync("examples/00-first.ts", "utf8")
+    expect(example.replace('"../src/index.ts"', '"stemma"')).toBe(code)
+    // The environment of the user who runs the tests is not inherited: no key, no config, no Ollama.
+    const { path: home } = directory
+    const env = { PATH: process.env.PATH, HOME: home, TMPDIR: home, OLLAMA_HOST: "127.0.0.1:1" }
+    for (const _ of ["first", "second"]) {
+      const result = await promisify(execFile)("npm", ["run", "-s", "example"], { env })
+      expect(result).toEqual({ stdout: printed, stderr: "" })
+    }
   })
 })

@@ -48,6 +48,20 @@ describe("the published package", () => {
     expect(targets.filter((target) => !existsSync(join(installed, target)))).toEqual([])
   })
 
+  test("has every file that its README links to", async () => {
+    const packed = await run("npm", ["pack", "--dry-run", "--json", "--ignore-scripts"])
+    const [{ files }] = JSON.parse(packed.stdout) as [{ files: { path: string }[] }]
+    const paths = files.map(({ path }) => path)
+    for (const readme of ["README.md", "README.zh.md"]) {
+      const text = readFileSync(readme, "utf8").replace(/^```[\s\S]*?^```$/gm, "")
+      const targets = [...text.matchAll(/\]\(([^)\s#]+)/g)].map((match) => match[1]!)
+      const local = targets.filter((target) => !/^[a-z]+:/.test(target))
+      const isThere = (target: string) =>
+        paths.some((path) => path === target || path.startsWith(`${target}/`))
+      expect(local.filter((target) => !isThere(target))).toEqual([])
+    }
+  })
+
   test("loads each entry on this Node, without a word", async () => {
     const script = entries.map((entry) => `await import(${JSON.stringify(specifier(entry))})`).join("\n")
     const result = await run(process.execPath, ["--input-type=module", "--eval", script], {

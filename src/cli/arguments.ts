@@ -4,6 +4,8 @@ import { StemmaError } from "../protocol/index.ts"
 export interface OptionSpec {
   type: "string" | "boolean"
   short?: string
+  /** The option may be given several times. Its value is a list. */
+  multiple?: boolean
   /** The name of the value in the help. */
   value?: string
   help: string
@@ -22,7 +24,11 @@ export interface CommandSpec<O extends Record<string, OptionSpec> = Record<strin
 }
 
 export type OptionValues<O extends Record<string, OptionSpec>> = {
-  [K in keyof O]?: O[K]["type"] extends "boolean" ? boolean : string
+  [K in keyof O]?: O[K]["type"] extends "boolean"
+    ? boolean
+    : O[K]["multiple"] extends true
+      ? string[]
+      : string
 }
 
 export interface ParsedCommand<O extends Record<string, OptionSpec>> {
@@ -43,7 +49,10 @@ export function parseCommand<O extends Record<string, OptionSpec>>(
   args: readonly string[],
 ): ParsedCommand<O> | undefined {
   const options = Object.fromEntries(
-    Object.entries(spec.options).map(([name, { type, short }]) => [name, { type, ...(short && { short }) }]),
+    Object.entries(spec.options).map(([name, { type, short, multiple }]) => [
+      name,
+      { type, ...(short && { short }), ...(multiple && { multiple }) },
+    ]),
   )
   const { values, positionals } = parseOrThrow(spec, () =>
     parseArgs({ args: [...args], options: { ...options, ...helpOption }, allowPositionals: true }),

@@ -1,7 +1,8 @@
 import type { SessionClient } from "../client/index.ts"
 import { createID, type Message, type Part, type PermissionRequest, StemmaError } from "../protocol/index.ts"
+import type { Allowances } from "./allowances.ts"
 import type { Printer } from "./terminal/printer.ts"
-import type { Questions } from "./terminal/questions.ts"
+import type { Answer, Questions } from "./terminal/questions.ts"
 
 export interface PromptInput {
   text: string
@@ -26,14 +27,25 @@ export class Conversation {
   readonly #printer: Printer
   /** Undefined if no person can be asked. */
   readonly #questions: Questions | undefined
+  readonly #allowances: Allowances
   readonly #over = new AbortController()
   readonly #sealed = new Set<string>()
+  #wasRefused = false
   #awaited: { id: string; resolve: () => void } | undefined
 
-  constructor(session: SessionClient, parts: { printer: Printer; questions: Questions | undefined }) {
+  constructor(
+    session: SessionClient,
+    parts: { printer: Printer; questions: Questions | undefined; allowances: Allowances },
+  ) {
     this.#session = session
     this.#printer = parts.printer
     this.#questions = parts.questions
+    this.#allowances = parts.allowances
+  }
+
+  /** True if a tool call of the session, or a question of one of its tasks, was refused. */
+  get wasRefused(): boolean {
+    return this.#wasRefused
   }
 
   /** Resolves with the message that ends the answer. */
@@ -64,6 +76,7 @@ export class Conversation {
       const { type, properties } = event
       if (type === "permission.asked") this.#answer(properties.request)
       if (type === "permission.replied") this.#questions?.drop(properties.permissionID)
+      if (type === "message.part.updated" && isRefusedCall(properties.part)) this.#wasRefused = true
       await this.#printer.event(event)
       if (type !== "message.updated" || properties.info.role !== "assistant") continue
       if (properties.info.time.completed !== undefined) this.#seal(properties.info.id)
@@ -102,7 +115,7 @@ export class Conversation {
   }
 
   async #askOpenQuestions(): Promise<void> {
-    if (!this.#questions) return
+    if (!this.#questions && this.#allowances.isEmpty) return
     for (const request of await this.#session.questions()) this.#answer(request)
   }
 
@@ -117,13 +130,15 @@ export class Conversation {
   }
 
   async #askAndReply(request: PermissionRequest): Promise<void> {
-    const answer = this.#questions
-      ? await this.#questions.ask(request)
-      : {
-          reply: "reject" as const,
-          feedback: "There is no person to ask: this prompt came without a terminal.",
-        }
+    const answer = await this.#answerTo(request)
+    if (answer?.reply === "reject") this.#wasRefused = true
     if (answer) await this.#session.reply({ permissionID: request.id, ...answer })
+  }
+
+  async #answerTo(request: PermissionRequest): Promise<Answer | undefined> {
+    if (this.#allowances.covers(request)) return { reply: "once" }
+    if (this.#questions) return this.#questions.ask(request)
+    return { reply: "reject", feedback: "There is no person to ask: this prompt came without a terminal." }
   }
 }
 
@@ -135,4 +150,8 @@ function failWhenEnded(following: Promise<void>): Promise<never> {
       "The event stream of the session ended. Read the session to see its state.",
     )
   })
+}
+
+function isRefusedCall(part: Part): boolean {
+  return part.type === "tool" && part.state.status === "error" && part.state.metadata?.refused === true
 }

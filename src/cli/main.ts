@@ -1,5 +1,5 @@
 import { StemmaError, version } from "../protocol/index.ts"
-import type { Command, Program } from "./program.ts"
+import { asCalled, type Command, type Program } from "./program.ts"
 import { onLostOutput, printableLine } from "./terminal/terminal.ts"
 
 const help = `stemma ${version}: the session system for AI agents
@@ -55,12 +55,14 @@ async function dispatch(args: readonly string[]): Promise<number> {
     case "-h":
     case "help":
     case undefined:
-      process.stdout.write(help)
+      process.stdout.write(asCalled(help, process.env))
       return 0
     default: {
       const load = Object.hasOwn(commands, first) ? commands[first] : undefined
       if (load) return runCommand(await load(), rest)
-      process.stderr.write(`stemma has no command "${printableLine(first)}". See stemma --help.\n`)
+      process.stderr.write(
+        asCalled(`stemma has no command "${printableLine(first)}". See stemma --help.\n`, process.env),
+      )
       return 1
     }
   }
@@ -71,7 +73,7 @@ async function runCommand(command: Command, args: readonly string[]): Promise<nu
     return await command(args, createProgram())
   } catch (error) {
     if (!StemmaError.is(error)) throw error
-    process.stderr.write(`${printableLine(error.message, 2000)}\n`)
+    process.stderr.write(`${printableLine(asCalled(error.message, process.env), 2000)}\n`)
     return 1
   }
 }

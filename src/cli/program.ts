@@ -23,3 +23,18 @@ export interface Program {
 
 /** A command. Returns its exit code. */
 export type Command = (args: readonly string[], program: Program) => Promise<number>
+
+/** How the user calls the program: in a checkout or a project, `stemma` is not in the PATH. */
+export function programName(env: Terminal["env"]): string {
+  if (/^(start|stemma)$/.test(env.npm_lifecycle_event ?? "")) return "npm run -s stemma --"
+  return env.npm_command === "exec" ? "npx stemma" : "stemma"
+}
+
+const ownCommand =
+  /(?<![\w./-])stemma (?=(?:serve|run|session|trust|untrust|--help|--version|<command>)(?![\w-]))/g
+
+/** A text of Stemma, with the commands in it as the user has to type them. */
+export function asCalled(text: string, env: Terminal["env"]): string {
+  const name = programName(env)
+  return name === "stemma" ? text : text.replace(ownCommand, `${name} `)
+}

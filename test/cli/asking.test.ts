@@ -62,7 +62,7 @@ describe("stemma run on a terminal", () => {
     expect(await readFile(join(directory.path, "project", "b.txt"), "utf8")).toBe("hello\n")
   })
 
-  test.each(["n\n", "\n", "what?\n"])("%j is not a yes, and ends the run", async (answer) => {
+  test.each(["n\n", "No\n"])("%j is a no, and ends the run", async (answer) => {
     const { program, asked, type, said } = person()
     const code = run(["write hello to b.txt"], program)
     await asked()
@@ -70,6 +70,37 @@ describe("stemma run on a terminal", () => {
     expect(await code).toBe(1)
     expect(said()).toContain("You said no")
     expect(written()).toBe(false)
+  })
+
+  test.each(["\n", "what?\n", "yess\n"])(
+    "%j is neither yes nor no: the question is asked again",
+    async (answer) => {
+      const { program, asked, type, said } = person()
+      const code = run(["write hello to b.txt"], program)
+      await asked()
+      type(answer)
+      await asked(2)
+      expect(said()).toContain("Type y, a or n, and then Enter.")
+      expect(written()).toBe(false)
+      type("y\n")
+      expect(await code).toBe(0)
+      expect(written()).toBe(true)
+    },
+  )
+
+  test("the question says how far the answer always reaches", async () => {
+    const edit = person()
+    const code = run(["write hello to b.txt"], edit.program)
+    await edit.asked()
+    expect(edit.said()).toContain("a = always (every later edit in this project, in all sessions)")
+    edit.type("n\n")
+    await code
+    const bash = person()
+    const other = run(["run wc b.txt"], bash.program)
+    await bash.asked()
+    expect(bash.said()).toContain("a = always (every later bash of wc * in this project, in all sessions)")
+    bash.type("n\n")
+    await other
   })
 
   test('the answer "always" is stored for the next run', async () => {

@@ -124,6 +124,73 @@ describe("stemma run", () => {
     expect(existsSync(join(at.project, "b.txt"))).toBe(false)
   })
 
+  test("--allow answers yes to the questions that it names, without a terminal, for this prompt only", async () => {
+    await using at = await home()
+    const written = () => existsSync(join(at.project, "b.txt"))
+    const other = await at.run(["run", "--allow", "edit:docs/*", "--allow", "bash", "write hello to b.txt"])
+    expect(other).toMatchObject({ code: 0, stderr: expect.stringContaining("There is no person to ask") })
+    expect(written()).toBe(false)
+    const allowed = await at.run(["run", "--allow", "edit:b.*", "write hello to b.txt"])
+    expect(allowed).toMatchObject({ code: 0, stderr: expect.stringContaining("< b.txt") })
+    expect(written()).toBe(true)
+    const command = await at.run(["run", "--allow", "bash:wc *", "run wc -c b.txt"])
+    expect(command.stdout).toContain("6 b.txt")
+    const later = await at.run(["run", "--strict", "run wc -c b.txt"])
+    expect(later).toMatchObject({ code: 3, stderr: expect.stringContaining("no person is there to ask") })
+  })
+
+  test("--allow also answers the questions of a server", async () => {
+    await using at = await home()
+    const server = await at.serve()
+    const args = ["run", "--server", server.url, "--strict"]
+    expect(await at.run([...args, "--allow", "edit", "write hello to b.txt"])).toMatchObject({ code: 0 })
+    expect(existsSync(join(at.project, "b.txt"))).toBe(true)
+    expect(await at.run([...args, "write hello to c.txt"])).toMatchObject({ code: 3 })
+  })
+
+  test("--allow allows neither what a rule denies nor what only a person may allow", async () => {
+    await using at = await home()
+    await at.config({ permission: { edit: { "*": "ask", "no/*": "deny" } } })
+    for (const name of ["no/b.txt", ".git/config", "stemma.json"]) {
+      const { code } = await at.run(["run", "--strict", "--allow", "edit", `write hello to ${name}`])
+      expect({ name, code }).toEqual({ name, code: 3 })
+      expect(existsSync(join(at.project, name))).toBe(false)
+    }
+  })
+
+  test.each([
+    ["write", /^There is no permission write\. Use --allow edit/],
+    ["", /^--allow takes a permission such as edit/],
+    ["edit docs", /^--allow takes a permission such as edit/],
+  ])("refuses --allow %j, and creates nothing", async (rule, sentence) => {
+    await using at = await home()
+    const refused = await at.run(["run", "--allow", rule, "hello"])
+    expect(refused).toMatchObject({ code: 1, stdout: "", stderr: expect.stringMatching(sentence) })
+    expect(existsSync(at.data)).toBe(false)
+  })
+
+  test("--strict exits with 3 if a tool call was refused, and with 0 otherwise", async () => {
+    await using at = await home()
+    const refused = await at.run(["run", "--strict", "write hello to b.txt"])
+    expect(refused).toMatchObject({ code: 3, stderr: expect.stringContaining("exit code is 3") })
+    await at.config({ permission: { edit: { "b.txt": "deny" } } })
+    expect((await at.run(["run", "--strict", "list files"])).code).toBe(0)
+    expect((await at.run(["run", "--strict", "write hello to b.txt"])).code).toBe(3)
+  })
+
+  test("called by npm, it names commands as the user has to type them", async () => {
+    await using at = await home()
+    const env = { npm_lifecycle_event: "stemma" }
+    expect((await at.run(["--help"], { env })).stdout).toContain("Usage: npm run -s stemma -- <command>")
+    expect((await at.run(["run", "--help"], { env })).stdout).toContain(
+      "Usage: npm run -s stemma -- run PROMPT",
+    )
+    const wrong = await at.run(["session", "show", "x"], { env })
+    expect(wrong.stderr).toContain("List the ids with npm run -s stemma -- session list --all.")
+    expect((await at.run(["session", "list", "--all"], { env })).stderr).toContain("npm run -s stemma -- run")
+    expect((await at.run(["run", "--help"])).stdout).toContain("Usage: stemma run PROMPT")
+  })
+
   test("with --json each event is a line", async () => {
     await using at = await home()
     const { code, stdout } = await at.run(["run", "--json", "list files"])

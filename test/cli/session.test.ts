@@ -116,6 +116,15 @@ describe("stemma session show", () => {
     ])
   })
 
+  test("prints the arguments of tool calls", async () => {
+    await using at = await home()
+    await at.run(["run", "--allow", "edit", "write hello to b.txt"])
+    const { id } = JSON.parse((await at.run(["session", "list", "--json"])).stdout)
+    const { stdout } = await at.run(["session", "show", id])
+    expect(stdout).toMatch(/^\[TOOL\] tool_use: write \{.*"filePath":"b\.txt".*\}$/m)
+    expect(stdout).toMatch(/^\[TOOL\] tool_result: /m)
+  })
+
   test("a closed stdout causes no error message", async () => {
     await using at = await home()
     let id = ""

@@ -132,6 +132,7 @@ test("a prompt with an unknown model or agent ends with an error, and nothing is
   await expect(session.prompt("Hello", { agent: "nobody" })).rejects.toMatchObject({ code: "invalid" })
   const reply = await session.prompt("Hello", { model: "nowhere/m" })
   expect(reply.error?.data.message).toContain("nowhere")
+  expect(reply.error?.message).toBe(reply.error?.data.message)
   expect(reply.message.finish).toBe("error")
   expect((await session.prompt("Again")).text).toBe("Fine.")
   await assertValid(session)

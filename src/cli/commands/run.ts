@@ -2,12 +2,13 @@ import { resolve } from "node:path"
 import { text } from "node:stream/consumers"
 import type { Client, SessionClient } from "../../client/index.ts"
 import { type Message, type Session, StemmaError } from "../../protocol/index.ts"
+import { Allowances } from "../allowances.ts"
 import { command, helpOf, type OptionValues, parseCommand } from "../arguments.ts"
 import { checkChoices } from "../choices.ts"
 import { type Connected, connect } from "../connect.ts"
 import { Conversation } from "../conversation.ts"
 import { checkDirectory, realPathOrSame } from "../directory.ts"
-import type { Command } from "../program.ts"
+import { asCalled, type Command } from "../program.ts"
 import { outlivesTerminal } from "../terminal/hangup.ts"
 import { jsonPrinter, type Printer, TextPrinter } from "../terminal/printer.ts"
 import { Questions } from "../terminal/questions.ts"
@@ -30,13 +31,24 @@ const spec = command({
       help: "the directory of a new session; default: the current one",
     },
     server: { type: "string", value: "URL", help: "send the prompt to this running server" },
+    allow: {
+      type: "string",
+      multiple: true,
+      value: "RULE",
+      help: 'answer yes to these questions, for this prompt only: edit, "edit:docs/*", "bash:npm test *"; may be repeated',
+    },
+    strict: { type: "boolean", help: "exit with 3 if the prompt was answered but a tool call was refused" },
     json: { type: "boolean", help: "print each event as a line of JSON instead of the text" },
   },
   more: `The answer goes to stdout. Tool calls and notes go to stderr. On a terminal, you are asked for permission. Without a
-terminal, every request for permission is refused. Ctrl-C stops the answer.
-Exit code: 0 if the prompt was answered, even if a tool was refused; 1 if it failed; 130 after Ctrl-C; 143 after SIGTERM.
+terminal, every request for permission is refused, except those that --allow names. --allow never allows what a rule
+denies. Ctrl-C stops the answer.
+Exit code: 0 if the prompt was answered, even if a tool was refused; 3 instead of 0 if a tool was refused and --strict is
+given; 1 if the prompt failed; 130 after Ctrl-C; 143 after SIGTERM.
 Closing the terminal stops the answer with 129, unless the command was started with nohup.`,
 })
+
+const refusedCode = 3
 
 type Values = OptionValues<typeof spec.options>
 
@@ -45,26 +57,32 @@ export const run: Command = async (args, program) => {
   const parsed = parseCommand(spec, args)
   const { terminal } = program
   if (!parsed) {
-    terminal.output.write(helpOf(spec))
+    terminal.output.write(asCalled(helpOf(spec), terminal.env))
     return 0
   }
   const { values, operands } = parsed
   if (values.session !== undefined && values.continue) {
     throw new StemmaError("invalid", "Use either --session or --continue, not both.")
   }
+  const allowances = new Allowances(values.allow ?? [])
   const directory = await realPathOrSame(resolve(program.directory, values.directory ?? "."))
   // A directory of a server may be on another machine, even if the server's address is local (a tunnel).
   if (values.server === undefined) checkDirectory(directory)
   const prompt = await promptOf(operands, terminal)
   const isInteractive = terminal.input.isTTY === true && terminal.error.isTTY === true
   using stop = new StopSignals(terminal)
-  await using connected = await connect(program, { server: values.server, directory, isInteractive })
+  const canAnswer = isInteractive || !allowances.isEmpty
+  await using connected = await connect(program, {
+    server: values.server,
+    directory,
+    isInteractive: canAnswer,
+  })
   const { session, isNew } = await chooseSession(connected, { values, directory })
   const client = connected.client.session(session.id)
   try {
     const output = new Output(terminal.output)
     const printer: Printer = values.json ? jsonPrinter(output, terminal) : new TextPrinter(output, terminal)
-    await printNotices(connected.client, { session, printer })
+    await printNotices(connected.client, { session, printer, env: terminal.env })
     stop.onStop = () => {
       connected.cutOffOnClose()
       abortRun(client, printer)
@@ -73,7 +91,7 @@ export const run: Command = async (args, program) => {
     onLostOutput(terminal.output, ({ exitCode }) => stop.code === undefined && stop.stop(exitCode))
     const questions = isInteractive ? new Questions(terminal) : undefined
     const { agent, model } = values
-    const conversation = new Conversation(client, { printer, questions })
+    const conversation = new Conversation(client, { printer, questions, allowances })
     const message = await stop.waitFor(
       conversation.prompt({
         text: prompt,
@@ -82,7 +100,10 @@ export const run: Command = async (args, program) => {
       }),
     )
     conversation.close()
-    return stop.code ?? exitCodeOf(message, printer)
+    const code = stop.code ?? exitCodeOf(message, printer)
+    if (code !== 0 || !values.strict || !conversation.wasRefused) return code
+    printer.note("A tool call was refused, so the exit code is 3 (--strict).")
+    return refusedCode
   } catch (error) {
     if (isNew && isRefusal(error)) await removeEmpty(client)
     throw error
@@ -149,10 +170,10 @@ async function removeEmpty(session: SessionClient): Promise<void> {
 /** Prints notices about the config, and the session that the answer is in. */
 async function printNotices(
   client: Client,
-  { session, printer }: { session: Session; printer: Printer },
+  { session, printer, env }: { session: Session; printer: Printer; env: Terminal["env"] },
 ): Promise<void> {
   const { notices, model } = await client.place.project({ directory: session.directory })
-  for (const notice of notices) printer.note(notice)
+  for (const notice of notices) printer.note(asCalled(notice, env))
   printer.note(`Session ${session.id} in ${session.directory}, default model ${model}.`)
 }
 

@@ -8,7 +8,7 @@ import type { Stemma } from "../../run/index.ts"
 import type { ServerOptions, StemmaServer } from "../../server/index.ts"
 import { command, helpOf, type OptionValues, parseCommand, wholeNumber } from "../arguments.ts"
 import { checkDirectory } from "../directory.ts"
-import type { Command, Program } from "../program.ts"
+import { asCalled, type Command, type Program, programName } from "../program.ts"
 import { outlivesTerminal } from "../terminal/hangup.ts"
 import { printableLine, type Terminal } from "../terminal/terminal.ts"
 
@@ -40,7 +40,7 @@ export const serve: Command = async (args, program) => {
   const parsed = parseCommand(spec, args)
   const { terminal } = program
   if (!parsed) {
-    terminal.output.write(helpOf(spec))
+    terminal.output.write(asCalled(helpOf(spec), terminal.env))
     return 0
   }
   const { values } = parsed
@@ -80,7 +80,7 @@ async function start(
     readServerConfig({ configDirectory: configDirectory(env), env }),
     values["no-auth"] ? undefined : openToken({ env, dataDirectory: data }),
   ])
-  for (const notice of config.notices) terminal.error.write(`${printableLine(notice, 1000)}\n`)
+  for (const notice of config.notices) terminal.error.write(`${printableLine(asCalled(notice, env), 1000)}\n`)
   const onWarning = (error: unknown) => {
     const text = error instanceof Error ? error.message : String(error)
     terminal.error.write(`${printableLine(withoutToken(text, token), 1000)}\n`)
@@ -219,12 +219,6 @@ Try it in another terminal${where}:
 
 API documentation: ${url}/docs. Press Ctrl-C to stop the server.
 `
-}
-
-/** How to call the program: in a checkout or a project, `stemma` is not in the PATH. */
-function programName(env: Terminal["env"]): string {
-  if (/^(start|stemma)$/.test(env.npm_lifecycle_event ?? "")) return "npm run -s stemma --"
-  return env.npm_command === "exec" ? "npx stemma" : "stemma"
 }
 
 function shellQuoted(path: string): string {

@@ -3,7 +3,7 @@ import type { Session } from "../../protocol/index.ts"
 import type { Store } from "../../stores/store.ts"
 import { command, helpOf, type OptionValues, parseCommand, wholeNumber } from "../arguments.ts"
 import { realPathOrSame } from "../directory.ts"
-import type { Command } from "../program.ts"
+import { asCalled, type Command } from "../program.ts"
 import { readStore } from "../read-store.ts"
 import { Output, printableJson, printableLine } from "../terminal/terminal.ts"
 
@@ -31,7 +31,7 @@ export const list: Command = async (args, program) => {
   const parsed = parseCommand(listSpec, args)
   const output = new Output(program.terminal.output)
   if (!parsed) {
-    await output.write(helpOf(listSpec))
+    await output.write(asCalled(helpOf(listSpec), program.terminal.env))
     return 0
   }
   const { values } = parsed
@@ -52,7 +52,10 @@ export const list: Command = async (args, program) => {
     if (!output.isOpen) break
     await output.write(`${values.json ? printableJson(one.session) : line(one, values)}\n`)
   }
-  if (!found?.length && !values.json) program.terminal.error.write(`${nothingFoundText(values, directory)}\n`)
+  if (!found?.length && !values.json) {
+    const { error, env } = program.terminal
+    error.write(`${asCalled(nothingFoundText(values, directory), env)}\n`)
+  }
   return output.exitCode
 }
 

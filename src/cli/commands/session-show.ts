@@ -2,7 +2,7 @@ import { type HistoryItem, type Session, SessionID, StemmaError } from "../../pr
 import { transcript } from "../../session/index.ts"
 import type { Store } from "../../stores/store.ts"
 import { command, helpOf, parseCommand, wholeNumber } from "../arguments.ts"
-import type { Command } from "../program.ts"
+import { asCalled, type Command } from "../program.ts"
 import { readStore } from "../read-store.ts"
 import { Output, printableJson, printableLine, printableText } from "../terminal/terminal.ts"
 import { formatMinute } from "./session-list.ts"
@@ -11,7 +11,7 @@ export const showSpec = command({
   name: "session show",
   operands: "ID",
   operandsMax: 1,
-  about: "Prints the messages and tool calls of a session.",
+  about: "Prints the messages and tool calls of a session, each call with its arguments and its result.",
   options: {
     last: { type: "string", value: "N", help: "only the last N messages" },
     json: { type: "boolean", help: "print lines of JSON: the session, then each message with its parts" },
@@ -24,7 +24,7 @@ export const show: Command = async (args, program) => {
   const parsed = parseCommand(showSpec, args)
   const output = new Output(program.terminal.output)
   if (!parsed) {
-    await output.write(helpOf(showSpec))
+    await output.write(asCalled(helpOf(showSpec), program.terminal.env))
     return 0
   }
   const { values, operands } = parsed
@@ -35,7 +35,9 @@ export const show: Command = async (args, program) => {
     await output.write(values.json ? `${printableJson(session)}\n` : `${heading(session)}\n\n`)
     for await (const items of pages(store, { id, count: session.history.count, last })) {
       if (!output.isOpen) break
-      const lines = values.json ? items.map(printableJson).join("\n") : printableText(transcript(items))
+      const lines = values.json
+        ? items.map(printableJson).join("\n")
+        : printableText(transcript(items, { withInput: true }))
       if (lines !== "") await output.write(`${lines}\n`)
     }
     return true

@@ -1,6 +1,6 @@
 import { StemmaError } from "../../protocol/index.ts"
 import { helpOf } from "../arguments.ts"
-import type { Command } from "../program.ts"
+import { asCalled, type Command } from "../program.ts"
 import { list, listSpec } from "./session-list.ts"
 import { show, showSpec } from "./session-show.ts"
 
@@ -17,7 +17,9 @@ export const session: Command = async (args, program) => {
     case undefined:
     case "--help":
     case "-h":
-      program.terminal.output.write(`${helpOf(listSpec)}\n${helpOf(showSpec)}`)
+      program.terminal.output.write(
+        asCalled(`${helpOf(listSpec)}\n${helpOf(showSpec)}`, program.terminal.env),
+      )
       return 0
     default:
       throw new StemmaError(

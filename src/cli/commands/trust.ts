@@ -4,7 +4,7 @@ import { createInterface } from "node:readline/promises"
 import { type ConfigSource, openConfig, type PendingTrust } from "../../config/load.ts"
 import { configDirectory, dataDirectory } from "../../config/paths.ts"
 import { command, helpOf, parseCommand } from "../arguments.ts"
-import type { Command } from "../program.ts"
+import { asCalled, type Command } from "../program.ts"
 import type { Terminal } from "../terminal/terminal.ts"
 
 const trustSpec = command({
@@ -24,16 +24,16 @@ const untrustSpec = command({
   options: {},
 })
 
-export const trustCommand: Command = (args, { terminal }) => trust(args, terminal)
-export const untrustCommand: Command = (args, { terminal }) => untrust(args, terminal)
+export const trustCommand: Command = (args, { terminal, directory }) => trust(args, terminal, directory)
+export const untrustCommand: Command = (args, { terminal, directory }) => untrust(args, terminal, directory)
 
-export async function trust(args: readonly string[], terminal: Terminal): Promise<number> {
+export async function trust(args: readonly string[], terminal: Terminal, from = "."): Promise<number> {
   const parsed = parseCommand(trustSpec, args)
   if (!parsed) {
-    terminal.output.write(helpOf(trustSpec))
+    terminal.output.write(asCalled(helpOf(trustSpec), terminal.env))
     return 0
   }
-  const source = sourceOf(parsed.operands, terminal)
+  const source = sourceOf(resolve(from, parsed.operands[0] ?? "."), terminal)
   const pending = await source.pending()
   if (!pending) {
     terminal.output.write(
@@ -47,23 +47,23 @@ export async function trust(args: readonly string[], terminal: Terminal): Promis
     return 1
   }
   await source.trust({ hash: pending.hash })
-  terminal.output.write("Trusted, until one of these files changes. Undo with: stemma untrust\n")
+  const undo = "Trusted, until one of these files changes. Undo with: stemma untrust\n"
+  terminal.output.write(asCalled(undo, terminal.env))
   return 0
 }
 
-export async function untrust(args: readonly string[], terminal: Terminal): Promise<number> {
+export async function untrust(args: readonly string[], terminal: Terminal, from = "."): Promise<number> {
   const parsed = parseCommand(untrustSpec, args)
   if (!parsed) {
-    terminal.output.write(helpOf(untrustSpec))
+    terminal.output.write(asCalled(helpOf(untrustSpec), terminal.env))
     return 0
   }
-  await sourceOf(parsed.operands, terminal).untrust()
+  await sourceOf(resolve(from, parsed.operands[0] ?? "."), terminal).untrust()
   terminal.output.write("This project's config files are not trusted now.\n")
   return 0
 }
 
-function sourceOf(operands: readonly string[], { env }: Terminal): ConfigSource {
-  const directory = resolve(operands[0] ?? ".")
+function sourceOf(directory: string, { env }: Terminal): ConfigSource {
   return openConfig({
     directory,
     env,

@@ -48,19 +48,29 @@ export class Questions {
       error.write(`${printableText(metadata.diff.slice(0, diffCharactersMax)).trimEnd()}\n`)
       if (metadata.diff.length > diffCharactersMax) error.write("... and more that is not shown.\n")
     }
-    const offer = always.length > 0 ? `, a = always for ${printableLine(always.join(", "))}` : ""
+    const offer = always.length > 0 ? `, a = always (${reachOf(permission, always)})` : ""
     using lines = createInterface({ input, output: error })
     // While a question is open, readline takes Ctrl-C as a key. It must have the same effect as the signal.
     lines.on("SIGINT", () => process.emit("SIGINT"))
     const closed = new Promise<undefined>((resolve) => lines.once("close", () => resolve(undefined)))
     try {
-      const typed = lines.question(`Allow this? y = once${offer}, n = no: `, { signal })
-      const key = (await Promise.race([typed, closed]))?.trim().toLowerCase()
-      if (key === "y" || key === "yes") return { reply: "once" }
-      if ((key === "a" || key === "always") && always.length > 0) return { reply: "always" }
-      return { reply: "reject" }
+      for (;;) {
+        const typed = lines.question(`Allow this? y = once${offer}, n = no: `, { signal })
+        const key = (await Promise.race([typed, closed]))?.trim().toLowerCase()
+        if (key === "y" || key === "yes") return { reply: "once" }
+        if ((key === "a" || key === "always") && always.length > 0) return { reply: "always" }
+        // The input is closed, so no other answer can follow.
+        if (key === undefined || key === "n" || key === "no") return { reply: "reject" }
+        error.write(`Type y, ${always.length > 0 ? "a " : ""}or n, and then Enter.\n`)
+      }
     } catch {
       return undefined
     }
   }
+}
+
+/** What the answer `always` allows from then on. */
+function reachOf(permission: string, always: readonly string[]): string {
+  const patterns = always.includes("*") ? "" : ` of ${always.join(", ")}`
+  return printableLine(`every later ${permission}${patterns} in this project, in all sessions`, 1000)
 }

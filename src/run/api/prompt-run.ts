@@ -20,8 +20,8 @@ export interface Reply {
   parts: Part[]
   /** The text of the answer, without reasoning and tools. */
   text: string
-  /** Why the answer failed. */
-  error?: MessageError
+  /** Why the answer failed. `message` is the reason in words, for every kind of error. */
+  error?: MessageError & { message: string }
 }
 
 export interface PromptRunOptions {
@@ -182,5 +182,9 @@ export function replyOf(item: HistoryItem): Reply {
   const text = item.parts
     .flatMap((part) => (part.type === "text" && !part.ignored ? [part.text] : []))
     .join("\n")
-  return { message, parts: item.parts, text, ...(message.error && { error: message.error }) }
+  return { message, parts: item.parts, text, ...(message.error && { error: withMessage(message.error) }) }
+}
+
+function withMessage(error: MessageError): MessageError & { message: string } {
+  return { ...error, message: error.data.message ?? error.name }
 }

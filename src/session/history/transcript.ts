@@ -3,19 +3,22 @@ import type { HistoryItem, Part } from "../../protocol/index.ts"
 /**
  * The history as text for people, with a line for each text, call and result: `[USER] ...`, `[ASSISTANT] ...`, `[TOOL]
  * tool_use: name`, `[TOOL] tool_result: ...`. A result is put on one line. `last` limits the transcript to the last
- * messages.
+ * messages. With `withInput`, the line of a call has the call's arguments as JSON.
  */
-export function transcript(items: readonly HistoryItem[], options?: { last?: number }): string {
-  const { last } = options ?? {}
+export function transcript(
+  items: readonly HistoryItem[],
+  options: { last?: number; withInput?: boolean } = {},
+): string {
+  const { last, withInput = false } = options
   const chosen = last === undefined ? items : items.slice(Math.max(0, items.length - last))
-  return chosen.flatMap(itemLines).join("\n")
+  return chosen.flatMap((item) => itemLines(item, withInput)).join("\n")
 }
 
-function itemLines(item: HistoryItem): string[] {
+function itemLines(item: HistoryItem, withInput: boolean): string[] {
   const speaker = item.message.role === "user" ? "USER" : "ASSISTANT"
   return item.parts.flatMap((part) => {
     const text = spokenText(part)
-    return text === undefined ? toolLines(part) : [`[${speaker}] ${text}`]
+    return text === undefined ? toolLines(part, withInput) : [`[${speaker}] ${text}`]
   })
 }
 
@@ -24,9 +27,9 @@ function spokenText(part: Part): string | undefined {
   return part.type === "text" && part.text !== "" ? part.text : undefined
 }
 
-function toolLines(part: Part): string[] {
+function toolLines(part: Part, withInput: boolean): string[] {
   if (part.type !== "tool") return []
-  const use = `[TOOL] tool_use: ${part.tool}`
+  const use = `[TOOL] tool_use: ${part.tool}${withInput ? ` ${JSON.stringify(part.state.input)}` : ""}`
   if (part.state.status === "completed") return [use, `[TOOL] tool_result: ${onOneLine(part.state.output)}`]
   if (part.state.status === "error") return [use, `[TOOL] tool_result: error: ${onOneLine(part.state.error)}`]
   return [use]

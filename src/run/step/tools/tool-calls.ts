@@ -138,8 +138,10 @@ async function runCall(step: Step, { call, telemetry }: TrackedCall): Promise<{ 
     // The call stays unsettled: the process that continues this step continues the task.
     if (run.isClosing && parsed.tool.delegates) throw error
     telemetry.fail({ error: run.signal.aborted ? run.signal.reason : error })
-    await fail(failureText(error, run.signal), parsed.input, progress.metadata)
-    return { endsRun: error instanceof PermissionRefused && error.endsRun }
+    const isRefused = error instanceof PermissionRefused
+    const metadata = isRefused ? { ...progress.metadata, refused: true } : progress.metadata
+    await fail(failureText(error, run.signal), parsed.input, metadata)
+    return { endsRun: isRefused && error.endsRun }
   }
 }
 
