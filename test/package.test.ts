@@ -4,6 +4,8 @@ import { existsSync, readFileSync } from "node:fs"
 import { cp, mkdir, symlink, writeFile } from "node:fs/promises"
 import { dirname, join, resolve } from "node:path"
 import { promisify } from "node:util"
+import { gzipSync } from "node:zlib"
+import { rolldown } from "rolldown"
 import { afterAll, beforeAll, describe, expect, test } from "vitest"
 import { filesBelow, importsOfFile } from "../tools/imports.ts"
 import { type TemporaryDirectory, temporaryDirectory } from "./support/temporary-directory.ts"
@@ -89,6 +91,16 @@ describe("the published package", () => {
       importsOfFile(path).map(({ specifier }) => `${path} ${specifier}`),
     )
     expect(imports.filter((line) => line.endsWith(".ts"))).toEqual([])
+  })
+
+  test("has a client that is small in a browser: no zod, and less than 40 kB with gzip", async () => {
+    const entry = join(installed, "dist/client/index.js")
+    await using bundle = await rolldown({ input: entry, platform: "browser", logLevel: "silent" })
+    const { output } = await bundle.generate({ format: "esm", minify: true })
+    expect(output).toHaveLength(1)
+    const [{ code, moduleIds }] = output
+    expect(moduleIds.filter((id) => id.includes("zod"))).toEqual([])
+    expect(gzipSync(code).length).toBeLessThan(40_000)
   })
 
   test("gives its types to a strict program", async () => {

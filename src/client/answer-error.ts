@@ -1,4 +1,6 @@
-import { ErrorCode, StemmaError } from "../protocol/index.ts"
+import { StemmaError } from "../protocol/error/error.ts"
+import type { ErrorCode } from "../protocol/error/error-code.ts"
+import { errorCodes } from "../protocol/error/error-codes.ts"
 
 interface ErrorShape {
   code: ErrorCode
@@ -44,7 +46,7 @@ export function isErrorShape(value: unknown): value is ErrorShape {
   if (typeof value !== "object" || value === null) return false
   const { code, message, details } = value as Record<string, unknown>
   const isPlain = details === undefined || (typeof details === "object" && details !== null)
-  return ErrorCode.safeParse(code).success && typeof message === "string" && isPlain
+  return errorCodes.some((known) => known === code) && typeof message === "string" && isPlain
 }
 
 /** How long the server asks the client to wait before the next request. */

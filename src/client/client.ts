@@ -1,10 +1,10 @@
-import type { directoryRoutes } from "../protocol/routes/index.ts"
-import {
-  routes,
-  type serverRoutes,
-  type sessionRoutes,
-  type sessionsRoutes,
+import type {
+  directoryRoutes,
+  serverRoutes,
+  sessionRoutes,
+  sessionsRoutes,
 } from "../protocol/routes/index.ts"
+import { clientRoutes } from "./client-routes.ts"
 import { type ClientOptions, Connection } from "./connection.ts"
 import { Replica, type ReplicaOptions, type ReplicaReads } from "./replica/replica.ts"
 import { type RouteCalls, routeCalls } from "./route-call.ts"
@@ -21,6 +21,8 @@ export interface Client {
   events(options?: EventsOptions & { directory?: string }): EventStream
 }
 
+type ReplicaRoutes = Pick<typeof sessionRoutes, "snapshot" | "history">
+
 /** The calls for one session. */
 export interface SessionClient extends RouteCalls<typeof sessionRoutes, "id"> {
   readonly id: string
@@ -34,9 +36,9 @@ export interface SessionClient extends RouteCalls<typeof sessionRoutes, "id"> {
 export function createClient(options: ClientOptions): Client {
   const connection = new Connection(options)
   return {
-    sessions: routeCalls(connection, routes.sessions),
-    place: routeCalls(connection, routes.place),
-    server: routeCalls(connection, routes.server),
+    sessions: routeCalls<typeof sessionsRoutes>(connection, clientRoutes.sessions),
+    place: routeCalls<typeof directoryRoutes>(connection, clientRoutes.place),
+    server: routeCalls<typeof serverRoutes>(connection, clientRoutes.server),
     session: (id) => sessionClient(connection, id),
     events({ directory = connection.directory, since, signal } = {}) {
       const query = { format: "events", ...(directory !== undefined && { directory }) }
@@ -47,7 +49,7 @@ export function createClient(options: ClientOptions): Client {
 
 function sessionClient(connection: Connection, id: string): SessionClient {
   const bound = { id }
-  const calls = routeCalls<typeof sessionRoutes, "id">(connection, routes.session, { bound })
+  const calls = routeCalls<typeof sessionRoutes, "id">(connection, clientRoutes.session, { bound })
   return {
     ...calls,
     id,
@@ -57,9 +59,13 @@ function sessionClient(connection: Connection, id: string): SessionClient {
       return new EventStream(connection, { path, query, since, ...(signal && { signal }) })
     },
     replica(options) {
-      const { snapshot, history } = routes.session
+      const { snapshot, history } = clientRoutes.session
       const { silenceMs } = connection.reconnect
-      const reads: ReplicaReads = routeCalls(connection, { snapshot, history }, { bound, silenceMs })
+      const reads: ReplicaReads = routeCalls<ReplicaRoutes, "id">(
+        connection,
+        { snapshot, history },
+        { bound, silenceMs },
+      )
       return new Replica(connection, reads, { ...options, sessionID: id })
     },
   }

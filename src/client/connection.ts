@@ -1,4 +1,4 @@
-import { StemmaError } from "../protocol/index.ts"
+import { StemmaError } from "../protocol/error/error.ts"
 import { errorOf } from "./answer-error.ts"
 import { ResponseTimeout } from "./stream/response-timeout.ts"
 

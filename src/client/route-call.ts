@@ -1,8 +1,21 @@
 import type { z } from "zod"
-import { StemmaError } from "../protocol/index.ts"
-import { pathNames, type Route, type RouteAnswer, type RouteInput } from "../protocol/routes/index.ts"
+import { StemmaError } from "../protocol/error/error.ts"
+import type { AnswerKind, Method, Route, RouteAnswer, RouteInput } from "../protocol/routes/index.ts"
+import { pathNames } from "../protocol/routes/path-names.ts"
 import { throwIfError } from "./answer-error.ts"
 import type { Connection } from "./connection.ts"
+
+/** What a call needs of a route. The schemas stay in the server, because zod is larger than the client. */
+export interface ClientRoute {
+  method: Method
+  path: string
+  kind?: AnswerKind
+  /** The names of the query's parameters. */
+  query?: readonly string[]
+  body?: "required" | "optional"
+  /** True if the query or the body has a `directory`. */
+  takesDirectory?: boolean
+}
 
 export interface CallOptions {
   /** Stops waiting for the answer. The server still finishes the work. */
@@ -48,11 +61,11 @@ interface CallsOptions<Bound extends string> {
  */
 export function routeCalls<T extends Record<string, Route>, Bound extends string = never>(
   connection: Connection,
-  group: T,
+  group: Record<keyof T, ClientRoute>,
   { bound = {} as { [K in Bound]: string }, silenceMs }: CallsOptions<Bound> = {},
 ): RouteCalls<T, Bound> {
   const calls: Record<string, (first?: object, second?: CallOptions) => Promise<unknown>> = {}
-  for (const [name, route] of Object.entries<Route>(group)) {
+  for (const [name, route] of Object.entries<ClientRoute>(group)) {
     if (route.kind === "events") continue
     const takesInput =
       route.query !== undefined || route.body !== undefined || freeNames(route, bound).length > 0
@@ -64,13 +77,13 @@ export function routeCalls<T extends Record<string, Route>, Bound extends string
   return calls as RouteCalls<T, Bound>
 }
 
-function freeNames(route: Route, bound: object): string[] {
+function freeNames(route: ClientRoute, bound: object): string[] {
   return pathNames(route.path).filter((name) => !(name in bound))
 }
 
 async function callRoute(
   connection: Connection,
-  route: Route,
+  route: ClientRoute,
   options: { input: Record<string, unknown>; silenceMs: number | undefined } & CallOptions,
 ): Promise<unknown> {
   const { input, signal, silenceMs } = options
@@ -89,7 +102,7 @@ async function callRoute(
   }
 }
 
-async function readAnswer(response: Response, { kind = "json" }: Route): Promise<unknown> {
+async function readAnswer(response: Response, { kind = "json" }: ClientRoute): Promise<unknown> {
   switch (kind) {
     case "none":
       await response.body?.cancel()
@@ -118,18 +131,18 @@ interface RequestParts {
   body: Record<string, unknown> | undefined
 }
 
-/** The route's schemas decide whether a name of the input belongs to the path, the query or the body. */
-function splitInput(route: Route, input: Record<string, unknown>): RequestParts {
+/** The route decides whether a name of the input belongs to the path, the query or the body. */
+function splitInput(route: ClientRoute, input: Record<string, unknown>): RequestParts {
   const names = pathNames(route.path)
   const query: Record<string, string> = {}
   const body: Record<string, unknown> = {}
   for (const [name, value] of Object.entries(input)) {
     if (value === undefined || names.includes(name)) continue
-    if (hasField(route.query, name)) query[name] = queryText(value)
+    if (route.query?.includes(name)) query[name] = queryText(value)
     else if (route.body) body[name] = value
     else throw new StemmaError("invalid", `${route.method} ${route.path} has no parameter \`${name}\`.`)
   }
-  const isLeftOut = route.body === undefined || (route.isBodyOptional && Object.keys(body).length === 0)
+  const isLeftOut = route.body === undefined || (route.body === "optional" && Object.keys(body).length === 0)
   return { path: fillPath(route.path, input), query, body: isLeftOut ? undefined : body }
 }
 
@@ -148,17 +161,10 @@ function queryText(value: unknown): string {
 }
 
 function withDirectory(
-  route: Route,
+  route: ClientRoute,
   input: Record<string, unknown>,
   directory: string | undefined,
 ): Record<string, unknown> {
   if (directory === undefined || "directory" in input) return input
-  return hasField(route.query, "directory") || hasField(route.body, "directory")
-    ? { ...input, directory }
-    : input
-}
-
-function hasField(schema: z.ZodType | undefined, name: string): boolean {
-  if (schema === undefined || !("shape" in schema)) return false
-  return Object.hasOwn(schema.shape as object, name)
+  return route.takesDirectory ? { ...input, directory } : input
 }

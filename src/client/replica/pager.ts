@@ -1,4 +1,4 @@
-import { StemmaError } from "../../protocol/index.ts"
+import { StemmaError } from "../../protocol/error/error.ts"
 import type { RouteAnswer, sessionRoutes } from "../../protocol/routes/index.ts"
 import { missing, type SessionView } from "../../session/replica/view.ts"
 import { isTemporary, retryAfterOf } from "../answer-error.ts"

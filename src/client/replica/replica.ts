@@ -1,11 +1,5 @@
-import {
-  type GrowingField,
-  type HistoryItem,
-  type Row,
-  type Session,
-  type SessionStatus,
-  StemmaError,
-} from "../../protocol/index.ts"
+import { StemmaError } from "../../protocol/error/error.ts"
+import type { GrowingField, HistoryItem, Row, Session, SessionStatus } from "../../protocol/index.ts"
 import type { RouteAnswer, sessionRoutes } from "../../protocol/routes/index.ts"
 import { visibleItems } from "../../session/history/revert.ts"
 import { endDeltas, reduceDelta, reducePage, reduceRow } from "../../session/replica/reduce.ts"

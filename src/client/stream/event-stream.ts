@@ -1,4 +1,5 @@
-import { StemmaError, type StemmaEvent } from "../../protocol/index.ts"
+import { StemmaError } from "../../protocol/error/error.ts"
+import type { StemmaEvent } from "../../protocol/index.ts"
 import type { Connection } from "../connection.ts"
 import { type FollowOptions, follow, type StreamFrame } from "./follow.ts"
 

@@ -1,4 +1,4 @@
-import { StemmaError } from "../../protocol/index.ts"
+import { StemmaError } from "../../protocol/error/error.ts"
 import { isErrorShape, isTemporary, retryAfterOf, toError } from "../answer-error.ts"
 import type { Connection } from "../connection.ts"
 import { Backoff, pause } from "./backoff.ts"

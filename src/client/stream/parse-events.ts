@@ -1,4 +1,4 @@
-import { StemmaError } from "../../protocol/index.ts"
+import { StemmaError } from "../../protocol/error/error.ts"
 
 /** One message of an event stream. */
 export interface ServerEvent {

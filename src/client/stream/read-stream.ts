@@ -1,4 +1,4 @@
-import { StemmaError } from "../../protocol/index.ts"
+import { StemmaError } from "../../protocol/error/error.ts"
 import type { Connection } from "../connection.ts"
 import { EventParser, type ServerEvent } from "./parse-events.ts"
 

@@ -1,4 +1,4 @@
-import { StemmaError } from "../../protocol/index.ts"
+import { StemmaError } from "../../protocol/error/error.ts"
 
 /** Aborts a response when no byte arrives for too long. A slow response that keeps sending is not aborted. */
 export class ResponseTimeout {

@@ -1,4 +1,5 @@
 export * from "./directory.ts"
+export * from "./path-names.ts"
 export * from "./route.ts"
 export * from "./session.ts"
 export * from "./session-prompts.ts"

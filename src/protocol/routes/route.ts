@@ -63,8 +63,3 @@ export interface RouteRequest<R extends Route> {
 export type RouteInput<R extends Route> = Parsed<R["query"]> & Given<R["body"]>
 
 export type RouteAnswer<R extends Route> = R["answer"] extends z.ZodType ? z.output<R["answer"]> : undefined
-
-/** The names of the parameters in a path. */
-export function pathNames(path: string): string[] {
-  return [...path.matchAll(/:(\w+)/g)].map((match) => match[1]!)
-}

@@ -1,11 +1,5 @@
-import {
-  type HistoryItem,
-  type IDKind,
-  type MessageBody,
-  type PartBody,
-  type Revert,
-  StemmaError,
-} from "../../protocol/index.ts"
+import { StemmaError } from "../../protocol/error/error.ts"
+import type { HistoryItem, IDKind, MessageBody, PartBody, Revert } from "../../protocol/index.ts"
 import { interruptTool } from "../context/interrupt.ts"
 
 /** Where a revert cuts the history: before a message, or before one of its parts. */

@@ -1,10 +1,5 @@
-import {
-  type GrowingField,
-  type HistoryItem,
-  type Part,
-  type Row,
-  StemmaError,
-} from "../../protocol/index.ts"
+import { StemmaError } from "../../protocol/error/error.ts"
+import type { GrowingField, HistoryItem, Part, Row } from "../../protocol/index.ts"
 import { grownText } from "./grow.ts"
 import { isNewRow, isOutdated } from "./is-new-row.ts"
 import {
