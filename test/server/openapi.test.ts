@@ -3,6 +3,7 @@ import { afterAll, beforeAll, describe, expect, test } from "vitest"
 import { pathNames } from "../../src/protocol/routes/index.ts"
 import { createServer, type StemmaServer } from "../../src/server/index.ts"
 import { createDocument } from "../../src/server/openapi/document.ts"
+import { exampleCall } from "../../src/server/openapi/example-call.ts"
 import type { OpenApiDocument, Operation } from "../../src/server/openapi/openapi.ts"
 import { documentedTables } from "../../src/server/openapi/tables.ts"
 import { staleDocuments } from "../../tools/openapi.ts"
@@ -19,15 +20,12 @@ interface Listed {
   operation: Operation
 }
 
-/** Follows a path that is an alias of another path. */
-const operations: Listed[] = Object.entries(document.paths).flatMap(([path, item]) => {
-  const real = item.$ref === undefined ? item : (resolve(item.$ref) as typeof item)
-  return Object.entries(real).map(([method, operation]) => ({
-    path,
-    method,
-    operation: operation as Operation,
-  }))
-})
+/** Every operation at its path and at its aliases. */
+const operations: Listed[] = Object.entries(document.paths).flatMap(([path, item]) =>
+  Object.entries(item).flatMap(([method, operation]) =>
+    [path, ...(operation["x-aliases"] ?? [])].map((at) => ({ path: at, method, operation })),
+  ),
+)
 
 function resolve(reference: string): unknown {
   expect(reference).toMatch(/^#\//)
@@ -44,6 +42,14 @@ function* referencesIn(value: unknown): Generator<string> {
   for (const [key, one] of Object.entries(value)) {
     if (key === "$ref" && typeof one === "string") yield one
     else yield* referencesIn(one)
+  }
+}
+
+function* choicesIn(value: unknown): Generator<unknown[]> {
+  if (typeof value !== "object" || value === null) return
+  for (const [key, one] of Object.entries(value)) {
+    if (/^(oneOf|anyOf)$/.test(key) && Array.isArray(one)) yield one
+    yield* choicesIn(one)
   }
 }
 
@@ -76,7 +82,7 @@ describe("the OpenAPI document", () => {
   })
 
   test("gives each operation a unique id", () => {
-    const own = Object.values(document.paths).flatMap(({ $ref: _, ...item }) =>
+    const own = Object.values(document.paths).flatMap((item) =>
       Object.values(item).map(({ operationId }) => operationId),
     )
     expect(own.filter((name, at) => own.indexOf(name) !== at)).toEqual([])
@@ -115,8 +121,20 @@ describe("the OpenAPI document", () => {
     expect(shapes.filter((shape, at) => shapes.indexOf(shape) !== at)).toEqual([])
   })
 
-  test("contains the alias of a route", () => {
-    expect(document.paths["/session/{id}/tree"]).toEqual({ $ref: "#/paths/~1sessions~1{id}~1tree" })
+  test("names the alias of a route in the operation, and refers to no path", () => {
+    expect(document.paths["/sessions/{id}/tree"]!.get!["x-aliases"]).toEqual(["/session/{id}/tree"])
+    expect(document.paths).not.toHaveProperty("/session/{id}/tree")
+    expect([...referencesIn(document)].filter((one) => !one.startsWith("#/components/"))).toEqual([])
+  })
+
+  test("has a server, and names the bearer token before Basic", () => {
+    expect(document.servers).toEqual([{ url: "/", description: expect.any(String) }])
+    expect(document.security.map((one) => Object.keys(one))).toEqual([["bearer"], ["basic"]])
+    expect(Object.keys(document.components.securitySchemes)).toEqual(["bearer", "basic"])
+  })
+
+  test("has no choice of one", () => {
+    expect([...choicesIn(document)].filter((choice) => choice.length < 2)).toEqual([])
   })
 })
 
@@ -159,7 +177,8 @@ describe("the server", () => {
     const page = await response.text()
     expect(response.headers.get("content-type")).toBe("text/html; charset=utf-8")
     expect(response.headers.get("content-security-policy")).toContain("default-src 'none'")
-    expect(page).not.toMatch(/<script|<style|\sstyle=|\son\w+=|javascript:|https?:\/\//i)
+    const withoutExamples = page.replaceAll("http://127.0.0.1:4096", "")
+    expect(withoutExamples).not.toMatch(/<script|<style|\sstyle=|\son\w+=|javascript:|https?:\/\//i)
     const ids = new Set([...page.matchAll(/\sid="([^"]+)"/g)].map((match) => match[1]!))
     const links = [...page.matchAll(/href="([^"]+)"/g)].map((match) => match[1]!)
     const anchors = links.filter((one) => one.startsWith("#")).map((one) => one.slice(1))
@@ -169,6 +188,36 @@ describe("the server", () => {
     )
     for (const { operation } of operations) expect(ids).toContain(operation.operationId)
     for (const name of Object.keys(document.components.schemas)) expect(ids).toContain(`schema-${name}`)
+  })
+
+  test("names types in words that a reader knows", async () => {
+    const page = await (await fetch(`${base}/docs`)).text()
+    expect(page).not.toMatch(/anything &#38; anything|undefined|\[object/)
+    expect(await (await fetch(`${base}/docs/style.css`)).text()).not.toMatch(
+      /overflow-wrap: anywhere|word-break/,
+    )
+  })
+
+  test("shows an example for each route, which the server takes", async () => {
+    const page = await (await fetch(`${base}/docs`)).text()
+    const session = await scene.stemma.sessions.create()
+    for (const { path, method, operation } of operations) {
+      const call = exampleCall(document, { method: method.toUpperCase(), path, operation })
+      const shown = call.curl.replace(/[&<>"']/g, (one) => `&#${one.charCodeAt(0)};`)
+      if (document.paths[path]) expect(page, path).toContain(`<pre><code>${shown}</code></pre>`)
+      const url = `http://in.process${call.path.replace(/ses_\w+/, session.id)}`
+      const init = { method: method.toUpperCase(), signal: AbortSignal.timeout(20_000) }
+      const sent = call.body === undefined ? {} : { body: JSON.stringify(call.body) }
+      const headers = { "content-type": "application/json" }
+      const response = await server.app.fetch(new Request(url, { ...init, ...sent, headers }))
+      if (response.headers.get("content-type")?.startsWith("text/event-stream")) await response.body!.cancel()
+      else {
+        const text = await response.text()
+        expect(response.status, `${call.curl}\n${text}`).not.toBe(400)
+        expect(text).not.toContain("There is no route at this path")
+      }
+      if (method === "delete") await scene.stemma.sessions.create({ id: session.id }).catch(() => {})
+    }
   })
 
   test("serves the page's style sheet with a CSS content type", async () => {

@@ -180,14 +180,23 @@ describe("without a token", () => {
     await expect(createServer(run.stemma).listen({ port: 0 })).rejects.toMatchObject({ code: "invalid" })
   })
 
-  test("a page of another origin is refused too", async () => {
+  test("a page of another origin is refused too, and the answer and the log say that server.origins lacks it", async () => {
     await using run = await runScene()
-    await using server = createServer(run.stemma, { auth: false })
+    const warnings: string[] = []
+    const onWarning = (error: unknown) => void warnings.push(String(error))
+    await using server = createServer(run.stemma, { auth: false, onWarning })
     const { url } = await server.listen({ port: 0 })
-    const response = await fetch(`${url}/sessions`, {
-      method: "POST",
-      headers: { origin: "https://evil.example.org" },
-    })
+    const call = (method: string, origin: string) => fetch(`${url}/sessions`, { method, headers: { origin } })
+    const response = await call("POST", "https://evil.example.org")
     expect(response.status).toBe(403)
+    const sentence =
+      'The web page https://evil.example.org may not call this server, because server.origins in the config does not list it. If it may, add "https://evil.example.org" to server.origins and start the server again.'
+    expect(await response.json()).toMatchObject({ code: "denied", message: sentence })
+    expect((await call("OPTIONS", "https://evil.example.org")).status).toBe(403)
+    expect(warnings).toEqual([expect.stringContaining(sentence)])
+    for (let i = 0; i < 50; i++) await call("POST", `https://evil-${i}.example.org`)
+    expect((await call("POST", "\u00ff<script>")).status).toBe(403)
+    expect(warnings.length).toBeLessThan(30)
+    expect(warnings.join()).not.toContain("script")
   })
 })

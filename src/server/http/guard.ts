@@ -8,10 +8,14 @@ export interface Address {
   port: number
 }
 
+/** A hostile page may not fill the log. */
+const warningsMax = 20
+
 /** Decides which callers have access, by the Host, the origin of the page, and the token. */
 export class Guard {
   readonly #options: ResolvedOptions
   readonly #token: Buffer | undefined
+  readonly #refusedOrigins = new Set<string>()
   /**
    * Undefined until the server listens, and if another HTTP server calls `fetch`: then only configured names are known.
    */
@@ -40,7 +44,17 @@ export class Guard {
       if (isFromOtherOrigin(headers) && !isLink) throw otherOriginError()
       return
     }
-    if (!this.isKnownOrigin(origin, host)) throw otherOriginError()
+    if (this.isKnownOrigin(origin, host)) return
+    const error = otherOriginError(origin)
+    this.#warn(origin, error)
+    throw error
+  }
+
+  /** A browser hides the answer from the page and its author, so the person at the server is told, once per origin. */
+  #warn(origin: string, error: HttpError): void {
+    if (this.#refusedOrigins.has(origin) || this.#refusedOrigins.size >= warningsMax) return
+    this.#refusedOrigins.add(origin)
+    this.#options.onWarning(error)
   }
 
   isKnownOrigin(origin: string, host: string): boolean {
@@ -113,10 +127,13 @@ function digest(text: string): Buffer {
   return createHash("sha256").update(text).digest()
 }
 
-function otherOriginError(): HttpError {
+function otherOriginError(origin?: string): HttpError {
+  const name = origin === undefined ? undefined : URL.parse(origin)?.origin
+  const [page, entry] =
+    name && name !== "null" ? [`The web page ${name}`, `"${name}"`] : ["A web page", "its origin"]
   return new HttpError(
     403,
-    "A web page of another origin may not call this server. Add the origin to server.origins if it should.",
+    `${page} may not call this server, because server.origins in the config does not list it. If it may, add ${entry} to server.origins and start the server again.`,
     { code: "denied" },
   )
 }

@@ -50,6 +50,7 @@ export function createDocument(tables: readonly DocumentedTable[]): OpenApiDocum
       summary: "The session system for AI agents",
       license: { name: "MIT", identifier: "MIT" },
     },
+    servers: [{ url: "/", description: "The server that serves this document" }],
     security: [{ bearer: [] }, { basic: [] }],
     tags: tables.flatMap((table) =>
       Object.keys(table.routes).map((group) => ({
@@ -103,15 +104,21 @@ function addOperation(
   })
 }
 
-/** Adds a further path of a route, unless another table has that path. */
+/**
+ * Adds a further path of a route to the route's operation, unless another table has that path. A path of its own would
+ * repeat the operation id, and generators of clients would make a second function.
+ */
 function addAlias(
   paths: Record<string, PathItem>,
   { path, documented }: { path: string; documented: DocumentedRoute },
 ): void {
   const template = templateOf(path)
-  const taken = Object.keys(paths).find((one) => one !== template && shapeOf(one) === shapeOf(template))
-  if (taken === undefined) paths[template] = { $ref: `#/paths/${pointer(templateOf(documented.route.path))}` }
-  else if (!paths[taken]![methodOf(documented.route)]) {
+  const method = methodOf(documented.route)
+  const taken = Object.keys(paths).find((one) => shapeOf(one) === shapeOf(template))
+  if (taken === undefined) {
+    const operation = paths[templateOf(documented.route.path)]![method]!
+    operation["x-aliases"] = [...(operation["x-aliases"] ?? []), template]
+  } else if (!paths[taken]![method]) {
     throw new Error(
       `${documented.route.method} ${path} is an alias at a path of another table, which lacks this method. Choose another path.`,
     )
@@ -129,10 +136,6 @@ function methodOf({ method }: Route): Lowercase<Method> {
 
 function templateOf(path: string): string {
   return path.replace(/:(\w+)/g, "{$1}")
-}
-
-function pointer(path: string): string {
-  return path.replaceAll("~", "~0").replaceAll("/", "~1")
 }
 
 function responsesOf(tables: readonly DocumentedTable[], book: SchemaBook): Record<string, Answer> {

@@ -5,6 +5,7 @@ import type { JsonSchema } from "./schema-book.ts"
 export interface OpenApiDocument {
   openapi: string
   info: Record<string, unknown>
+  servers: { url: string; description: string }[]
   security: Record<string, string[]>[]
   tags: Tag[]
   paths: Record<string, PathItem>
@@ -20,10 +21,7 @@ export interface Tag {
   description: string
 }
 
-export type PathItem = {
-  /** A reference to another path with the same routes. */
-  $ref?: string
-} & { [M in Lowercase<Method>]?: Operation }
+export type PathItem = { [M in Lowercase<Method>]?: Operation }
 
 export interface Operation {
   operationId: string
@@ -34,6 +32,8 @@ export interface Operation {
   responses: Record<string, Answer | { $ref: string }>
   /** Empty where no token is needed. */
   security?: []
+  /** Further paths that the server answers in the same way. */
+  "x-aliases"?: string[]
 }
 
 export interface Parameter {
@@ -50,7 +50,6 @@ export interface Answer {
 }
 
 export interface Media {
+  /** For a stream: a text, with the schema of the `data` of one frame as `contentSchema`. */
   schema: JsonSchema
-  /** For a stream: the schema of the `data` of one frame. */
-  "x-data"?: JsonSchema
 }

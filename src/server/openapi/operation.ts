@@ -98,7 +98,13 @@ function answerOf(route: Route, { book, context }: { book: SchemaBook; context: 
       return {
         description: "Server-sent events",
         content: content(
-          { schema: text, "x-data": jsonOf(book, answer ?? context.frame) },
+          {
+            schema: {
+              ...text,
+              contentMediaType: "text/event-stream",
+              contentSchema: jsonOf(book, answer ?? context.frame),
+            },
+          },
           "text/event-stream",
         ),
       }

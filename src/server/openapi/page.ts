@@ -1,3 +1,4 @@
+import { exampleCall } from "./example-call.ts"
 import type { Answer, OpenApiDocument, Operation, Parameter } from "./openapi.ts"
 import { type ListedRoute, routesOfTag } from "./route-list.ts"
 import type { JsonSchema } from "./schema-book.ts"
@@ -24,7 +25,8 @@ ${groups.map(({ name, routes }) => menuOf(name, routes)).join("\n")}
 </nav>
 <main>
 <p>${escapeHtml(summary)}. Every call needs the server's token, unless it is marked “no token”. Send the token as
-<code>Authorization: Bearer TOKEN</code> or as the password of Basic authentication. This page is generated from
+<code>Authorization: Bearer TOKEN</code> or as the password of Basic authentication. The examples take the token from the
+shell variable <code>TOKEN</code>. This page is generated from
 <a href="/openapi.json">/openapi.json</a> (OpenAPI ${escapeHtml(document.openapi)}).</p>
 ${groups.map(({ name, description, routes }) => groupOf({ name, description, routes }, document)).join("\n")}
 <h2 id="schemas">Schemas</h2>
@@ -65,6 +67,8 @@ function routeOf({ method, path, operation, aliases }: ListedRoute, document: Op
 ${parametersOf(parameters)}
 ${requestBody ? bodyOf(requestBody) : ""}
 ${answersOf(operation, document)}
+<h4>Example</h4>
+<pre><code>${escapeHtml(exampleCall(document, { method, path, operation }).curl)}</code></pre>
 </section>`
 }
 
@@ -94,7 +98,10 @@ function answersOf({ responses }: Operation, document: OpenApiDocument): string 
 
 function mediaOf({ content = {} }: Answer): string {
   return Object.entries(content)
-    .map(([type, media]) => `<small>${escapeHtml(type)}</small> ${typeOf(media["x-data"] ?? media.schema)}`)
+    .map(
+      ([type, media]) =>
+        `<small>${escapeHtml(type)}</small> ${typeOf((media.schema.contentSchema ?? media.schema) as JsonSchema)}`,
+    )
     .join("<br>")
 }
 

@@ -13,19 +13,14 @@ export function routesOfTag({ paths }: OpenApiDocument, tag: string): ListedRout
   for (const [path, item] of Object.entries(paths)) {
     for (const [method, operation] of operationsOf(item)) {
       if (operation.tags.includes(tag))
-        routes.push({ method: method.toUpperCase(), path, operation, aliases: aliasesOf(paths, path) })
+        routes.push({ method: method.toUpperCase(), path, operation, aliases: operation["x-aliases"] ?? [] })
     }
   }
   return routes
 }
 
-function operationsOf({ $ref: _, ...item }: PathItem): [method: string, operation: Operation][] {
+function operationsOf(item: PathItem): [method: string, operation: Operation][] {
   return Object.entries(item) as [string, Operation][]
-}
-
-function aliasesOf(paths: OpenApiDocument["paths"], path: string): string[] {
-  const reference = `#/paths/${path.replaceAll("~", "~0").replaceAll("/", "~1")}`
-  return Object.entries(paths).flatMap(([other, item]) => (item.$ref === reference ? [other] : []))
 }
 
 /** The routes as Markdown, with a table for each group. */

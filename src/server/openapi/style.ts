@@ -14,7 +14,9 @@ h4 { margin: .8rem 0 .2rem; font-size: .85rem; }
 section { scroll-margin-top: 1rem; }
 section:target { background: var(--soft); outline: .5rem solid var(--soft); }
 a { color: inherit; text-decoration-color: #8888; }
-code { font: .9em ui-monospace, monospace; overflow-wrap: anywhere; }
+code { font: .9em ui-monospace, monospace; overflow-wrap: break-word; }
+pre { margin: .2rem 0; padding: .5rem .7rem; background: var(--soft); white-space: pre-wrap; overflow-wrap: break-word; }
+main { overflow-wrap: break-word; }
 small { opacity: .7; }
 table { width: 100%; border-collapse: collapse; }
 th, td { padding: .25rem .6rem .25rem 0; border-bottom: 1px solid var(--line); text-align: left; vertical-align: top; }

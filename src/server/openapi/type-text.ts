@@ -13,7 +13,8 @@ export function typePieces(schema: JsonSchema): TypePiece[] {
   if (Array.isArray(some)) return [{ text: some.map((one) => JSON.stringify(one)).join(" | ") }]
   const choice = (schema.anyOf ?? schema.oneOf) as JsonSchema[] | undefined
   if (choice) return joined(choice, " | ")
-  if (schema.allOf) return joined(schema.allOf as JsonSchema[], " & ")
+  // Next to a type, the members of `allOf` only limit the type, for example by patterns.
+  if (schema.allOf && type === undefined) return joined(schema.allOf as JsonSchema[], " & ")
   if (type === "array") return arrayPieces(schema)
   if (type === "object") return objectPieces(schema)
   if (type === undefined) return [{ text: "anything" }]

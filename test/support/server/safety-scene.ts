@@ -1,6 +1,6 @@
 import { readFileSync } from "node:fs"
 import { expect } from "vitest"
-import type { OpenApiDocument, Operation, PathItem } from "../../../src/server/openapi/openapi.ts"
+import type { OpenApiDocument, Operation } from "../../../src/server/openapi/openapi.ts"
 import { type HttpScene, httpScene, token } from "./http-scene.ts"
 import { exchange, type RawAnswer } from "./safety-socket.ts"
 
@@ -61,15 +61,13 @@ export interface ListedOperation {
 /** Every operation of the document, including aliases. */
 export function allOperations(): ListedOperation[] {
   const document = JSON.parse(readFileSync("schema/openapi.json", "utf8")) as OpenApiDocument
-  const realOf = (item: PathItem) =>
-    item.$ref === undefined
-      ? item
-      : document.paths[item.$ref.slice("#/paths/".length).replaceAll("~1", "/").replaceAll("~0", "~")]!
   return Object.entries(document.paths).flatMap(([path, item]) =>
-    Object.entries(realOf(item)).map(([method, operation]) => ({
-      method: method.toUpperCase(),
-      path,
-      operation: operation as Operation,
-    })),
+    Object.entries(item).flatMap(([method, operation]) =>
+      [path, ...(operation["x-aliases"] ?? [])].map((at) => ({
+        method: method.toUpperCase(),
+        path: at,
+        operation,
+      })),
+    ),
   )
 }
