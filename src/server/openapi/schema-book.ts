@@ -73,7 +73,11 @@ class NamedRegistry extends z.core.$ZodRegistry<Record<string, unknown>> {
 function allowMoreFields(schema: z.core.$ZodTypes, json: z.core.JSONSchema.BaseSchema): void {
   const { def } = schema._zod
   if (def.type === "object" && def.catchall === undefined) delete json.additionalProperties
-  if (json.oneOf?.length === 1) Object.assign(json, json.oneOf[0], { oneOf: undefined })
+  const [only, second] = json.oneOf ?? []
+  if (only && !second) {
+    delete json.oneOf
+    for (const [key, value] of Object.entries(only)) json[key] = value
+  }
   const { propertyNames: names } = json
   if (typeof names === "object" && JSON.stringify(names) === '{"type":"string"}') delete json.propertyNames
 }
