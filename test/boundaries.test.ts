@@ -12,6 +12,7 @@ const sentence =
 const layers: Record<string, number> = {
   protocol: 0,
   session: 1,
+  system: 1,
   stores: 2,
   models: 2,
   workspace: 2,
@@ -129,6 +130,22 @@ describe("the import table", () => {
     const edges = shipped.filter((file) => (layers[folderOf(file)] ?? 0) > layers.run!)
     const taken = /\bstemma\.store\b|\{[^{}]*\bstore\b[^{}]*\} = (?:\w+\.)*stemma\b/
     expect(edges.filter((file) => taken.test(readFileSync(join("src", file), "utf8")))).toEqual([])
+  })
+
+  test("programs are started only where the program's path is known to be outside the project", () => {
+    const starting = shipped.filter((file) =>
+      importsOfFile(join("src", file)).some(({ specifier }) =>
+        /^(node:)?(child_process|cluster)$/.test(specifier),
+      ),
+    )
+    // `findProgram` finds git and bash. Ripgrep is part of Stemma, and the conformance suite starts Node itself.
+    expect(starting.sort()).toEqual([
+      "config/project.ts",
+      "stores/conformance/commit/lease.ts",
+      "tools/search/ripgrep.ts",
+      "tools/shell/run/process.ts",
+      "workspace/git/git-command.ts",
+    ])
   })
 
   test("every folder of src/ has a number", () => {

@@ -1,8 +1,9 @@
 import { execFile } from "node:child_process"
 import { createHash } from "node:crypto"
 import { realpath, stat } from "node:fs/promises"
-import { delimiter, dirname, isAbsolute, join, relative, sep } from "node:path"
+import { dirname, isAbsolute, join, relative, sep } from "node:path"
 import { StemmaError } from "../protocol/index.ts"
+import { findProgram, type ProgramSearch, trustedPath } from "../system/find-program.ts"
 import { Records, recordName } from "./files/records.ts"
 import { type Environment, homeDirectory } from "./paths.ts"
 
@@ -85,27 +86,31 @@ async function identityOf(path: string): Promise<string> {
 
 /**
  * The oldest commit without parents; undefined if there is none or if finding it takes too long. A repository may be
- * hostile: `rev-list` runs no hook, and nothing may be fetched, because a remote may name a program.
+ * hostile: `rev-list` runs no hook, and nothing may be fetched, because a remote may name a program. Git itself is never
+ * taken from the project.
  */
 async function firstCommit(location: ProjectLocation, env: Environment): Promise<string | undefined> {
   // The first commit of a shallow clone is not the first commit of the repository.
   if ((await stat(join(location.git!, "shallow")).catch(() => undefined)) !== undefined) return undefined
+  const search = { path: env.PATH || undefined, project: location.root }
+  const git = await findProgram("git", search).catch(() => undefined)
+  if (git === undefined) return undefined
   const args = ["-c", "core.hooksPath=/dev/null", "-c", "core.fsmonitor=false"]
+  const gitEnv = await gitEnvironment(env, search)
   const output = await new Promise<string>((resolve) => {
     execFile(
-      "git",
+      git,
       [...args, "rev-list", "--max-parents=0", "HEAD", "--"],
-      { cwd: location.root, env: gitEnvironment(env), timeout: gitTimeoutMs, killSignal: "SIGKILL" },
+      { cwd: location.root, env: gitEnv, timeout: gitTimeoutMs, killSignal: "SIGKILL" },
       (error, stdout) => resolve(error ? "" : stdout),
     )
   })
   return output.trim().split("\n").at(-1) || undefined
 }
 
-function gitEnvironment(env: Environment): Record<string, string> {
-  const path = (env.PATH ?? "").split(delimiter).filter(isAbsolute).join(delimiter)
+async function gitEnvironment(env: Environment, search: ProgramSearch): Promise<Record<string, string>> {
   return {
-    PATH: path || "/usr/local/bin:/usr/bin:/bin",
+    PATH: await trustedPath(search),
     HOME: homeDirectory(env),
     LC_ALL: "C",
     GIT_TERMINAL_PROMPT: "0",

@@ -86,7 +86,9 @@ describe("running a command", () => {
 
   test("fails with an explanation if there is no bash", async () => {
     await using context = await toolContext({ environment: { PATH: "/nowhere" } })
-    await expect(context.call(bashTool, { command: "ls" })).rejects.toThrow("There is no bash in PATH")
+    await expect(context.call(bashTool, { command: "ls" })).rejects.toThrow(
+      "No command can run: bash was not found",
+    )
   })
 
   test("refuses a NUL character and a timeout that is too long", async () => {

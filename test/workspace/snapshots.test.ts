@@ -370,7 +370,7 @@ describe("snapshots are unavailable", () => {
     try {
       process.env.PATH = scene.base
       expect(await scene.snapshots.take()).toBeUndefined()
-      expect(scene.snapshots.unavailable).toMatch(/Files are not restored: git is not installed/)
+      expect(scene.snapshots.unavailable).toMatch(/Files are not restored: git was not found/)
       expectHelpful(await rejection(scene.snapshots.restore("1".repeat(40), ["a"])), "unavailable")
     } finally {
       process.env.PATH = path

@@ -68,6 +68,7 @@ export const bashTool: Tool<Input> = {
     const end = await runShell({
       command: given.command,
       directory,
+      project: context.workspace.root,
       environment: context.environment,
       readsOnly: editIsDenied(context),
       timeoutMs,

@@ -1,7 +1,6 @@
 import { type ChildProcess, spawn } from "node:child_process"
-import { access, constants, stat } from "node:fs/promises"
-import { delimiter, isAbsolute, join, normalize } from "node:path"
-import { isInside } from "../path/is-inside.ts"
+import { isAbsolute } from "node:path"
+import { findProgram, trustedPath } from "../../system/find-program.ts"
 
 /** Settings that override every config file: git runs no other program and does not change the bytes of files. */
 const settings = [
@@ -72,15 +71,17 @@ export function openGit(options: GitOptions): Git {
     ...[...settings, `core.excludesFile=${excludesFile}`].flatMap((setting) => ["-c", setting]),
   ]
   return {
-    run: ({ args, input, index, signal }) =>
-      runProgram(program, {
+    async run({ args, input, index, signal }) {
+      const env = await gitEnvironment(gitDirectory, root)
+      return runProgram(program, {
         args: [...prefix, ...args],
         command: args[0]!,
         directory: gitDirectory,
-        env: { ...gitEnvironment(gitDirectory, root), ...(index !== undefined && { GIT_INDEX_FILE: index }) },
+        env: { ...env, ...(index !== undefined && { GIT_INDEX_FILE: index }) },
         input,
         signal,
-      }),
+      })
+    },
   }
 }
 
@@ -94,7 +95,7 @@ export async function initGit(
     args: ["init", "--quiet", "--bare", "--template=", gitDirectory],
     command: "init",
     directory: gitDirectory,
-    env: gitEnvironment(gitDirectory, root),
+    env: await gitEnvironment(gitDirectory, root),
     signal,
   })
 }
@@ -105,39 +106,26 @@ export async function gitVersion(
   options: { directory: string; root: string; signal?: AbortSignal },
 ): Promise<number[]> {
   const { directory, root, signal } = options
-  const env = gitEnvironment(directory, root)
+  const env = await gitEnvironment(directory, root)
   const said = await runProgram(program, { args: ["version"], command: "version", directory, env, signal })
   const match = /(\d+)\.(\d+)/.exec(said.toString())
   return match ? [Number(match[1]), Number(match[2])] : [0, 0]
 }
 
-/** The absolute path of the program; undefined if it is not installed. A program inside the project is not used. */
-export async function findGit(git: string, options: { root: string }): Promise<string | undefined> {
-  const candidates = isAbsolute(git) ? [git] : searchPath(options.root).map((entry) => join(entry, git))
-  for (const candidate of candidates) {
-    const found = await access(candidate, constants.X_OK).then(
-      async () => (await stat(candidate)).isFile(),
-      () => false,
-    )
-    if (found) return candidate
-  }
-  return undefined
+/** The absolute path of git, never inside the project. Throws a ProgramNotFoundError. `program` is used if given. */
+export async function findGit(program: string | undefined, options: { root: string }): Promise<string> {
+  if (program !== undefined && isAbsolute(program)) return program
+  return findProgram(program ?? "git", { path: process.env.PATH, project: options.root })
 }
 
-/** PATH without relative directories and without directories below the root, such as `node_modules/.bin`. */
-function searchPath(root: string): string[] {
-  const entries = (process.env.PATH ?? "").split(delimiter)
-  return entries.filter((entry) => isAbsolute(entry) && !isInside(normalize(entry), root))
-}
-
-function gitEnvironment(home: string, root: string): Record<string, string> {
+async function gitEnvironment(home: string, root: string): Promise<Record<string, string>> {
   const kept = ["TMPDIR", "SYSTEMROOT", "DEVELOPER_DIR"].flatMap((name) => {
     const value = process.env[name]
     return value === undefined ? [] : [[name, value] as const]
   })
   return {
     ...Object.fromEntries(kept),
-    PATH: searchPath(root).join(delimiter),
+    PATH: await trustedPath({ path: process.env.PATH, project: root }),
     HOME: home,
     XDG_CONFIG_HOME: home,
     LC_ALL: "C",

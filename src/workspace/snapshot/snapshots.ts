@@ -22,7 +22,7 @@ export interface SnapshotsOptions {
   gitDirectory: string
   /** Directories that are never part of a snapshot, such as Stemma's own, if they are below the root. */
   own?: readonly string[]
-  /** The git program; `git` from the PATH if absent. */
+  /** The git program; if absent, the `git` of PATH that is not part of the project. */
   git?: string
   /** Aborts all work. */
   signal?: AbortSignal
@@ -192,8 +192,9 @@ class SystemGitSnapshots implements GitSnapshots {
     if (isInside(await homeDirectory(), root)) {
       throw this.#giveUp("snapshots of a whole home directory are not taken. Start in a project's directory.")
     }
-    const program = await findGit(this.#options.git ?? "git", { root })
-    if (program === undefined) throw this.#giveUp("git is not installed. Install it and start again.")
+    const program = await findGit(this.#options.git, { root }).catch((error: Error) => {
+      throw this.#giveUp(`${error.message} Then start again.`)
+    })
     if (!(await isGitDirectory(gitDirectory))) {
       await mkdir(dirname(resolve(gitDirectory)), { recursive: true, mode: 0o700 })
       await this.#checkVersion(program, signal)

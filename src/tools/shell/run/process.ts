@@ -1,10 +1,10 @@
 import { type ChildProcess, spawn } from "node:child_process"
-import { constants } from "node:fs"
-import { access, readdir, readFile } from "node:fs/promises"
+import { readdir, readFile } from "node:fs/promises"
 import { Socket } from "node:net"
-import { delimiter, join } from "node:path"
+import { delimiter } from "node:path"
 import type { Readable } from "node:stream"
 import { setTimeout as sleep } from "node:timers/promises"
+import { findProgram } from "../../../system/find-program.ts"
 
 /** The time between SIGTERM and SIGKILL. */
 const graceMs = 200
@@ -15,6 +15,8 @@ const marker = "STEMMA_CALL"
 export interface ShellRun {
   command: string
   directory: string
+  /** The root of the project. */
+  project: string
   environment: Record<string, string>
   readsOnly: boolean
   timeoutMs: number
@@ -85,19 +87,11 @@ function gitVariables(
   return { ...Object.fromEntries(lines), GIT_CONFIG_COUNT: String(first + guard.length) }
 }
 
-async function findBash(path: string | undefined): Promise<string> {
-  for (const directory of (path ?? "").split(delimiter)) {
-    if (!directory.startsWith("/")) continue
-    const file = join(directory, "bash")
-    if (
-      await access(file, constants.X_OK).then(
-        () => true,
-        () => false,
-      )
-    )
-      return file
-  }
-  throw new Error("There is no bash in PATH, so no command can run. Install bash, or use the other tools.")
+/** The bash that runs the text is never one of the project, whatever the text may run. */
+async function findBash(path: string, project: string): Promise<string> {
+  return findProgram("bash", { path, project }).catch((error: Error) => {
+    throw new Error(`No command can run: ${error.message}`, { cause: error })
+  })
 }
 
 /**
@@ -110,7 +104,7 @@ export async function runShell(run: ShellRun): Promise<ShellEnd> {
     PWD: run.directory,
     [marker]: run.mark,
   }
-  const bash = await findBash(environment.PATH)
+  const bash = await findBash(environment.PATH ?? "", run.project)
   run.signal.throwIfAborted()
   const plain = ["--noprofile", "--norc", "-c"]
   // The first bash only joins the outputs, so that lines arrive in the order in which they were written.
