@@ -19,8 +19,8 @@ const processes = [
   "test/server/{safety-closing,safety-requests,stalled}.test.ts",
   "test/stores/{bad-files,crash,jsonl-crowd,jsonl-journal,processes,sync}.test.ts",
   "test/tasks/{crash,references-run,subtask}.test.ts",
-  "test/tools/{file-read,webfetch}.test.ts",
-  "test/workspace/{paths,snapshot-hostile,snapshots}.test.ts",
+  "test/tools/{file-race,file-read,webfetch}.test.ts",
+  "test/workspace/{paths,project-races,snapshot-hostile,snapshots}.test.ts",
   "test/{examples,package}.test.ts",
 ]
 

@@ -14,7 +14,7 @@ const longer = [
   "test/stores/processes.test.ts",
   "test/stream/hub-property.test.ts",
   "test/tasks/crash.test.ts",
-  "test/tools/shell-property.test.ts",
+  "test/tools/{file-swapping,shell-property}.test.ts",
   "test/workspace/snapshot-take.test.ts",
 ]
 

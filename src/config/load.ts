@@ -94,6 +94,8 @@ class ConfigLoader {
   #state: State | undefined
   #checkedAt = 0
   #loading: Promise<State> | undefined
+  /** The real path of the directory when it was first read. */
+  #directory: string | undefined
 
   constructor(options: ConfigOptions) {
     this.#options = options
@@ -148,6 +150,12 @@ class ConfigLoader {
   async #load(): Promise<State> {
     const { env, dataDirectory, configDirectory, inline, standardAgents, keyNames = [] } = this.#options
     const location = await findProject(this.#options.directory)
+    this.#directory ??= location.directory
+    if (location.directory !== this.#directory)
+      throw new StemmaError(
+        "conflict",
+        `${this.#options.directory} was replaced: it leads to another directory now. Put it back, or start again.`,
+      )
     const files = new ConfigFiles()
     for (const level of new Set([location.directory, location.root])) await files.watch(join(level, ".git"))
     const user = await this.#userLayer(files)

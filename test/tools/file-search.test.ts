@@ -189,6 +189,31 @@ describe("grep", () => {
     for (let at = 0; at < 30; at++) expect(output).toContain(`"n${at}\\nline.txt":\n1: needle`)
   })
 
+  test("finds lines in every encoding that ripgrep reads, and at any offset", async () => {
+    const mark = "\ufeff"
+    const utf16 = (text: string) => Buffer.from(mark + text, "utf16le")
+    const text = "first\nßé needle 茶\nlast needle"
+    const files = {
+      "utf8-mark.txt": mark + text,
+      "utf16le.txt": utf16(text),
+      "utf16be.txt": utf16(text).swap16(),
+      "crlf.txt": text.replaceAll("\n", "\r\n"),
+      "invalid.txt": Buffer.from("x\n\xff\xfe needle \xe8\x8c\n", "latin1"),
+      "long-line.txt": `${"é茶".repeat(5_000)} needle\n`,
+      // The lines are before, across and after the first 64 KiB of the file.
+      "far.txt": ["needle 1", "y".repeat(65_520), "needle 2 across", "x".repeat(70_000), "needle 3"].join(
+        "\n",
+      ),
+    }
+    await using context = await toolContext({ files })
+    const { output } = await context.call(grepTool, { pattern: "needle" })
+    for (const name of ["utf8-mark", "utf16le", "utf16be", "crlf"])
+      expect(output).toContain(`${name}.txt:\n2: ßé needle 茶\n3: last needle`)
+    expect(output).toContain("invalid.txt:\n2: \ufffd\ufffd needle \ufffd")
+    expect(output).toContain(`long-line.txt:\n1: ${"é茶".repeat(250)}…`)
+    expect(output).toContain("far.txt:\n1: needle 1\n3: needle 2 across\n5: needle 3")
+  })
+
   test("searches thousands of files", async () => {
     const files = Object.fromEntries(
       Array.from({ length: 2_500 }, (_, i) => [`d${i % 50}/f${i}.txt`, `file ${i}\n`]),

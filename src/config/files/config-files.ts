@@ -1,16 +1,18 @@
 import { constants } from "node:fs"
-import { open, readdir, realpath, stat } from "node:fs/promises"
-import { extname } from "node:path"
+import { type FileHandle, open, readdir, realpath, stat } from "node:fs/promises"
+import { basename, dirname, extname } from "node:path"
 import { StemmaError } from "../../protocol/index.ts"
+import { holdDirectory } from "../../system/hold-directory.ts"
 import { isInside } from "../project.ts"
 import { isAbsent, settledAfterMs } from "./records.ts"
 
 export const configFileBytesMax = 256 * 1024
 export const configFilesMax = 200
 const projectBytesMax = 4 * 1024 * 1024
+const absent = "absent"
 
-/** Not every system has the flag. */
-const noFollow = constants.O_NOFOLLOW ?? 0
+/** Never blocks on a pipe. Not every system has the flag. */
+const readFlags = constants.O_RDONLY | (constants.O_NONBLOCK ?? 0)
 
 export interface ConfigFile {
   path: string
@@ -31,7 +33,7 @@ export class ConfigFiles {
   async readOwn(path: string): Promise<ConfigFile | undefined> {
     await this.watch(path)
     try {
-      return { path, text: await readText(path) }
+      return { path, text: await readText(await open(path, readFlags)) }
     } catch (error) {
       if (isAbsent(error)) return undefined
       const reason = error instanceof Error ? error.message : "unknown"
@@ -50,17 +52,21 @@ export class ConfigFiles {
    */
   async readInside(path: string, root: string): Promise<ConfigFile | undefined> {
     await this.watch(path)
+    let real: string | undefined
     try {
-      const real = await realpath(path)
+      real = await realpath(path)
       if (!isInside(real, root)) throw new Error("it is a symlink that leads out of the project")
       // A symlink named AGENTS.md must not expose the content of .env.
       if (extname(real) !== extname(path)) throw new Error("it is a symlink to a file of another type")
-      const text = await readText(real, noFollow)
+      // The directory is held, because it may be replaced by a symlink after the check.
+      await using held = await holdDirectory(dirname(real))
+      const text = await readText(await held.open(basename(real), readFlags))
       this.#projectBytes += text.length
       if (this.#projectBytes > projectBytesMax)
         throw new Error("the project's config files together are larger than 4 MiB")
       return { path, text }
     } catch (error) {
+      await this.#unsettleIfMoved(path, real)
       if (isAbsent(error)) return undefined
       this.notices.push(
         `${path} was ignored: ${error instanceof Error ? error.message : "it cannot be read"}.`,
@@ -86,6 +92,14 @@ export class ConfigFiles {
     if (Math.abs(Date.now() - changedMs) < settledAfterMs) this.#settled = false
   }
 
+  /** A path that led elsewhere for a moment is read again, although its file looks unchanged when it is back. */
+  async #unsettleIfMoved(path: string, real: string | undefined): Promise<void> {
+    const seen = this.#seen.get(path)
+    if (seen === absent) return
+    const [now, { state }] = await Promise.all([realpath(path).catch(() => undefined), stateOf(path)])
+    if (now !== real || state !== seen) this.#settled = false
+  }
+
   /** False if any watched path has changed, or was changed so recently that a further change might not be visible. */
   async unchanged(): Promise<boolean> {
     if (!this.#settled) return false
@@ -98,16 +112,15 @@ export class ConfigFiles {
 
 async function stateOf(path: string): Promise<{ state: string; changedMs: number }> {
   const found = await stat(path, { bigint: true }).catch(() => undefined)
-  if (found === undefined) return { state: "absent", changedMs: 0 }
+  if (found === undefined) return { state: absent, changedMs: 0 }
   // Git changes its directory all the time; only its existence matters.
   if (path.endsWith(".git")) return { state: "present", changedMs: 0 }
   const { dev, ino, size, mtimeNs, ctimeNs } = found
   return { state: [dev, ino, size, mtimeNs, ctimeNs].join(":"), changedMs: Number(found.ctimeMs) }
 }
 
-/** Never blocks on a pipe and never reads a device. */
-async function readText(path: string, flags = 0): Promise<string> {
-  const file = await open(path, constants.O_RDONLY | (constants.O_NONBLOCK ?? 0) | flags)
+/** Closes the file. Never reads a device. */
+async function readText(file: FileHandle): Promise<string> {
   try {
     const found = await file.stat()
     if (!found.isFile()) throw new Error("it is not a regular file")

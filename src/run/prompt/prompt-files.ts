@@ -1,11 +1,10 @@
 import { Buffer } from "node:buffer"
-import { readFile, stat } from "node:fs/promises"
 import { fileURLToPath } from "node:url"
 import { type PartBody, StemmaError } from "../../protocol/index.ts"
 import { blobRefs } from "../../session/index.ts"
 import type { Store } from "../../stores/store.ts"
 import { readWant } from "../../tools/file/file-wants.ts"
-import { statOf } from "../../tools/file/open-file.ts"
+import { openFile, statOf } from "../../tools/file/open-file.ts"
 import { shownName } from "../../tools/file/shown-name.ts"
 import { listing } from "../../tools/search/list.ts"
 import type { Wanted } from "../../tools/tool.ts"
@@ -148,14 +147,15 @@ export async function readAllowed(url: string, access: FileAccess): Promise<Uint
       `The file ${location.name} may not be read here. Paste its text, or change the rules.`,
     )
   }
-  const found = await stat(location.path).catch(() => undefined)
-  if (!found) throw new StemmaError("not_found", `There is no file ${location.name}.`)
-  // Reading a pipe or a device might never end.
-  if (!found.isFile())
-    throw new StemmaError("invalid", `${location.name} is not a regular file. Attach a regular file.`)
-  if (found.size > fileBytesMax)
+  // A pipe or a device is refused, because reading it might never end.
+  const opened = await openFile(location).catch((error: unknown) => {
+    throw new StemmaError("invalid", `${(error as Error).message} Attach a regular file.`)
+  })
+  if (!opened) throw new StemmaError("not_found", `There is no file ${location.name}.`)
+  await using handle = opened.handle
+  if (opened.stats.size > fileBytesMax)
     throw new StemmaError("invalid", `${location.name} is larger than 20 MiB. Send a smaller one.`)
-  return readFile(location.path)
+  return await handle.readFile()
 }
 
 function filePath(url: string): string {

@@ -1,13 +1,15 @@
 import { randomUUID } from "node:crypto"
 import { constants, type Stats } from "node:fs"
-import { access, type FileHandle, link, mkdir, open, realpath, rename, rm } from "node:fs/promises"
-import { dirname, join } from "node:path"
+import { access, type FileHandle, link, rename, unlink } from "node:fs/promises"
+import { basename, dirname } from "node:path"
 import type { JsonObject } from "../../protocol/index.ts"
+import type { HeldDirectory } from "../../system/held-directory.ts"
+import { holdDirectory } from "../../system/hold-directory.ts"
 import { countLines, unifiedDiff } from "../../workspace/line-diff.ts"
 import type { ResolvedPath } from "../../workspace/workspace.ts"
 import { cutText } from "../output.ts"
 import type { FileState, WantsContext } from "../tool.ts"
-import { explained, isErrno, type OpenedFile, openFile, stateOf, statOf } from "./open-file.ts"
+import { explained, holdParent, isErrno, type OpenedFile, openEntry, stateOf } from "./open-file.ts"
 import { shownName } from "./shown-name.ts"
 
 /** Larger texts are not compared, because such a diff is too long to read. */
@@ -22,7 +24,10 @@ export async function openKnown(
   location: ResolvedPath,
   context: WantsContext,
 ): Promise<OpenedFile | undefined> {
-  const opened = await openFile(location)
+  const held = await holdParent(location)
+  if (held === undefined) return undefined
+  await using _ = held
+  const opened = await openEntry(held, location)
   if (opened === undefined) return undefined
   try {
     const known = context.reads.known(location.path)
@@ -35,7 +40,7 @@ export async function openKnown(
         `${shownName(location.name)} has changed since it was read. Read it again, then call again.`,
       )
     }
-    await access(location.path, constants.W_OK).catch(() => {
+    await access(held.entry(basename(location.path)), constants.W_OK).catch(() => {
       throw new Error(
         `${shownName(location.name)} is read-only. Ask the user to make it writable if it must be changed.`,
       )
@@ -80,27 +85,28 @@ export async function replaceFile(
   }
 }
 
+/** Everything happens in the held directory, so that nothing is left outside if its path is replaced by a symlink. */
 async function replace(
   location: ResolvedPath,
   { text, before }: { text: string; before: Stats | undefined },
 ): Promise<FileState> {
-  const directory = dirname(location.path)
-  if (before === undefined) await mkdir(directory, { recursive: true })
-  const temporary = join(directory, `.stemma-${randomUUID()}.tmp`)
-  const handle = await open(temporary, "wx", before === undefined ? 0o666 : 0o600)
+  await using held = await holdDirectory(dirname(location.path), { create: before === undefined })
+  const temporary = `.stemma-${randomUUID()}.tmp`
+  const flags = constants.O_WRONLY | constants.O_CREAT | constants.O_EXCL
+  const handle = await held.open(temporary, flags, before === undefined ? 0o666 : 0o600)
   try {
     await using _ = handle
     await handle.writeFile(text)
     if (before !== undefined) await keepOwnerAndMode(handle, before)
     await handle.datasync()
     const state = stateOf(await handle.stat())
-    if ((await realpath(directory)) !== directory) {
-      throw new Error(`The directory of ${shownName(location.name)} was replaced meanwhile. Call again.`)
-    }
-    await moveIntoPlace(temporary, { location, before })
+    await held.check()
+    await moveIntoPlace(held, { temporary, location, before })
     return state
   } finally {
-    await rm(temporary, { force: true })
+    await unlink(held.entry(temporary)).catch((error: unknown) => {
+      if (!isErrno(error, "ENOENT")) throw error
+    })
   }
 }
 
@@ -119,23 +125,25 @@ async function keepOwnerAndMode(handle: FileHandle, before: Stats): Promise<void
 }
 
 async function moveIntoPlace(
-  temporary: string,
-  { location, before }: { location: ResolvedPath; before: Stats | undefined },
+  held: HeldDirectory,
+  { temporary, location, before }: { temporary: string; location: ResolvedPath; before: Stats | undefined },
 ): Promise<void> {
   const changed = `${shownName(location.name)} was changed by somebody else meanwhile. Read it again, then call again.`
+  const name = basename(location.path)
+  const [from, to] = [held.entry(temporary), held.entry(name)]
   if (before !== undefined) {
-    const now = await statOf(location.path)
+    const now = await held.stats(name)
     if (now === undefined || now.ino !== before.ino || !isSame(stateOf(now), stateOf(before)))
       throw new Error(changed)
-    return rename(temporary, location.path)
+    return rename(from, to)
   }
   try {
     // Unlike a rename, a hard link never replaces a file that has appeared meanwhile.
-    await link(temporary, location.path)
+    await link(from, to)
   } catch (error) {
     if (isErrno(error, "EEXIST")) throw new Error(changed, { cause: error })
     if (!isErrno(error, "EPERM", "ENOTSUP", "ENOSYS", "EMLINK")) throw error
-    await rename(temporary, location.path)
+    await rename(from, to)
   }
 }
 

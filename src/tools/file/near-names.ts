@@ -1,4 +1,5 @@
 import { opendir } from "node:fs/promises"
+import { holdDirectory } from "../../system/hold-directory.ts"
 
 const entriesMax = 2_000
 const namesMax = 3
@@ -11,7 +12,8 @@ export async function nearNames(directory: string, name: string): Promise<string
   const scored: { name: string; distance: number }[] = []
   let seen = 0
   try {
-    for await (const entry of await opendir(directory)) {
+    await using held = await holdDirectory(directory)
+    for await (const entry of await opendir(held.self)) {
       if (++seen > entriesMax) break
       const distance = nameDistance(entry.name.toLowerCase(), name.toLowerCase())
       if (distance <= Math.max(2, Math.floor(name.length / 4))) scored.push({ name: entry.name, distance })

@@ -1,8 +1,14 @@
 import { constants, type Stats } from "node:fs"
-import { type FileHandle, lstat, open, realpath } from "node:fs/promises"
+import { type FileHandle, lstat } from "node:fs/promises"
+import { basename, dirname } from "node:path"
+import { type HeldDirectory, ReplacedError } from "../../system/held-directory.ts"
+import { holdDirectory } from "../../system/hold-directory.ts"
 import type { ResolvedPath } from "../../workspace/workspace.ts"
 import type { FileState } from "../tool.ts"
 import { shownName } from "./shown-name.ts"
+
+/** A real path, and its name for people. */
+export type FileLocation = Pick<ResolvedPath, "path" | "name">
 
 export interface OpenedFile {
   handle: FileHandle
@@ -15,21 +21,41 @@ export interface OpenedFile {
  * because it might block for ever or have an effect. The opened file is always the one at the real path, even if a
  * directory is replaced by a symlink at the same moment.
  */
-export async function openFile(location: ResolvedPath): Promise<OpenedFile | undefined> {
-  const found = await statOf(location.path)
+export async function openFile(location: FileLocation): Promise<OpenedFile | undefined> {
+  const held = await holdParent(location)
+  if (held === undefined) return undefined
+  await using _ = held
+  return await openEntry(held, location)
+}
+
+/** Holds the directory of a file; undefined if there is no such directory. */
+export async function holdParent(location: FileLocation): Promise<HeldDirectory | undefined> {
+  try {
+    return await holdDirectory(dirname(location.path))
+  } catch (error) {
+    if (isErrno(error, "ENOENT", "ENOTDIR")) return undefined
+    throw explained(error, `${shownName(location.name)} could not be opened`)
+  }
+}
+
+/** As `openFile`, in the directory of the file. */
+export async function openEntry(
+  held: HeldDirectory,
+  location: FileLocation,
+): Promise<OpenedFile | undefined> {
+  const name = basename(location.path)
+  // The root directory has no name.
+  if (name === "") throw new Error("/ is a directory. Use the list tool to see what is in it.")
+  const notOpened = (error: unknown) => {
+    throw explained(error, `${shownName(location.name)} could not be opened`)
+  }
+  const found = await held.stats(name).catch(notOpened)
   if (found === undefined) return undefined
   requireRegularFile(found, location)
-  const flags = constants.O_RDONLY | constants.O_NOFOLLOW | constants.O_NONBLOCK
-  const handle = await open(location.path, flags).catch((error: unknown) => {
-    throw explained(error, `${shownName(location.name)} could not be opened`)
-  })
+  const handle = await held.open(name, constants.O_RDONLY | constants.O_NONBLOCK).catch(notOpened)
   try {
     const stats = await handle.stat()
     requireRegularFile(stats, location)
-    const [now, real] = await Promise.all([lstat(location.path), realpath(location.path)])
-    if (real !== location.path || now.ino !== stats.ino || now.dev !== stats.dev) {
-      throw new Error(`${shownName(location.name)} was replaced while it was opened. Call again.`)
-    }
     return { handle, stats }
   } catch (error) {
     await handle.close()
@@ -78,6 +104,8 @@ export function stateOf(stats: Stats): FileState {
 
 /** Turns a system error into a sentence; other errors stay unchanged. */
 export function explained(error: unknown, what: string): unknown {
+  if (error instanceof ReplacedError)
+    return new Error(`${what}: its directory was replaced meanwhile. Call again.`, { cause: error })
   const code = error instanceof Error && "code" in error ? String(error.code) : undefined
   const reason =
     code === undefined ? undefined : (reasons[code] ?? (/^E[A-Z]+$/.test(code) ? code : undefined))
@@ -102,7 +130,7 @@ export function isErrno(error: unknown, ...codes: string[]): boolean {
   return error instanceof Error && "code" in error && codes.includes(String(error.code))
 }
 
-function requireRegularFile(stats: Stats, { name }: ResolvedPath): void {
+function requireRegularFile(stats: Stats, { name }: FileLocation): void {
   if (stats.isFile()) return
   if (stats.isDirectory())
     throw new Error(`${shownName(name)} is a directory. Use the list tool to see what is in it.`)

@@ -1,5 +1,6 @@
-import { relative, sep } from "node:path"
+import { basename, dirname, relative, sep } from "node:path"
 import { setImmediate as nextTurn } from "node:timers/promises"
+import { holdDirectory } from "../../system/hold-directory.ts"
 import { isInside } from "../../workspace/path/is-inside.ts"
 import type { ResolvedPath } from "../../workspace/workspace.ts"
 import type { ToolContext, WantsContext } from "../tool.ts"
@@ -44,8 +45,8 @@ export interface FoundFiles {
 
 /**
  * Files below a directory that match and may be read, except files that ignore rules exclude. No symlink is followed,
- * so every path is real. Stemma's own secrets may be among them: a caller must check `isShowable` before it shows a
- * file.
+ * so every path is real. Stemma's own secrets may be among them, and names from outside if a directory was a symlink for a
+ * moment: a caller shows what `firstShowable` leaves.
  */
 export async function findFiles(
   location: ResolvedPath,
@@ -113,7 +114,42 @@ export function mayRead(name: string, context: Pick<WantsContext, "decide">): bo
   return context.decide({ permission: "read", patterns: [name] }) === "allow"
 }
 
-/** False for a file that no model may see, and for a file that was replaced by a symlink meanwhile. */
+/** How many files are checked at the same time. */
+const checksAtOnce = 16
+
+/** The first files that a model may see and that are really in the project, and how many were checked for that. */
+export async function firstShowable<T extends { path: string }>(
+  files: readonly T[],
+  { max, context }: { max: number; context: Pick<ToolContext, "workspace"> },
+): Promise<{ shown: T[]; checked: number }> {
+  const shown: T[] = []
+  let checked = 0
+  while (shown.length < max && checked < files.length) {
+    const some = files.slice(checked, checked + Math.min(checksAtOnce, max - shown.length))
+    const results = await Promise.all(
+      some.map(async ({ path }) => (await isShowable(path, context)) && isPresent(path)),
+    )
+    shown.push(...some.filter((_, index) => results[index]))
+    checked += some.length
+  }
+  return { shown, checked }
+}
+
+/** True if there is a file or directory at a real path, in a directory that no symlink leads to. */
+async function isPresent(path: string): Promise<boolean> {
+  try {
+    await using held = await holdDirectory(dirname(path))
+    const stats = await held.stats(basename(path))
+    return stats !== undefined && !stats.isSymbolicLink()
+  } catch {
+    return false
+  }
+}
+
+/**
+ * False for a file that no model may see, and for a file that was replaced by a symlink meanwhile. A file that does not
+ * exist is showable: names must come from a held directory, or be checked by `firstShowable`.
+ */
 export async function isShowable(
   path: string,
   { workspace }: Pick<ToolContext, "workspace">,

@@ -1,8 +1,8 @@
 import { z } from "zod"
 import { shownName } from "../file/shown-name.ts"
 import { searchPath } from "../input-names.ts"
-import type { Tool, ToolContext } from "../tool.ts"
-import { type FoundFile, findFiles, isShowable, leftOutNotice } from "./found-files.ts"
+import type { Tool } from "../tool.ts"
+import { findFiles, firstShowable, leftOutNotice } from "./found-files.ts"
 import { compileGlob } from "./glob-match.ts"
 import { searchedDirectory, wantsOfSearch } from "./search-directory.ts"
 
@@ -39,7 +39,8 @@ export const globTool: Tool<GlobInput> = {
   async execute(input, context) {
     const location = await searchedDirectory(input, context)
     const found = await findFiles(location, { context, matches: compileGlob(input.pattern) })
-    const { shown, rest } = await firstShowable(found.files, context)
+    const { shown, checked } = await firstShowable(found.files, { max: filesMax, context })
+    const rest = found.files.length - checked
     const notices = [
       ...(rest > 0
         ? [`(${rest} more ${rest === 1 ? "file matches" : "files match"}. Narrow the pattern or the path.)`]
@@ -54,18 +55,4 @@ export const globTool: Tool<GlobInput> = {
       metadata: { count: shown.length, truncated: rest > 0 || found.cut },
     }
   },
-}
-
-async function firstShowable(
-  files: readonly FoundFile[],
-  context: ToolContext,
-): Promise<{ shown: FoundFile[]; rest: number }> {
-  const shown: FoundFile[] = []
-  let looked = 0
-  for (const file of files) {
-    if (shown.length === filesMax) break
-    looked++
-    if (await isShowable(file.path, context)) shown.push(file)
-  }
-  return { shown, rest: files.length - looked }
 }

@@ -4,6 +4,7 @@ import { shownName } from "../file/shown-name.ts"
 import { searchPath } from "../input-names.ts"
 import { cutText } from "../output.ts"
 import type { Tool, ToolContext } from "../tool.ts"
+import { confirmedLines, type PrintedLine } from "./confirmed-lines.ts"
 import { type FoundFile, type FoundFiles, findFiles, isShowable, leftOutNotice } from "./found-files.ts"
 import { compileGlob } from "./glob-match.ts"
 import { ripgrep } from "./ripgrep.ts"
@@ -37,10 +38,9 @@ const GrepInput = z.object({
 })
 type GrepInput = z.infer<typeof GrepInput>
 
-interface Match {
+interface Match extends PrintedLine {
   file: FoundFile
   line: number
-  text: string
 }
 
 export const grepTool: Tool<GrepInput> = {
@@ -148,7 +148,8 @@ async function searchBatch(
   const ranked: (Match & { rank: number })[] = []
   for (const printed of stdout.toString().matchAll(printedMatch)) {
     const known = fileOfPath(printed[1]!, byPath)
-    if (known) ranked.push({ ...known, line: Number(printed[2]), text: printed[3]! })
+    if (known)
+      ranked.push({ ...known, line: Number(printed[2]), offset: Number(printed[3]), text: printed[4]! })
   }
   ranked.sort((a, b) => a.rank - b.rank || a.line - b.line)
   return { matches: await onlyShowable(ranked, context), cut }
@@ -158,6 +159,7 @@ const searchOptions = [
   "--no-messages",
   "--with-filename",
   "--line-number",
+  "--byte-offset",
   "--no-heading",
   "--null",
   "--crlf",
@@ -171,10 +173,10 @@ const searchOptions = [
 ]
 
 /**
- * `path NUL line : text`. Names may contain newlines, so the NUL decides. Notices about binary files have no NUL: they
+ * `path NUL line : offset : text`. Names may contain newlines, so the NUL decides. Notices about binary files have no NUL: they
  * end up before the next path, on a line of their own.
  */
-const printedMatch = /([^\0]+)\0(\d+):([^\n]*)\n/g
+const printedMatch = /([^\0]+)\0(\d+):(\d+):([^\n]*)\n/g
 
 /** The file that a printed path names. The path may have notices before it, and line breaks in it. */
 function fileOfPath<T>(printed: string, byPath: ReadonlyMap<string, T>): T | undefined {
@@ -186,17 +188,32 @@ function fileOfPath<T>(printed: string, byPath: ReadonlyMap<string, T>): T | und
   }
 }
 
-async function onlyShowable(matches: Match[], context: ToolContext): Promise<Match[]> {
+/** So many files are checked at the same time, because each takes several calls to the file system. */
+const filesCheckedAtOnce = 16
+
+async function onlyShowable(matches: readonly Match[], context: ToolContext): Promise<Match[]> {
+  const files = [...Map.groupBy(matches, ({ file }) => file)].reverse()
   const kept: Match[] = []
-  let last: { path: string; showable: boolean } | undefined
-  for (const match of matches) {
-    if (last?.path !== match.file.path) {
-      last = { path: match.file.path, showable: await isShowable(match.file.path, context) }
+  while (files.length > 0 && kept.length <= matchesMax) {
+    const some: typeof files = []
+    for (let lines = kept.length; lines <= matchesMax && some.length < filesCheckedAtOnce; ) {
+      const next = files.pop()
+      if (next === undefined) break
+      some.push(next)
+      lines += next[1].length
     }
-    if (last.showable) kept.push(match)
-    if (kept.length > matchesMax) break
+    const shown = await Promise.all(some.map(([file, lines]) => shownLines(file, { lines, context })))
+    kept.push(...shown.flat())
   }
   return kept
+}
+
+async function shownLines(
+  file: FoundFile,
+  { lines, context }: { lines: readonly Match[]; context: ToolContext },
+): Promise<Match[]> {
+  if (!(await isShowable(file.path, context))) return []
+  return confirmedLines(file, { lines: lines.slice(0, matchesMax + 1), unitsMax: lineCharactersMax + 1 })
 }
 
 async function checkPattern(

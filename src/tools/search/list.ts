@@ -1,5 +1,6 @@
 import { opendir } from "node:fs/promises"
 import { z } from "zod"
+import { holdDirectory } from "../../system/hold-directory.ts"
 import type { ResolvedPath } from "../../workspace/workspace.ts"
 import { explained } from "../file/open-file.ts"
 import { shownName } from "../file/shown-name.ts"
@@ -120,7 +121,8 @@ async function entriesOf(
 ): Promise<Entry[]> {
   const entries: Entry[] = []
   try {
-    for await (const found of await opendir(directory.path)) {
+    await using held = await holdDirectory(directory.path)
+    for await (const found of await opendir(held.self)) {
       context.signal.throwIfAborted()
       if (++tree.looked > entriesReadMax) {
         tree.more = true

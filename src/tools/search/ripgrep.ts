@@ -1,4 +1,6 @@
 import { spawn } from "node:child_process"
+import { holdDirectory } from "../../system/hold-directory.ts"
+import { explained } from "../file/open-file.ts"
 import type { ToolContext } from "../tool.ts"
 
 const timeoutMs = 20_000
@@ -6,7 +8,7 @@ const errorBytesMax = 4_096
 
 export interface RipgrepRun {
   args: readonly string[]
-  /** The directory that it runs in. Paths in its output are relative to it. */
+  /** The directory that it runs in, a real path. Paths in its output are relative to it. */
   directory: string
   /** It is stopped when it has printed more. */
   outputBytesMax: number
@@ -24,16 +26,22 @@ export interface RipgrepResult {
 /**
  * Runs the ripgrep that is part of Stemma, without any config file. No match is an empty result. Throws an Error with a
  * sentence if it could not run, took too long, or rejected its arguments, such as an invalid pattern.
+ *
+ * While it runs, a directory below its own may be a symlink that leads out of the project for a moment, and ripgrep then
+ * reads there. A caller checks names with `firstShowable` and lines with `confirmedLines` before it shows them.
  */
 export async function ripgrep(run: RipgrepRun): Promise<RipgrepResult> {
   const { signal, environment } = run.context
   if (run.args.some((one) => one.includes("\0"))) throw new Error("A pattern cannot contain a NUL character.")
   const path = await ripgrepPath()
-  signal.throwIfAborted()
   const { RIPGREP_CONFIG_PATH: _, ...env } = environment
-  return new Promise((resolve, reject) => {
+  await using held = await holdDirectory(run.directory).catch((error: unknown) => {
+    throw explained(error, "The search could not start")
+  })
+  signal.throwIfAborted()
+  return await new Promise((resolve, reject) => {
     const child = spawn(path, ["--no-config", "--color=never", ...run.args], {
-      cwd: run.directory,
+      cwd: held.self,
       env,
       stdio: ["ignore", "pipe", "pipe"],
     })

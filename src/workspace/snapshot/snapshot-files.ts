@@ -18,6 +18,11 @@ export const leftOutMode = "160000"
 
 const readersMax = 32
 
+/** The line for `update-index --index-info` that takes a file out of the index. */
+export function removedEntry(path: string): string {
+  return `0 ${"0".repeat(40)}\t${path}`
+}
+
 /** The differences between the work tree and the index. */
 export interface ListedFiles {
   /** Files that are not in the index. */

@@ -1,19 +1,9 @@
 import { randomUUID } from "node:crypto"
-import type { Stats } from "node:fs"
-import {
-  chmod,
-  lstat,
-  mkdir,
-  readFile,
-  readlink,
-  rename,
-  rm,
-  rmdir,
-  symlink,
-  unlink,
-  writeFile,
-} from "node:fs/promises"
-import { dirname, join } from "node:path"
+import { constants, type Stats } from "node:fs"
+import { readlink, rename, rmdir, symlink, unlink } from "node:fs/promises"
+import { basename, dirname, join } from "node:path"
+import { type HeldDirectory, ReplacedError } from "../../system/held-directory.ts"
+import { holdDirectory } from "../../system/hold-directory.ts"
 import { type Git, GitError } from "../git/git-command.ts"
 import { isSnapshotFile, leftOutMode, markOf } from "./snapshot-files.ts"
 import { readBlobs, type TreeEntry, treeEntries } from "./snapshot-objects.ts"
@@ -33,8 +23,8 @@ export interface Restored {
 }
 
 /**
- * Restores the given files, and no others. It never writes or removes anything through a symlink, so nothing outside
- * the root changes. Ignore rules are restored first: a file that they ignore was left out of the snapshot and not
+ * Restores the given files, and no others. Each change is made in the held directory of the file, never through a
+ * symlink, so nothing outside the root changes. Ignore rules are restored first: a file that they ignore was left out of the snapshot and not
  * absent, so it is not removed.
  */
 export async function restoreFiles(git: Git, options: RestoreOptions): Promise<Restored> {
@@ -90,38 +80,56 @@ async function writeAll(
 
 /** A file whose content is not stored can only be left unchanged. */
 async function isUntouched(root: string, entry: { file: string; mark: string }): Promise<boolean> {
-  const stats = await lstat(join(root, entry.file)).catch(() => undefined)
+  const stats = await statsOf(root, entry.file).catch(() => undefined)
   return stats !== undefined && markOf(stats) === entry.mark
 }
 
+/** Throws if a directory of the path is a symlink or a file. */
+async function statsOf(root: string, file: string): Promise<Stats | undefined> {
+  const parent = join(root, dirname(file))
+  const held = await holdDirectory(parent).catch((error: NodeJS.ErrnoException) => {
+    if (error.code === "ENOENT") return undefined
+    throw error
+  })
+  if (held === undefined) {
+    // The directory is absent, or a symlink in its path leads nowhere.
+    const above = dirname(file) === "." ? undefined : await statsOf(root, dirname(file))
+    if (above !== undefined) throw new ReplacedError(parent)
+    return undefined
+  }
+  await using _ = held
+  return await held.stats(basename(file))
+}
+
 async function writeOne(root: string, entry: { file: string; mode: string; content: Buffer }): Promise<void> {
-  const path = join(root, entry.file)
-  await checkParents(root, entry.file)
-  const current = await lstat(path).catch(() => undefined)
-  if (current && (await isSame(path, { ...entry, current }))) return
+  await using held = await holdDirectory(join(root, dirname(entry.file)), { create: true })
+  const name = basename(entry.file)
+  const current = await held.stats(name)
+  if (current && (await isSame(held, { ...entry, name, current }))) return
   // Only an empty directory is removed. If it contains other files, rmdir fails and so does this restore.
-  if (current?.isDirectory()) await rmdir(path)
-  await mkdir(dirname(path), { recursive: true })
-  await checkParents(root, entry.file)
-  const draft = join(dirname(path), `.stemma-restore-${randomUUID()}`)
+  if (current?.isDirectory()) await rmdir(held.entry(name))
+  const draft = `.stemma-restore-${randomUUID()}`
   try {
-    if (entry.mode === "120000") await symlink(entry.content.toString("utf8"), draft)
-    else await writeFileLike(draft, { ...entry, current })
-    await rename(draft, path)
+    if (entry.mode === "120000") await symlink(entry.content, held.entry(draft))
+    else await writeFileLike(held, { ...entry, draft, current })
+    await held.check()
+    await rename(held.entry(draft), held.entry(name))
   } catch (error) {
-    await rm(draft, { force: true })
+    await unlink(held.entry(draft)).catch(() => {})
     throw error
   }
 }
 
 /** Git stores only the executable bit of a mode. The other bits stay as they are or come from the umask. */
 async function writeFileLike(
-  draft: string,
-  options: { mode: string; content: Buffer; current: Stats | undefined },
+  held: HeldDirectory,
+  options: { draft: string; mode: string; content: Buffer; current: Stats | undefined },
 ): Promise<void> {
   const executable = options.mode === "100755"
-  await writeFile(draft, options.content, { flag: "wx", mode: executable ? 0o777 : 0o666 })
-  if (options.current?.isFile()) await chmod(draft, modeFrom(options.current.mode, { executable }))
+  const flags = constants.O_WRONLY | constants.O_CREAT | constants.O_EXCL
+  await using handle = await held.open(options.draft, flags, executable ? 0o777 : 0o666)
+  await handle.writeFile(options.content)
+  if (options.current?.isFile()) await handle.chmod(modeFrom(options.current.mode, { executable }))
 }
 
 function modeFrom(current: number, options: { executable: boolean }): number {
@@ -130,15 +138,18 @@ function modeFrom(current: number, options: { executable: boolean }): number {
 }
 
 async function isSame(
-  path: string,
-  entry: { mode: string; content: Buffer; current: Stats },
+  held: HeldDirectory,
+  entry: { name: string; mode: string; content: Buffer; current: Stats },
 ): Promise<boolean> {
-  const { mode, content, current } = entry
-  if (mode === "120000")
-    return current.isSymbolicLink() && (await readlink(path)) === content.toString("utf8")
+  const { name, mode, content, current } = entry
+  if (mode === "120000") {
+    if (!current.isSymbolicLink()) return false
+    return (await readlink(held.entry(name), { encoding: "buffer" })).equals(content)
+  }
   const executable = (current.mode & 0o100) !== 0
   if (!current.isFile() || current.size !== content.length || executable !== (mode === "100755")) return false
-  return (await readFile(path)).equals(content)
+  await using handle = await held.open(name, constants.O_RDONLY | constants.O_NONBLOCK)
+  return (await handle.readFile()).equals(content)
 }
 
 async function removeAll(git: Git, options: RestoreOptions & { outcome: Outcome }): Promise<void> {
@@ -146,8 +157,7 @@ async function removeAll(git: Git, options: RestoreOptions & { outcome: Outcome 
   const present: string[] = []
   for (const file of options.files) {
     try {
-      await checkParents(root, file)
-      const stats = await lstat(join(root, file)).catch(() => undefined)
+      const stats = await statsOf(root, file)
       if (stats && !stats.isDirectory()) present.push(file)
       else outcome.set(file, "removed")
     } catch {
@@ -161,19 +171,22 @@ async function removeAll(git: Git, options: RestoreOptions & { outcome: Outcome 
   }
 }
 
+/** Removes a file, and the directories above it that are empty then. */
 async function removeOne(root: string, file: string): Promise<boolean> {
   try {
-    await checkParents(root, file)
-    await unlink(join(root, file))
+    await using held = await holdDirectory(join(root, dirname(file)))
+    await held.check()
+    await unlink(held.entry(basename(file)))
   } catch {
     return false
   }
   for (let at = dirname(file); at !== "."; at = dirname(at)) {
-    const emptied = await rmdir(join(root, at)).then(
-      () => true,
-      () => false,
-    )
-    if (!emptied) break
+    try {
+      await using parent = await holdDirectory(join(root, dirname(at)))
+      await rmdir(parent.entry(basename(at)))
+    } catch {
+      break
+    }
   }
   return true
 }
@@ -192,21 +205,9 @@ async function ignoredOf(
     return new Set(named.map((name) => name.slice(2)))
   } catch (error) {
     if (error instanceof GitError && error.exitCode === 1) return new Set()
+    // A directory became a symlink after the files were looked at. Nothing behind a symlink is removed.
+    if (error instanceof GitError && error.stderr.includes("beyond a symbolic link"))
+      return new Set(options.files)
     throw error
-  }
-}
-
-/** Throws if a parent directory of the file is a symlink or not a directory. */
-async function checkParents(root: string, file: string): Promise<void> {
-  const components = file.split("/").slice(0, -1)
-  let path = root
-  for (const component of components) {
-    path = join(path, component)
-    const stats = await lstat(path).catch((error: NodeJS.ErrnoException) => {
-      if (error.code === "ENOENT") return undefined
-      throw error
-    })
-    if (stats === undefined) return
-    if (!stats.isDirectory()) throw new Error(`${path} is not a directory.`)
   }
 }

@@ -2,14 +2,21 @@ import { randomUUID } from "node:crypto"
 import { copyFile, link, mkdir, rename, rm, stat, utimes, writeFile } from "node:fs/promises"
 import { join } from "node:path"
 import { type Git, GitError } from "../git/git-command.ts"
-import { leftOutMode, parseListed, type SortedFiles, sortListed, trackedBytesMax } from "./snapshot-files.ts"
+import { correctedEntries, type DirectoryStates, directoryStates } from "./snapshot-confirm.ts"
+import {
+  leftOutMode,
+  parseListed,
+  removedEntry,
+  type SortedFiles,
+  sortListed,
+  trackedBytesMax,
+} from "./snapshot-files.ts"
 
 /** How many files one git process reads. If a take is aborted, finished batches need not be read again. */
 const batchFiles = 5000
 /** With more files that git cannot read than this, the take fails: the problem is not a few odd files. */
 const refusalsMax = 200
 const stampAgainMs = 60 * 60 * 1000
-const noObject = "0".repeat(40)
 /** Failures of the disk, not of a file of the work tree. */
 const storageFailure =
   /no space left|disk quota|read-only file system|unable to (create|write)|insufficient perm/i
@@ -76,8 +83,9 @@ export class Taker {
       this.#last = undefined
       const run = { index, signal, onProgress: () => (progress = true) }
       await this.#putEntries(entries, run)
+      const before = await directoryStates(this.#options.root, sorted.keep)
       await this.#putFiles(sorted, run)
-      const tree = (await this.#options.git.run({ args: ["write-tree"], index, signal })).toString().trim()
+      const tree = await this.#writeTree(sorted.keep, { before, run })
       progress = true
       this.#last = { identity: await identityOf(index), tree }
       return tree
@@ -102,7 +110,7 @@ export class Taker {
 
   /** The lines for `update-index --index-info`. Moves large files that the user's repository contains to `keep`. */
   async #entries(sorted: SortedFiles, signal: AbortSignal): Promise<string[]> {
-    const entries = sorted.remove.map((path) => `0 ${noObject}\t${path}`)
+    const entries = sorted.remove.map(removedEntry)
     const fresh = sorted.large.filter(
       ({ path, mark, listedBefore }) => !listedBefore || this.#leftOut.get(path) !== mark,
     )
@@ -181,6 +189,23 @@ export class Taker {
       return `${leftOutMode} ${mark}\t${path}`
     })
     await this.#putEntries(entries, run)
+  }
+
+  /** The tree of the index, after content that git may have read outside the project is replaced. */
+  async #writeTree(
+    files: readonly string[],
+    { before, run }: { before: DirectoryStates; run: IndexRun },
+  ): Promise<string> {
+    const { git, root } = this.#options
+    const { index, signal } = run
+    const write = async () => (await git.run({ args: ["write-tree"], index, signal })).toString().trim()
+    const [tree, corrected] = await Promise.all([
+      write(),
+      correctedEntries(git, { root, files, before, index, signal }),
+    ])
+    if (corrected.length === 0) return tree
+    await this.#putEntries(corrected, run)
+    return write()
   }
 
   /** One file that git cannot add, such as an unreadable one, fails the whole batch. Halving the batch finds it. */

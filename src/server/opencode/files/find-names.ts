@@ -1,4 +1,4 @@
-import { findFiles, isShowable, type SearchContext } from "../../../tools/search/found-files.ts"
+import { findFiles, firstShowable, type SearchContext } from "../../../tools/search/found-files.ts"
 import { throwUnavailable } from "../wire/errors.ts"
 import { searchRoot } from "./read-rules.ts"
 
@@ -23,12 +23,9 @@ export async function findNames(query: string, { context, kinds, limit }: NameSe
       names.set(`${below}/`, `${location.path}/${below}`)
     }
   }
-  const found: string[] = []
-  for (const name of rankNames([...names.keys()], query)) {
-    if (found.length === limit) break
-    if (await isShowable(names.get(name)!, context)) found.push(name)
-  }
-  return found
+  const ranked = rankNames([...names.keys()], query).map((name) => ({ name, path: names.get(name)! }))
+  const { shown } = await firstShowable(ranked, { max: limit, context })
+  return shown.map(({ name }) => name)
 }
 
 /** The names that contain all letters of the query in order, ignoring case, the best matches first. */

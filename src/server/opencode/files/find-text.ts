@@ -1,4 +1,5 @@
 import { StemmaError } from "../../../protocol/index.ts"
+import { confirmedLines } from "../../../tools/search/confirmed-lines.ts"
 import {
   isShowable,
   mayRead,
@@ -14,6 +15,8 @@ import { searchRoot } from "./read-rules.ts"
 const matchesMax = 100
 const lineUnitsMax = 2000
 const outputBytesMax = 8 * 1024 * 1024
+/** Secrets are masked in a whole line before it is cut, so the whole line must be confirmed. */
+const wholeLine = outputBytesMax
 
 /** Lines that match the pattern, in files that may be read without asking. Paths are relative to the directory. */
 export async function findText(
@@ -40,18 +43,23 @@ export async function findText(
     outputBytesMax,
     context,
   }).catch(throwSearchError)
+  const matches = stdout
+    .toString()
+    .split("\n")
+    .flatMap((line) => matchOf(line) ?? [])
   const found: WireMatch[] = []
-  const shown = new Map<string, boolean>()
-  for (const line of stdout.toString().split("\n")) {
-    if (found.length === matchesMax) break
-    const match = matchOf(line)
-    if (!match) continue
-    const path = match.path.text.replace(/^\.\//, "")
-    const isShown = shown.get(path) ?? (await mayShow(`${location.path}/${path}`, context))
-    shown.set(path, isShown)
-    if (isShown) found.push(masked({ ...match, path: { text: path } }, mask))
+  for (const [path, lines] of Map.groupBy(matches, (match) => match.path.text)) {
+    if (found.length >= matchesMax) break
+    const file = `${location.path}/${path}`
+    if (!(await mayShow(file, context))) continue
+    const printed = lines.map((match) => ({ match, offset: match.absolute_offset, text: match.lines.text }))
+    const confirmed = await confirmedLines(
+      { path: file, name: path },
+      { lines: printed, unitsMax: wholeLine },
+    )
+    found.push(...confirmed.map(({ match }) => masked(match, mask)))
   }
-  return found
+  return found.slice(0, matchesMax)
 }
 
 async function mayShow(path: string, context: SearchContext): Promise<boolean> {
@@ -71,7 +79,7 @@ function matchOf(line: string): WireMatch | undefined {
   const { path, lines, line_number, absolute_offset, submatches } = data
   const isText = path.text !== undefined && lines.text !== undefined
   if (!isText || submatches.some(({ match }) => match.text === undefined)) return undefined
-  return { path, lines, line_number, absolute_offset, submatches }
+  return { path: { text: path.text.replace(/^\.\//, "") }, lines, line_number, absolute_offset, submatches }
 }
 
 /** The line without secrets. If a secret was masked, the offsets of the matches are wrong and are left out. */

@@ -1,6 +1,7 @@
 import { type FileHandle, opendir } from "node:fs/promises"
 import { StemmaError } from "../../../protocol/index.ts"
 import type { Project } from "../../../run/index.ts"
+import { holdDirectory } from "../../../system/hold-directory.ts"
 import { looksLikeText, mediaType } from "../../../tools/file/media-type.ts"
 import { openFile, statOf } from "../../../tools/file/open-file.ts"
 import { isShowable, mayRead, nameOf, type SearchContext } from "../../../tools/search/found-files.ts"
@@ -67,12 +68,15 @@ async function entriesOf(location: ResolvedPath, context: SearchContext): Promis
   const entries: WireFileNode[] = []
   const { environment, workspace } = context
   const isIgnored = await ignoredIn(location.path, { root: workspace.root, environment })
-  const directory = await opendir(location.path).catch((error: unknown) => {
+  const notOpened = (error: unknown) => {
+    const { code } = error as NodeJS.ErrnoException
     throw new StemmaError(
       "denied",
-      `${location.name} cannot be opened: ${(error as NodeJS.ErrnoException).code}.`,
+      `${location.name} cannot be opened: ${code ?? "it was replaced meanwhile"}.`,
     )
-  })
+  }
+  await using held = await holdDirectory(location.path).catch(notOpened)
+  const directory = await opendir(held.self).catch(notOpened)
   for await (const found of directory) {
     if (entries.length === entriesMax) break
     if (found.name === ".git" || !(found.isDirectory() || found.isFile())) continue
