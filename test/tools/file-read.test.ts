@@ -51,6 +51,14 @@ test("a page of a huge file is read without reading the rest", async () => {
   expect(process.memoryUsage().rss - before).toBeLessThan(200 * 1024 ** 2)
 })
 
+test("a missing file is reported without the targets of symlinks that lead out of the workspace", async () => {
+  await using context = await toolContext()
+  await writeFile(join(context.home, "private"), "")
+  await symlink(join(context.home, "private"), join(context.root, "link.txt"))
+  const call = context.call(readTool, { filePath: "lnk.txt" })
+  await expect(call).rejects.toThrow("There is no file lnk.txt. Use glob or list to find the file.")
+})
+
 test("a missing file is reported, with similar names that may be read", async () => {
   await using context = await toolContext({
     files: { "src/session.ts": "", "src/sessions.md": "", "src/session.key": "", "src/other.ts": "" },

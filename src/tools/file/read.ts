@@ -183,9 +183,9 @@ async function missing(location: ResolvedPath, context: ToolContext): Promise<st
     near.map((name) => context.workspace.resolve(`${dirname(location.path)}/${name}`)),
   )
   const names = resolved
-    .filter(
-      (one) => !one.forbidden && context.decide({ permission: "read", patterns: [one.name] }) === "allow",
-    )
+    // The target of a symlink that leads out of the workspace is not revealed.
+    .filter((one) => !one.forbidden && (location.external || !one.external))
+    .filter((one) => context.decide({ permission: "read", patterns: [one.name] }) === "allow")
     .map((one) => shownName(one.name))
   const hint = names.length > 0 ? `Did you mean ${names.join(" or ")}?` : "Use glob or list to find the file."
   return `There is no file ${shownName(location.name)}. ${hint}`
