@@ -16,6 +16,22 @@ const hasIPv6 = Object.values(networkInterfaces()).some((all) =>
   all?.some(({ address }) => address === "::1"),
 )
 
+describe.skipIf(!existsSync("/proc/self"))("a data directory that cannot be made", () => {
+  test.each([
+    ["run", "hello"],
+    ["serve", "--port", "0"],
+    ["session", "list"],
+    ["trust", "--yes"],
+  ])("stemma %s says so and ends", async (...args) => {
+    await using at = await home()
+    await writeFile(join(at.project, "stemma.json"), '{ "model": "demo/guide" }')
+    const { code, stderr } = await at.run(args, { env: { STEMMA_DATA: "/proc/x/y" } })
+    if (args[0] === "session") expect({ code, stderr }).toMatchObject({ code: 0 })
+    else
+      expect({ code, stderr }).toMatchObject({ code: 1, stderr: expect.stringMatching(/\/proc\/x.*ENOENT/) })
+  })
+})
+
 describe("stemma serve", () => {
   test("prints its address once it answers, and prints what to try", async () => {
     await using at = await home()

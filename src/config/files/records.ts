@@ -1,8 +1,9 @@
 import { createHash, randomBytes } from "node:crypto"
 import { statSync } from "node:fs"
-import { mkdir, open, readdir, readFile, rename, rm, stat } from "node:fs/promises"
+import { open, readdir, readFile, rename, rm, stat } from "node:fs/promises"
 import { join } from "node:path"
 import { StemmaError } from "../../protocol/index.ts"
+import { makeDirectory } from "../../system/make-directory.ts"
 
 /**
  * File systems store times with a resolution of a few milliseconds: a file that changed just now may change again
@@ -40,7 +41,7 @@ export class Records {
   async put(name: string, value: unknown): Promise<void> {
     const temporary = join(this.directory, `.${name}.${process.pid}.${randomBytes(6).toString("hex")}.tmp`)
     await withStemmaError(this.directory, async () => {
-      await mkdir(this.directory, { recursive: true, mode: 0o700 })
+      makeDirectory(this.directory)
       try {
         const file = await open(temporary, "wx", 0o600)
         try {

@@ -1,8 +1,9 @@
 import { randomBytes } from "node:crypto"
 import { constants } from "node:fs"
-import { type FileHandle, link, mkdir, open, rm } from "node:fs/promises"
+import { type FileHandle, link, open, rm } from "node:fs/promises"
 import { dirname, join } from "node:path"
 import { StemmaError } from "../../protocol/index.ts"
+import { makeDirectory } from "../../system/make-directory.ts"
 import { isAbsent, withStemmaError } from "../files/records.ts"
 import type { Environment } from "../paths.ts"
 
@@ -47,7 +48,7 @@ async function makeToken(path: string): Promise<Token> {
   const directory = dirname(path)
   const temporary = join(directory, `.token.${process.pid}.${randomBytes(6).toString("hex")}.tmp`)
   await withStemmaError(directory, async () => {
-    await mkdir(directory, { recursive: true, mode: 0o700 })
+    makeDirectory(directory)
     try {
       await writeSynced(temporary, `${randomBytes(tokenBytes).toString("base64url")}\n`)
       await link(temporary, path)

@@ -1,4 +1,3 @@
-import { readFile } from "node:fs/promises"
 import {
   type NewSession,
   type PartBody,
@@ -58,6 +57,7 @@ import { type PromptRun, sendPrompt } from "./prompt-run.ts"
 import { applyRetention, type Expired } from "./retention.ts"
 import { SessionHandle } from "./session-handle.ts"
 import { type ShareOptions, shareSession, unshareSession } from "./share.ts"
+import { readStartFiles } from "./start-files.ts"
 
 export interface SessionStatistics extends Statistics {
   cost: number
@@ -98,7 +98,7 @@ export class Sessions {
     const id = given.id ?? newID("session")
     if (given.id !== undefined && (await findSession(store, id))) return this.#handle(id)
     const session = await this.#newSession(id, given)
-    const files = await readFiles(given.files ?? [], session.directory)
+    const files = await readStartFiles(given.files ?? [], session.directory)
     try {
       await store.commit({
         ops: [
@@ -413,18 +413,4 @@ export class Sessions {
       sealed: true,
     }
   }
-}
-
-/** Throws for the first file that cannot be read, before the session is created. */
-async function readFiles(files: readonly string[], directory: string): Promise<string[]> {
-  const { resolve } = await import("node:path")
-  return Promise.all(
-    files.map(async (file) => {
-      try {
-        return `File ${file}:\n${await readFile(resolve(directory, file), "utf8")}`
-      } catch (error) {
-        throw new StemmaError("not_found", `The file ${file} cannot be read: ${(error as Error).message}`)
-      }
-    }),
-  )
 }

@@ -5,7 +5,6 @@ import {
   fsync,
   ftruncateSync,
   lstatSync,
-  mkdirSync,
   openSync,
   readdirSync,
   readSync,
@@ -18,6 +17,7 @@ import { type FileHandle, open } from "node:fs/promises"
 import { dirname, join } from "node:path"
 import { promisify } from "node:util"
 import { StemmaError } from "../../../protocol/index.ts"
+import { makeDirectory } from "../../../system/make-directory.ts"
 
 const fsyncAsync = promisify(fsync)
 
@@ -146,7 +146,7 @@ export class Files {
   }
 
   makeDirectory(name: string): void {
-    guard(this.path(name), () => mkdirSync(this.path(name), { recursive: true, mode: 0o700 }))
+    guard(this.path(name), () => makeDirectory(this.path(name)))
   }
 
   /** Appends all bytes or none, and returns the new size of the file. */

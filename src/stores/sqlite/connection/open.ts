@@ -1,8 +1,9 @@
 import { randomBytes } from "node:crypto"
-import { closeSync, existsSync, mkdirSync, openSync, realpathSync } from "node:fs"
+import { closeSync, existsSync, openSync, realpathSync } from "node:fs"
 import { dirname, resolve } from "node:path"
 import { setTimeout as sleep } from "node:timers/promises"
 import { StemmaError } from "../../../protocol/index.ts"
+import { makeDirectory } from "../../../system/make-directory.ts"
 import { Database, isBusy, toStemmaError } from "./database.ts"
 import { applicationID, migrations } from "./schema.ts"
 
@@ -67,7 +68,7 @@ export async function connect(options: OpenOptions): Promise<Database> {
  */
 function createFile(path: string): void {
   if (existsSync(path)) return
-  mkdirSync(dirname(path), { recursive: true, mode: 0o700 })
+  makeDirectory(dirname(path))
   closeSync(openSync(path, "a", 0o600))
 }
 
