@@ -7,6 +7,7 @@ import { connect } from "./provider/connect.ts"
 import { ollamaAddress, ollamaModels } from "./provider/ollama.ts"
 import { builtInProviders, type ProviderConfig } from "./provider/providers.ts"
 import { type Environment, type ResolvedProvider, resolveProvider } from "./provider/resolve-provider.ts"
+import { readyProviders } from "./ready-providers.ts"
 
 export interface ModelsOptions {
   /** Providers of the config, by name. Their fields override those of the built-in providers. */
@@ -53,6 +54,11 @@ export interface Models {
   standard(): Promise<string>
   /** All providers and models, for a settings page. Sends no request. */
   list(): Promise<ListedProvider[]>
+  /**
+   * The providers that can answer now, the provider of `first` at the front. Every provider has models, and `first` is
+   * among them. Looks for Ollama each time, with a timeout of 100 ms.
+   */
+  ready(first: string): Promise<ListedProvider[]>
   /** The values of all keys in use, so that output can mask them. */
   secrets(): string[]
   /** The environment variables that may hold a key, so that they can be removed from the environment of tools. */
@@ -187,11 +193,22 @@ export function createModels(options: ModelsOptions): Models {
       standard ??= findStandard()
       return standard
     },
+    async ready(first) {
+      const all = await Promise.all(ids().map((id) => (own(custom, id) ? customProvider(id) : listed(id))))
+      const isOllamaMoved = own(configured, "ollama")?.options?.baseURL !== undefined
+      const localModels = () => (isOllamaMoved ? undefined : ollamaModels(ollamaAddress(env), { fetch }))
+      return readyProviders(first, { all, localModels, get: (name) => models.get(name) ?? make(name) })
+    },
     list() {
       const shown = ids().filter((id) => !own(custom, id))
       return Promise.all(shown.map((id) => listed(id)))
     },
   }
+}
+
+/** A provider that was made in code. Its models are not known before one is named. */
+function customProvider(id: string): ListedProvider {
+  return { id, name: id, isReady: true, keyNames: [], models: [] }
 }
 
 function listedDemo({ ref, limit, price }: Model): ListedProvider {

@@ -13,7 +13,7 @@ import { createTaskTool } from "../tools/task.ts"
 import type { Tool } from "../tools/tool.ts"
 import { openWorkspace } from "../workspace/path/paths.ts"
 import { openSnapshots } from "../workspace/snapshot/snapshots.ts"
-import type { Snapshots, Workspace } from "../workspace/workspace.ts"
+import type { CommitOf, FileDiffOf, Snapshots, Workspace } from "../workspace/workspace.ts"
 import { taskAgents } from "./tasks/task-agents.ts"
 
 export interface ProjectsOptions {
@@ -74,6 +74,11 @@ export class Project {
   /** Snapshots of the files. No snapshots are taken if the config switches them off. */
   get snapshots(): Snapshots {
     return this.#setup?.loaded.config.snapshot === false ? noSnapshots : this.#snapshots
+  }
+
+  /** The differences between the current files and a commit of the project's own repository. */
+  filesSince(commit: CommitOf): Promise<FileDiffOf[] | undefined> {
+    return this.#snapshots.since(commit)
   }
 
   /** Returns the same object until a config file changes. */
@@ -162,6 +167,7 @@ const noSnapshots: Snapshots = {
   take: async () => undefined,
   changed: async () => [],
   diff: async () => [],
+  since: async () => undefined,
   restore: async () => ({ restored: [], removed: [], failed: [] }),
 }
 

@@ -79,6 +79,15 @@ export class Stemma implements AsyncDisposable {
   }
 
   /**
+   * Resolves when the subscribers of a session have been given everything that a call which has just returned has caused,
+   * also that the session is idle again. A server answers its caller then, so that no event comes after the answer.
+   */
+  async eventsSent(sessionID: string): Promise<void> {
+    await this.#coordinator.afterTurn(checkSessionID(sessionID, "stemma.eventsSent"))
+    await this.#engine.hub.sent(sessionID)
+  }
+
+  /**
    * What trusting a directory's config files, agents, commands and skills would grant; undefined if there is nothing to trust.
    * Show it to a person, then pass its `hash` to `trust`.
    */

@@ -128,6 +128,16 @@ export class StemmaServer implements AsyncDisposable {
           "The server is closing and accepts no more prompts. Try again soon.",
         )
       },
+      afterEvents: async (sessionID, work) => {
+        try {
+          return await work
+        } finally {
+          if (this.#context.streams.count > 0) {
+            await this.#stemma.eventsSent(sessionID).catch(options.onWarning)
+            await this.#context.streams.written()
+          }
+        }
+      },
       metrics: () =>
         prometheusText(this.#stemma.metrics(), {
           subscribers: this.#context.streams.count,

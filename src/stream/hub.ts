@@ -39,6 +39,11 @@ export interface Hub extends AsyncDisposable {
    */
   setStatus(sessionID: string, status: SessionStatus): void
   /**
+   * Resolves when the subscribers of a session have been given the events of everything that was committed, and of every
+   * status that was set, before this call. They may not have taken the events yet. Resolves at once without subscribers.
+   */
+  sent(sessionID: string): Promise<void>
+  /**
    * Sends a question of a session to the subscribers of its ancestors that set `questions`. `path`: the ids of the
    * ancestors.
    */
@@ -112,6 +117,12 @@ class StoreHub implements Hub {
     const events: StemmaEvent[] = [{ type: "session.status", properties: { sessionID, status } }]
     if (status.type === "idle") events.push({ type: "session.idle", properties: { sessionID } })
     this.#live?.sendAfterCommits(sessionID, events)
+  }
+
+  sent(sessionID: string): Promise<void> {
+    const live = this.#live
+    if (!live) return Promise.resolve()
+    return new Promise((resolve) => live.sendAfterCommits(sessionID, [], resolve))
   }
 
   question(path: readonly string[], event: StemmaEvent): void {

@@ -57,6 +57,12 @@ export interface Snapshots {
   /** The differences, with contents (empty for binary files and files over 1 MiB) and counted lines. */
   diff(from: string, to: string, files?: readonly string[]): Promise<FileDiffOf[]>
   /**
+   * The differences between a commit of the workspace's own repository and the current files, with contents as in
+   * `diff`. With `fork`, the differences to the commit that both commits descend from. Submodules, and files that
+   * snapshots leave out, are not compared. Undefined if snapshots are unavailable.
+   */
+  since(commit: CommitOf): Promise<FileDiffOf[] | undefined>
+  /**
    * Restores these files to their state in the snapshot: written, or removed if the snapshot did not have them. Each
    * file is then in one of the lists: `restored` and `removed` are as in the snapshot; `failed` stayed unchanged, such
    * as a file that the snapshot left out (too large, ignored) or a file behind a symlinked directory.
@@ -65,6 +71,14 @@ export interface Snapshots {
     snapshot: string,
     files: readonly string[],
   ): Promise<{ restored: string[]; removed: string[]; failed: string[] }>
+}
+
+/** A commit of a repository that is not ours. It is only read. */
+export interface CommitOf {
+  commit: string
+  fork?: string
+  /** The directory with the repository's objects. */
+  objects: string
 }
 
 export interface FileDiffOf {

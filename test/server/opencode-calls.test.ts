@@ -354,6 +354,18 @@ test("pruned tool output is marked as compacted", async () => {
   expect(await state()).toMatchObject({ status: "completed", output: "Much.", time: { compacted: 1234 } })
 })
 
+async function callLocations({ v2 }: OpencodeScene["client"]): Promise<void> {
+  await data(v2.location.get())
+  await data(v2.agent.list())
+  await data(v2.command.list())
+  await data(v2.model.list())
+  await data(v2.provider.list())
+  await data(v2.skill.list())
+  await data(v2.integration.list())
+  await data(v2.reference.list())
+  await data(v2.fs.find({ query: "a" }))
+}
+
 test("the client calls every route by the route's own name", async () => {
   await using scene = await opencodeScene({
     git: true,
@@ -383,6 +395,8 @@ test("the client calls every route by the route's own name", async () => {
   await client.session.summarize({ sessionID, providerID: "scripted", modelID: "m" })
   await data(client.session.promptAsync({ sessionID, noReply: true, parts: text("Know") }))
   await data(client.session.fork({ sessionID }))
+  scene.model.add({ text: "Four." })
+  await data(client.session.init({ sessionID }))
   await data(client.session.abort({ sessionID }))
   await data(client.session.revert({ sessionID, messageID }))
   await data(client.session.unrevert({ sessionID }))
@@ -399,7 +413,35 @@ test("the client calls every route by the route's own name", async () => {
   await data(client.config.get())
   await data(client.config.providers())
   await data(client.path.get())
-  await data(client.project.current())
+  const { id: projectID } = await data(client.project.current())
+  await data(client.project.list())
+  await data(client.project.directories({ projectID }))
+  await data(client.provider.list())
+  await data(client.provider.auth())
+  await data(client.command.list())
+  await data(client.app.skills())
+  await data(client.vcs.get())
+  await data(client.vcs.diff({ mode: "git" }))
+  await data(client.question.list())
+  await data(client.lsp.status())
+  await data(client.mcp.status())
+  await data(client.formatter.status())
+  await data(client.experimental.capabilities.get())
+  await data(client.experimental.console.get())
+  await data(client.experimental.workspace.list())
+  await data(client.experimental.workspace.status())
+  await data(client.experimental.resource.list())
+  await data(client.global.health())
+  await callLocations(client)
+  const over = new AbortController()
+  const { stream } = await client.global.event({ signal: over.signal })
+  for await (const event of stream) if (event.payload.type === "server.connected") break
+  over.abort()
+  const { info, parts } = history.at(-1)!
+  const part = { sessionID, messageID: info.id, partID: parts.find(({ type }) => type === "tool")!.id }
+  await data(client.part.update({ ...part, part: { ...parts[0]! } }))
+  await data(client.part.delete(part))
+  await data(client.session.deleteMessage({ sessionID, messageID }))
   await data(client.find.text({ pattern: "a" }))
   await data(client.find.files({ query: "a" }))
   await data(client.file.list({ path: "." }))

@@ -275,7 +275,7 @@ describe("every answer", () => {
   test("contains neither the environment nor the token", async () => {
     const { id } = await scene.stemma.sessions.create()
     const readings = [
-      "/project",
+      "/projects/current",
       "/agents",
       "/providers",
       "/metrics",

@@ -41,7 +41,7 @@ describe('share: "auto"', () => {
     const made = await scene.json<Session>("/sessions", { json: { directory } })
     expect(made.share).toBeUndefined()
     const { notices } = await scene.json<{ notices: string[] }>(
-      `/project?directory=${encodeURIComponent(directory)}`,
+      `/projects/current?directory=${encodeURIComponent(directory)}`,
     )
     expect(notices.join("\n")).toMatch(/share/)
   })

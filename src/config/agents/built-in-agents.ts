@@ -99,9 +99,25 @@ export const builtInAgents: readonly Agent[] = [
     tools: { write: false, edit: false, todowrite: false, todoread: false, task: false },
     permission: noEditing,
   }),
-  agent("compaction", { hidden: true, prompt: compaction, tools: nothing }),
-  agent("title", { hidden: true, prompt: title, tools: nothing, temperature: 0.5 }),
-  agent("summary", { hidden: true, prompt: summary, tools: nothing }),
+  agent("compaction", {
+    description: "Shortens a long conversation so that the work can go on.",
+    hidden: true,
+    prompt: compaction,
+    tools: nothing,
+  }),
+  agent("title", {
+    description: "Writes the title of a session.",
+    hidden: true,
+    prompt: title,
+    tools: nothing,
+    temperature: 0.5,
+  }),
+  agent("summary", {
+    description: "Says in a few sentences what was done.",
+    hidden: true,
+    prompt: summary,
+    tools: nothing,
+  }),
 ]
 
 /** Built-in agents that cannot edit. Their shell runs only read-only commands, so it needs no permission request. */

@@ -8,7 +8,7 @@ const query = z.strictObject({ directory: absoluteDirectory.optional() })
 export const directoryRoutes = {
   project: route({
     method: "GET",
-    path: "/project",
+    path: "/projects/current",
     summary: "The project of a directory, with notices about config that was ignored or is wrong.",
     query,
     answer: ProjectShape,

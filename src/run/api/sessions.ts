@@ -42,6 +42,8 @@ import {
   currentOptions,
   forkOptions,
   listQuery,
+  type NoteOptions,
+  noteOptions,
   type RetentionOptions,
   resetOptions,
   retentionOptions,
@@ -288,6 +290,16 @@ export class Sessions {
   async redact(target: RedactionTarget): Promise<Redaction> {
     checkSessionID(target?.sessionID, "sessions.redact")
     return this.#engine.store.redact(target)
+  }
+
+  /**
+   * Stores a note beside a sealed message, such as a remark about one of its parts. The message itself does not change. The
+   * newest note of a key counts, and `null` removes it.
+   */
+  async note(id: string, note: NoteOptions): Promise<void> {
+    checkSessionID(id, "sessions.note")
+    const { messageID, key, value } = noteOptions(note)
+    await this.#engine.store.commit({ ops: [{ op: "note.put", sessionID: id, messageID, key, value }] })
   }
 
   /**

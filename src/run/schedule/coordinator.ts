@@ -14,6 +14,7 @@ import { Waiters } from "./waiters.ts"
 const inboxDelayMs = 15
 const serveDelayMs = 300
 const exclusivePatienceMs = 2000
+const turnLookMs = 5
 /** After this many failed claims, assume that another process runs the session. */
 const claimAttemptsMax = 4
 /** The number of last messages that show whether a history ends in the middle of a turn. */
@@ -90,6 +91,19 @@ export class Coordinator {
     }
     active.again = true
     this.#handle(active)
+  }
+
+  /**
+   * Resolves when the run that has just ended a turn has set its session to idle, or has gone on to the next turn. Resolves
+   * after two seconds in any case: the next prompt may wait for a process that holds the lease.
+   */
+  async afterTurn(sessionID: string): Promise<void> {
+    const active = this.#active.get(sessionID)
+    const until = performance.now() + exclusivePatienceMs
+    while (active && this.#active.get(sessionID) === active && !active.run?.isInTurn) {
+      if (performance.now() > until) return
+      await Promise.race([active.done, new Promise((resolve) => setTimeout(resolve, turnLookMs))])
+    }
   }
 
   /** Aborts the turn that this process runs for a session. False if this process is not answering a prompt of it. */

@@ -16,6 +16,11 @@ export interface ServerContext {
   isDraining(): boolean
   /** Throws `unavailable` once the server accepts no more prompts. */
   checkOpen(): void
+  /**
+   * Returns the result of a call once every open stream has been given the events of the call. A client that waits for the
+   * answer may then close its stream without missing an event.
+   */
+  afterEvents<T>(sessionID: string, work: Promise<T>): Promise<T>
   /** The metrics in Prometheus text format. */
   metrics(): string
   /** Creates the public page of a session. */

@@ -73,7 +73,8 @@ function talkingHandlers(server: ServerContext): Handlers<typeof sessionPromptRo
     },
     async ask({ params, body }) {
       const { run } = await send(params.id, body as PromptOptions)
-      return { answer: run.then(({ message, parts, text }) => ({ message, parts, text })) }
+      const answer = run.then(({ message, parts, text }) => ({ message, parts, text }))
+      return { answer: server.afterEvents(params.id, answer) }
     },
     async command({ params, body }) {
       server.checkOpen()
@@ -83,11 +84,12 @@ function talkingHandlers(server: ServerContext): Handlers<typeof sessionPromptRo
     async shell({ params, body: { command, ...options } }) {
       server.checkOpen()
       const session = await sessions.get(params.id)
-      return waitForEarlyRefusal(session.shell(command, options))
+      return waitForEarlyRefusal(server.afterEvents(params.id, session.shell(command, options)))
     },
     async append({ params, body }) {
       server.checkOpen()
-      return (await sessions.get(params.id)).append(body as AppendInput)
+      const session = await sessions.get(params.id)
+      return server.afterEvents(params.id, session.append(body as AppendInput))
     },
     async abort({ params, body }) {
       await (await sessions.get(params.id)).abort(body?.reason)
@@ -96,7 +98,7 @@ function talkingHandlers(server: ServerContext): Handlers<typeof sessionPromptRo
     async compact({ params, body }) {
       server.checkOpen()
       const session = await sessions.get(params.id)
-      return waitForEarlyRefusal(session.compact(body?.instructions))
+      return waitForEarlyRefusal(server.afterEvents(params.id, session.compact(body?.instructions)))
     },
     async reply({ params, body }) {
       await permissions.reply(params.id, params.permissionID, body)
@@ -115,8 +117,8 @@ function changingHandlers(server: ServerContext): Handlers<typeof sessionUpdateR
     },
     remove: ({ params }) => sessions.remove(params.id),
     fork: async ({ params, body = {} }) => (await sessions.fork(params.id, body)).info(),
-    revert: ({ params, body }) => sessions.revert(params.id, body),
-    unrevert: ({ params }) => sessions.unrevert(params.id),
+    revert: ({ params, body }) => server.afterEvents(params.id, sessions.revert(params.id, body)),
+    unrevert: ({ params }) => server.afterEvents(params.id, sessions.unrevert(params.id)),
     archive: ({ params, body = {} }) => sessions.archive(params.id, body),
     async redact({ params, body: { all, ...target } }) {
       if (target.messageID === undefined && !all) {

@@ -4,8 +4,10 @@ import { type RouteTable, routes } from "../../protocol/routes/index.ts"
 import { RowSchema } from "../../protocol/row-schema.ts"
 import { singularPath } from "../http/route-paths.ts"
 import { opencodeRoutes } from "../opencode/routes/routes.ts"
+import * as wireLocation from "../opencode/wire/project/wire-location.ts"
+import * as wireProject from "../opencode/wire/project/wire-project.ts"
 import * as wireDirectory from "../opencode/wire/wire-directory.ts"
-import { WireEvent } from "../opencode/wire/wire-event.ts"
+import { WireEvent, WireGlobalEvent } from "../opencode/wire/wire-event.ts"
 import * as wireMessage from "../opencode/wire/wire-message.ts"
 import * as wireSession from "../opencode/wire/wire-session.ts"
 import { ChatEvent } from "../panel/chat-event.ts"
@@ -80,14 +82,23 @@ export const documentedTables: readonly DocumentedTable[] = [
     routes: opencodeRoutes,
     about: {
       session: "Sessions in the format of the OpenCode client",
+      message: "Messages and parts that the OpenCode client changes or deletes",
       permission: "Permission questions, for the OpenCode client",
       event: "Events, for the OpenCode client",
+      global: "The server, for the OpenCode client",
       place: "Agents, config and models, for the OpenCode client",
+      project: "Projects, providers, commands, skills and git state, for the OpenCode client",
+      location: "A directory with its agents, models and files, for OpenCode's terminal",
+      absent: "Features of the OpenCode server that Stemma does not have",
       file: "Files of a project, for the OpenCode client",
     },
     error: { name: "WireError", schema: wireSession.WireError },
-    schemas: { ...schemasOf({ ...wireMessage, ...wireDirectory, ...wireSession }), WireEvent },
-    frame: z.union([WireEvent, ...ownFrames]),
+    schemas: {
+      ...schemasOf({ ...wireMessage, ...wireDirectory, ...wireSession, ...wireLocation, ...wireProject }),
+      WireEvent,
+      WireGlobalEvent,
+    },
+    frame: z.union([WireEvent, WireGlobalEvent, ...ownFrames]),
   },
 ]
 

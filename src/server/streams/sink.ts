@@ -3,6 +3,8 @@ import type { ServerResponse } from "node:http"
 /** The destination of a stream's bytes. */
 export interface Sink {
   readonly isClosed: boolean
+  /** True while `drained` would wait. */
+  readonly isBehind: boolean
   /** Writes bytes. Returns false if the reader is behind: await `drained` before the next write. */
   write(bytes: Uint8Array): boolean
   /** Resolves when the reader has caught up or the connection is closed. */
@@ -37,6 +39,10 @@ export class NodeSink implements Sink {
     return this.#response.destroyed || this.#response.writableEnded
   }
 
+  get isBehind(): boolean {
+    return !this.isClosed && this.#response.writableNeedDrain
+  }
+
   write(bytes: Uint8Array): boolean {
     if (this.isClosed) return true
     return this.#response.write(bytes)
@@ -44,7 +50,7 @@ export class NodeSink implements Sink {
 
   drained(): Promise<void> {
     const response = this.#response
-    if (this.isClosed || !response.writableNeedDrain) return Promise.resolve()
+    if (!this.isBehind) return Promise.resolve()
     return new Promise((resolve) => {
       const settle = () => {
         response.off("drain", settle).off("close", settle)
@@ -100,6 +106,10 @@ export class WebSink implements Sink {
     return this.#controller === undefined
   }
 
+  get isBehind(): boolean {
+    return this.#controller !== undefined && (this.#controller.desiredSize ?? 0) <= 0
+  }
+
   write(bytes: Uint8Array): boolean {
     if (!this.#controller) return true
     this.#controller.enqueue(bytes)
@@ -107,7 +117,7 @@ export class WebSink implements Sink {
   }
 
   drained(): Promise<void> {
-    if (!this.#controller || (this.#controller.desiredSize ?? 0) > 0) return Promise.resolve()
+    if (!this.isBehind) return Promise.resolve()
     return new Promise((resolve) => {
       this.#pulled = resolve
     })

@@ -19,6 +19,8 @@ const greeting = Buffer.from("retry: 1000\n\n")
 export interface Source<F> {
   readonly ready: Promise<void>
   batches(): AsyncIterable<F[]>
+  /** Resolves when no frame waits and the reader of `batches()` has asked for more. */
+  taken?(): Promise<void>
   close(): void
 }
 
@@ -31,15 +33,22 @@ export interface StreamOptions<F extends Numbered> {
   /** The stream ends after a batch that has a frame for which this is true. */
   isLast?: (frame: F) => boolean
   onClose?: () => void
+  /** Called once, with a function that writes a text between two batches of frames. */
+  onOpen?: (write: (text: string) => void) => void
   /** The body that is sent when the stream fails, in the format of its readers. */
   failure?: (error: ErrorAnswer["body"]) => unknown
 }
 
 interface Open {
   sink: Sink
-  subscription: { close(): void }
+  subscription: { close(): void; taken?(): Promise<void> }
   wroteMs: number
 }
+
+/** How long an answer waits for the streams. A reader that is further behind gets its events after the answer. */
+const writtenMs = 1000
+/** A reader that has read nothing for this long is not waited for: it would delay every answer. */
+const stalledMs = 200
 
 /** The open streams. The writer of a session never waits for a reader. */
 export class Streams {
@@ -78,6 +87,7 @@ export class Streams {
     sink.onClose(() => subscription.close())
     sink.write(greeting)
     if (options.first !== undefined) sink.write(Buffer.from(options.first))
+    options.onOpen?.((text) => sink.write(Buffer.from(text)))
     this.#pump(open, subscription, options)
       .catch((error) => this.#options.onWarning(error))
       .finally(() => {
@@ -89,6 +99,15 @@ export class Streams {
         options.onClose?.()
       })
     return response
+  }
+
+  /** Resolves when each open stream has written the frames that wait now, or after a second. */
+  async written(): Promise<void> {
+    const nowMs = performance.now()
+    const waiting = [...this.#open].flatMap(({ subscription, sink, wroteMs }) =>
+      sink.isBehind && nowMs - wroteMs > stalledMs ? [] : [subscription.taken?.()],
+    )
+    await within(writtenMs, Promise.all(waiting))
   }
 
   /** Closes all streams; readers reconnect, to another process if there is one. */
@@ -131,18 +150,23 @@ export class Streams {
   }
 
   /** False if the reader did not catch up within the stall timeout. */
-  async #isDrained(sink: Sink): Promise<boolean> {
-    let timer: NodeJS.Timeout | undefined
-    const late = new Promise<false>((resolve) => {
-      timer = setTimeout(() => resolve(false), this.#options.stallMs)
-    })
-    const isInTime = await Promise.race([sink.drained().then(() => true as const), late])
-    clearTimeout(timer)
-    return isInTime
+  #isDrained(sink: Sink): Promise<boolean> {
+    return within(this.#options.stallMs, sink.drained())
   }
 
   #beat(): void {
     const sinceMs = performance.now() - this.#options.heartbeatMs / 2
     for (const open of this.#open) if (open.wroteMs < sinceMs) open.sink.write(heartbeat)
   }
+}
+
+/** False if the work takes longer. */
+async function within(timeoutMs: number, work: Promise<unknown>): Promise<boolean> {
+  let timer: NodeJS.Timeout | undefined
+  const late = new Promise<false>((resolve) => {
+    timer = setTimeout(() => resolve(false), timeoutMs)
+  })
+  const isInTime = await Promise.race([work.then(() => true as const), late])
+  clearTimeout(timer)
+  return isInTime
 }

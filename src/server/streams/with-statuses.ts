@@ -44,7 +44,8 @@ export class WithStatuses {
   }
 }
 
-function sessionOf({ type, properties }: StemmaEvent): string | undefined {
+/** The session that an event is about. */
+export function sessionOf({ type, properties }: StemmaEvent): string | undefined {
   switch (type) {
     case "session.created":
     case "session.updated":

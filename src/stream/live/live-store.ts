@@ -33,6 +33,7 @@ interface DelayedEvents {
    * cursor.
    */
   version: number | undefined
+  onSent: (() => void) | undefined
 }
 
 /**
@@ -69,7 +70,7 @@ export class LiveStore {
     this.#closed = true
     this.#unwatch?.()
     this.#sessions.clear()
-    this.#delayed = []
+    for (const { onSent } of this.#delayed.splice(0)) onSent?.()
     for (const resume of this.#roundEndCallbacks) resume()
   }
 
@@ -101,10 +102,13 @@ export class LiveStore {
     this.#sessions.get(delta.sessionID)?.delta(delta)
   }
 
-  /** Sends the events after everything that is committed by now. */
-  sendAfterCommits(sessionID: string, events: StemmaEvent[]): void {
-    if (this.#sessions.isEmpty) return
-    const delayed: DelayedEvents = { sessionID, events, version: undefined }
+  /** Sends the events after everything that is committed by now. Then calls `onSent`. */
+  sendAfterCommits(sessionID: string, events: StemmaEvent[], onSent?: () => void): void {
+    if (this.#sessions.isEmpty || this.#closed) {
+      onSent?.()
+      return
+    }
+    const delayed: DelayedEvents = { sessionID, events, version: undefined, onSent }
     this.#delayed.push(delayed)
     this.#setVersion(delayed).catch((error) => this.#fail(error))
   }
@@ -130,6 +134,7 @@ export class LiveStore {
       for (const subscriber of this.#sessions.subscribersOf(first.sessionID)) {
         for (const frame of frames) subscriber.push(frame)
       }
+      first.onSent?.()
     }
   }
 

@@ -33,6 +33,7 @@ export class Subscriber implements Subscription {
   #waiting = ""
   #past: ReadPast | undefined
   #resume: (() => void) | undefined
+  readonly #onTaken: (() => void)[] = []
   #state: "open" | "ended" | "closed" = "open"
   #error: unknown
 
@@ -107,6 +108,12 @@ export class Subscriber implements Subscription {
     this.#leave()
   }
 
+  taken(): Promise<void> {
+    const isTaken = this.#frames.length === 0 && this.#resume !== undefined
+    if (isTaken || this.#state === "closed") return Promise.resolve()
+    return new Promise((resolve) => this.#onTaken.push(resolve))
+  }
+
   close(): void {
     if (this.#state === "closed") return
     const wasOpen = this.#state === "open"
@@ -116,6 +123,7 @@ export class Subscriber implements Subscription {
     this.#ready.resolve()
     if (wasOpen) this.#leave()
     this.#wake()
+    this.#tellTaken()
   }
 
   [Symbol.dispose](): void {
@@ -146,8 +154,13 @@ export class Subscriber implements Subscription {
       else
         await new Promise<void>((resolve) => {
           this.#resume = resolve
+          this.#tellTaken()
         })
     }
+  }
+
+  #tellTaken(): void {
+    for (const resolve of this.#onTaken.splice(0)) resolve()
   }
 
   #takeWaiting(): Frame[] {

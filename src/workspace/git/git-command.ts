@@ -30,6 +30,8 @@ export interface GitRun {
   input?: string | Buffer
   /** The index file to use instead of the repository's. */
   index?: string
+  /** A directory with objects of another repository, which can be read as if they were our own. */
+  objects?: string
   signal?: AbortSignal
 }
 
@@ -71,18 +73,27 @@ export function openGit(options: GitOptions): Git {
     ...[...settings, `core.excludesFile=${excludesFile}`].flatMap((setting) => ["-c", setting]),
   ]
   return {
-    async run({ args, input, index, signal }) {
+    async run({ args, input, index, objects, signal }) {
       const env = await gitEnvironment(gitDirectory, root)
       return runProgram(program, {
         args: [...prefix, ...args],
         command: args[0]!,
         directory: gitDirectory,
-        env: { ...env, ...(index !== undefined && { GIT_INDEX_FILE: index }) },
+        env: {
+          ...env,
+          ...(index !== undefined && { GIT_INDEX_FILE: index }),
+          ...(objects !== undefined && { GIT_ALTERNATE_OBJECT_DIRECTORIES: quoted(objects) }),
+        },
         input,
         signal,
       })
     },
   }
+}
+
+/** A path in a list of paths. Git splits the list at colons, except inside quotation marks. */
+function quoted(path: string): string {
+  return `"${path.replace(/[\\"]/g, "\\$&").replaceAll("\n", "\\n")}"`
 }
 
 /** Creates a git directory without hooks or templates. */

@@ -12,6 +12,8 @@ export interface DiffOptions {
   from: string
   to: string
   files?: readonly string[]
+  /** Leaves out submodules and files whose content is not stored. Git has the same mode for both. */
+  withoutLinks?: boolean
   signal?: AbortSignal
 }
 
@@ -25,7 +27,7 @@ export async function changedFiles(git: Git, options: DiffOptions): Promise<stri
 }
 
 export async function diffFiles(git: Git, options: DiffOptions): Promise<FileDiffOf[]> {
-  const { from, to, files, signal } = options
+  const { from, to, files, withoutLinks, signal } = options
   if (files?.length === 0) return []
   const args = [
     "diff-tree",
@@ -42,7 +44,10 @@ export async function diffFiles(git: Git, options: DiffOptions): Promise<FileDif
   if (files && files.length <= namesMax) args.push("--", ...files.map((file) => `:(literal)${file}`))
   const wanted = files && new Set(files)
   const found = parseDiff((await git.run({ args, signal })).toString("utf8"))
-  const differing = found.filter(({ file }) => !wanted || wanted.has(file))
+  const differing = found.filter(
+    ({ file, before, after }) =>
+      (!wanted || wanted.has(file)) && !(withoutLinks && (isLeftOut(before) || isLeftOut(after))),
+  )
   const contents = new Map<string, string>()
   const objects = differing.flatMap((one) => (one.binary ? [] : [one.before, one.after])).filter(hasContent)
   for await (const [object, content] of readBlobs(git, {

@@ -5,7 +5,7 @@ import { StemmaError } from "../../protocol/error/error.ts"
 import { findGit, type Git, GitError, gitVersion, initGit, openGit } from "../git/git-command.ts"
 import { gitLocation, homeDirectory } from "../git/git-location.ts"
 import { isInside } from "../path/is-inside.ts"
-import type { Snapshots } from "../workspace.ts"
+import type { CommitOf, Snapshots } from "../workspace.ts"
 import { SharedWork } from "./shared-work.ts"
 import { changedFiles, diffFiles } from "./snapshot-diff.ts"
 import { checkSnapshot, readSnapshots } from "./snapshot-objects.ts"
@@ -124,6 +124,18 @@ class SystemGitSnapshots implements GitSnapshots {
     const trees = { from: checkSnapshot(from), to: checkSnapshot(to) }
     if (from === to) return []
     return this.#read((git, signal) => diffFiles(git, { ...trees, files, signal }))
+  }
+
+  async since({ commit, fork, objects }: CommitOf) {
+    const commits = [commit, ...(fork === undefined ? [] : [fork])].map(checkSnapshot)
+    const to = await this.take()
+    if (to === undefined) return undefined
+    return this.#read(async (git, signal) => {
+      const read: Git = { run: (options) => git.run({ ...options, objects }) }
+      const args = ["merge-base", ...commits]
+      const from = fork === undefined ? commit : (await read.run({ args, signal })).toString().trim()
+      return diffFiles(read, { from: checkSnapshot(from), to, signal, withoutLinks: true })
+    })
   }
 
   async restore(snapshot: string, files: readonly string[]) {

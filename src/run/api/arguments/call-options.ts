@@ -199,6 +199,23 @@ export const shareOptions = optionsOf<ShareOptions>(
 
 export const archiveOptions = optionsOf<{ archived?: boolean }>("sessions.archive", { archived: flag })
 
+export interface NoteOptions {
+  /** The sealed message. */
+  messageID: string
+  /** The name of the note: lower-case letters, dots and hyphens. */
+  key: string
+  /** Any JSON. */
+  value: unknown
+}
+
+const noteKey = "expected a name of at most 32 lower-case letters, dots and hyphens"
+
+export const noteOptions = optionsOf<NoteOptions>(
+  "sessions.note",
+  { messageID: MessageID, key: z.string(noteKey).regex(/^[a-z][a-z.-]{0,31}$/, noteKey), value: z.unknown() },
+  ["messageID", "key"],
+)
+
 export interface RetentionOptions {
   /** The project's directory; the directory that Stemma was opened with if absent. */
   directory?: string

@@ -9,7 +9,7 @@ export type CallInput =
 
 /** Finds the tool and parses its input. An error is a sentence that tells the model how to correct the call. */
 export function callInput(tools: ReadonlyMap<string, Tool>, call: { tool: string; text: string }): CallInput {
-  const input = parseObject(call.text)
+  const input = parseCallInput(call.text)
   const storedInput = input ?? (call.text === "" ? {} : { raw: call.text })
   const tool = tools.get(call.tool) ?? tools.get(call.tool.trim().toLowerCase())
   if (!tool) {
@@ -63,7 +63,8 @@ function isShallow(value: unknown, depth: number): boolean {
   return depth > 0 && Object.values(value).every((one) => isShallow(one, depth - 1))
 }
 
-function parseObject(text: string): JsonObject | undefined {
+/** The input of a call; undefined if the text is not a JSON object that a store accepts. */
+export function parseCallInput(text: string): JsonObject | undefined {
   if (text.trim() === "") return {}
   try {
     const value: unknown = JSON.parse(text)

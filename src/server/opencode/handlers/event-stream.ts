@@ -4,6 +4,7 @@ import { type Call, type ServerContext, sinceOf } from "../../http/call.ts"
 import type { Handlers } from "../../http/mount.ts"
 import { Format, ownText } from "../../streams/format.ts"
 import { blobAddress } from "../files/file-urls.ts"
+import type { OpenReaders } from "../live/open-readers.ts"
 import type { eventRoutes } from "../routes/directory-routes.ts"
 import { projectOf } from "../routes/request-project.ts"
 import { connectedText, toWireText } from "../wire/to-wire-event.ts"
@@ -12,7 +13,7 @@ import { runningIn } from "./session-handlers.ts"
 const ownFormat = new Format(ownText)
 const lastChangedMax = 100
 
-export function eventHandlers(server: ServerContext): Handlers<typeof eventRoutes> {
+export function eventHandlers(server: ServerContext, readers: OpenReaders): Handlers<typeof eventRoutes> {
   /** All subscribers of one directory share one Format, so that each frame is serialised once. */
   const formats = new WeakMap<Project, Format>()
   const formatOf = async (project: Project): Promise<Format> => {
@@ -28,7 +29,8 @@ export function eventHandlers(server: ServerContext): Handlers<typeof eventRoute
     async subscribe({ query }, call) {
       const project = await projectOf(server, call, query)
       const format = query.format === undefined ? await formatOf(project) : ownFormat
-      return serveDirectory(server, call, { ...query, directory: project.directory, bytes: format })
+      const { directory } = project
+      return serveDirectory(server, call, { ...query, directory, bytes: format, readers })
     },
   }
 }
@@ -39,19 +41,21 @@ async function serveDirectory(
   query: {
     directory: string
     bytes: Format
+    readers: OpenReaders
     since?: string | undefined
     format?: "events" | "rows" | undefined
   },
 ): Promise<Response> {
   const { stemma, presence, streams } = server
-  const { directory, bytes, format } = query
+  const { directory, bytes, format, readers } = query
   const since = sinceOf(call, query)
   const subscription = stemma.subscribe({
     scope: { directory },
     as: format ?? "events",
     ...(since !== undefined && { since }),
   })
-  const person = presence.enter()
+  const leaving = new DisposableStack()
+  leaving.use(presence.enter())
   return streams.serve(call, subscription, {
     format: bytes,
     ...(format === undefined && { first: `data: ${connectedText()}\n\n` }),
@@ -61,7 +65,10 @@ async function serveDirectory(
       const ids = new Set([...sent, ...recent, ...running])
       return [...ids].map((id): [string, SessionStatus] => [id, stemma.status(id)])
     },
-    onClose: () => person[Symbol.dispose](),
+    onOpen(write) {
+      if (format === undefined) leaving.use(readers.add({ directory, write }))
+    },
+    onClose: () => leaving.dispose(),
   })
 }
 

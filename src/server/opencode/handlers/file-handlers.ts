@@ -9,7 +9,7 @@ import { listDirectory, readFileContent } from "../files/workspace-files.ts"
 import type { fileRoutes } from "../routes/directory-routes.ts"
 import { projectOf } from "../routes/request-project.ts"
 
-const namesStandard = 100
+export const namesStandard = 100
 /** Short, because a person who types sends the next search with the next letter. */
 const searchMs = 4000
 
@@ -35,7 +35,7 @@ export function fileHandlers(server: ServerContext): Handlers<typeof fileRoutes>
   }
 }
 
-async function searchContext(project: Project, call: Call): Promise<SearchContext> {
+export async function searchContext(project: Project, call: Call): Promise<SearchContext> {
   const { environment } = await project.setup()
   const { workspace } = project
   const signal = AbortSignal.any([call.request.signal, AbortSignal.timeout(searchMs)])

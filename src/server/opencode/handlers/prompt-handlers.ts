@@ -4,27 +4,37 @@ import type { ServerContext } from "../../http/call.ts"
 import type { Handlers } from "../../http/mount.ts"
 import { waitForEarlyRefusal } from "../../http/slow-answer.ts"
 import { readRules } from "../files/read-rules.ts"
+import type { OpenReaders } from "../live/open-readers.ts"
+import { sendWaitingPrompt } from "../live/waiting-prompts.ts"
 import type { sessionRoutes } from "../routes/session-routes.ts"
 import { withBusyError } from "../wire/errors.ts"
 import type { WireItem, WireReply } from "../wire/wire-message.ts"
 import { wireItems } from "./history.ts"
+import { initRun } from "./project/init-prompt.ts"
 import { modelText, type PromptBody, promptOptions } from "./prompt-bodies.ts"
 
-export type PromptRoute = "prompt" | "promptAsync" | "command" | "shell" | "abort" | "summarize"
+export type PromptRoute = "prompt" | "promptAsync" | "command" | "init" | "shell" | "abort" | "summarize"
 
-export function promptHandlers(server: ServerContext): Pick<Handlers<typeof sessionRoutes>, PromptRoute> {
+export function promptHandlers(
+  server: ServerContext,
+  readers: OpenReaders,
+): Pick<Handlers<typeof sessionRoutes>, PromptRoute> {
   const { sessions } = server.stemma
   return {
     async prompt({ params: { sessionID }, body }) {
       server.checkOpen()
       if (body.noReply) return { answer: Promise.resolve(await appendPrompt(server, sessionID, body)) }
       const { run } = await admitPrompt(server, sessionID, body)
-      return { answer: reply(server, run) }
+      await sendWaitingPrompt(server, readers, { sessionID, messageID: await run.messageID })
+      return { answer: server.afterEvents(sessionID, reply(server, run)) }
     },
     async promptAsync({ params: { sessionID }, body }) {
       server.checkOpen()
       if (body.noReply) await appendPrompt(server, sessionID, body)
-      else await admitPrompt(server, sessionID, body)
+      else {
+        const { run } = await admitPrompt(server, sessionID, body)
+        await sendWaitingPrompt(server, readers, { sessionID, messageID: await run.messageID })
+      }
       return undefined
     },
     async command({ params: { sessionID }, body }) {
@@ -32,13 +42,24 @@ export function promptHandlers(server: ServerContext): Pick<Handlers<typeof sess
       const { command, arguments: args, parts: _, ...options } = body
       const run = (await sessions.get(sessionID)).command(command, args, options)
       await run.admitted
-      return { answer: reply(server, run) }
+      await sendWaitingPrompt(server, readers, { sessionID, messageID: await run.messageID })
+      return { answer: server.afterEvents(sessionID, reply(server, run)) }
+    },
+    async init({ params: { sessionID }, body = {} }) {
+      server.checkOpen()
+      const { messageID, modelID, providerID } = body
+      const model = providerID && modelID ? modelText({ providerID, modelID }) : undefined
+      const { run } = await initRun(server, sessionID, { messageID, model })
+      await sendWaitingPrompt(server, readers, { sessionID, messageID: await run.messageID })
+      const done = run.then(() => true)
+      return { answer: server.afterEvents(sessionID, done) }
     },
     async shell({ params: { sessionID }, body: { command, model, ...options } }) {
       server.checkOpen()
       const session = await sessions.get(sessionID)
       const done = session.shell(command, { ...options, ...(model && { model: modelText(model) }) })
-      return waitForEarlyRefusal(withBusyError(sessionID, done).then((item) => wireItem(server, item)))
+      const answer = withBusyError(sessionID, done).then((item) => wireItem(server, item))
+      return waitForEarlyRefusal(server.afterEvents(sessionID, answer))
     },
     async abort({ params }) {
       await (await sessions.get(params.sessionID)).abort()
@@ -46,9 +67,18 @@ export function promptHandlers(server: ServerContext): Pick<Handlers<typeof sess
     },
     async summarize({ params: { sessionID } }) {
       server.checkOpen()
-      return waitForEarlyRefusal((await sessions.get(sessionID)).compact().then(() => true))
+      const done = compacted((await sessions.get(sessionID)).compact())
+      return waitForEarlyRefusal(server.afterEvents(sessionID, done))
     },
   }
+}
+
+/** A session that is too short to be summarised is left as it is: the OpenCode server accepts the call too. */
+async function compacted(work: Promise<unknown>): Promise<true> {
+  await work.catch((error: unknown) => {
+    if (!StemmaError.is(error, "invalid")) throw error
+  })
+  return true
 }
 
 /**
@@ -85,7 +115,7 @@ async function appendPrompt(server: ServerContext, sessionID: string, body: Prom
   const parts = await stemma.sessions.storeFiles(given, access)
   const { messageID: id } = body
   const added = session.append({ role: "user", parts, ...(id !== undefined && { id }) })
-  return wireItem(server, await withBusyError(sessionID, added))
+  return wireItem(server, await server.afterEvents(sessionID, withBusyError(sessionID, added)))
 }
 
 async function wireItem(server: ServerContext, item: HistoryItem): Promise<WireItem> {

@@ -4,6 +4,8 @@ import type { SessionQuery } from "../../../stores/store.ts"
 import type { Call, ServerContext } from "../../http/call.ts"
 import type { Handlers } from "../../http/mount.ts"
 import { sessionDiff } from "../../session-diff.ts"
+import type { OpenReaders } from "../live/open-readers.ts"
+import { waitingPrompts } from "../live/waiting-prompts.ts"
 import { namedDirectory, projectOf } from "../routes/request-project.ts"
 import type { sessionRoutes } from "../routes/session-routes.ts"
 import { withBusyError } from "../wire/errors.ts"
@@ -18,11 +20,11 @@ const sessionsStandard = 100
 const messagesMax = 10_000
 const pageMax = 1000
 
-export function sessionHandlers(server: ServerContext): SessionHandlers {
+export function sessionHandlers(server: ServerContext, readers: OpenReaders): SessionHandlers {
   return {
     ...findingHandlers(server),
     ...readingHandlers(server),
-    ...promptHandlers(server),
+    ...promptHandlers(server, readers),
     ...changingHandlers(server),
   }
 }
@@ -133,11 +135,15 @@ function readingHandlers(server: ServerContext): Pick<SessionHandlers, Reading> 
         (diff): WireFileDiff => toWireDiff(diff),
       ),
     async messages({ params: { sessionID }, query: { limit = messagesMax, before } }, call) {
+      // The inbox is read before the history: a prompt that is taken in between is then in both, and not in neither.
+      const waiting = before === undefined ? await waitingPrompts(reader, sessionID) : []
       const { items, more } = await lastMessages(reader, sessionID, { limit, before })
       const next = items[0]?.message.id
       if (more && next !== undefined)
         call.headers = { ...call.headers, ...nextHeaders(call, { next, limit }) }
-      return wireItems(server, sessionID, items)
+      const isTaken = (id: string) => items.some(({ message }) => message.id === id)
+      const queued = waiting.filter(({ message }) => !isTaken(message.id))
+      return wireItems(server, sessionID, queued.length > 0 ? [...items, ...queued] : items)
     },
     async message({ params: { sessionID, messageID } }) {
       const [item] = await wireItems(server, sessionID, [await findMessage(reader, sessionID, messageID)])
@@ -162,6 +168,8 @@ type Changing = Exclude<keyof SessionHandlers, Finding | Reading | PromptRoute>
 
 function changingHandlers(server: ServerContext): Pick<SessionHandlers, Changing> {
   const { sessions, reader } = server.stemma
+  const changed = <T>(sessionID: string, work: Promise<T>) =>
+    server.afterEvents(sessionID, withBusyError(sessionID, work))
   return {
     async update({ params: { sessionID }, body = {} }) {
       const { title, permission, time } = body
@@ -179,9 +187,9 @@ function changingHandlers(server: ServerContext): Pick<SessionHandlers, Changing
       return toWireSession(await (await sessions.fork(params.sessionID, body)).info())
     },
     revert: async ({ params: { sessionID }, body }) =>
-      toWireSession((await withBusyError(sessionID, sessions.revert(sessionID, body))).session),
+      toWireSession((await changed(sessionID, sessions.revert(sessionID, body))).session),
     unrevert: async ({ params: { sessionID } }) =>
-      toWireSession((await withBusyError(sessionID, sessions.unrevert(sessionID))).session),
+      toWireSession((await changed(sessionID, sessions.unrevert(sessionID))).session),
     share: async ({ params }) => toWireSession(await server.share(params.sessionID, {})),
     unshare: async ({ params }) => toWireSession(await sessions.unshare(params.sessionID)),
   }

@@ -164,6 +164,22 @@ const talking = {
       errors: ["not_found", "conflict", "unavailable"],
     }),
   ),
+  init: route(
+    sessionRoute({
+      method: "POST",
+      path: "/session/:sessionID/init",
+      summary: "Lets the agent write AGENTS.md for the project, and waits until it is done.",
+      isBodyOptional: true,
+      body: z.object({
+        messageID: MessageID.optional(),
+        providerID: z.string().optional(),
+        modelID: z.string().optional(),
+      }),
+      answer: z.boolean(),
+      kind: "slow",
+      errors: ["not_found", "conflict", "unavailable"],
+    }),
+  ),
   shell: route(
     sessionRoute({
       method: "POST",

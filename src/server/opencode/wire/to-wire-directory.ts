@@ -29,11 +29,15 @@ export function toWireAgent(agent: Agent, { loaded, mask }: Pick<Setup, "loaded"
 }
 
 /** Lists every setting that is sent, so that a new setting stays private until it is added here. */
-export function toWireConfig({ config }: LoadedConfig, mask: (text: string) => string): WireConfig {
-  const { model, small_model, default_agent, share, snapshot, permission, tools, instructions } = config
+export function toWireConfig(
+  { config }: LoadedConfig,
+  { model, mask }: { model: string; mask: (text: string) => string },
+): WireConfig {
+  const { small_model, default_agent, share, snapshot, permission, tools, instructions } = config
   const { auto, prune } = config.compaction
   const { continue_loop_on_deny, primary_tools } = config.experimental
   const wire: WireConfig = {
+    model,
     default_agent,
     share,
     snapshot,
@@ -45,7 +49,6 @@ export function toWireConfig({ config }: LoadedConfig, mask: (text: string) => s
     agent: mapValues(config.agent, toWireAgentConfig),
     command: mapValues(config.command, toWireCommand),
     experimental: { continue_loop_on_deny, primary_tools },
-    ...(model !== undefined && { model }),
     ...(small_model !== undefined && { small_model }),
     ...(permission && { permission }),
   }

@@ -9,13 +9,16 @@ import type { WireEvent } from "./wire-event.ts"
 
 type WithoutID<T> = T extends unknown ? Omit<T, "id"> : never
 
+/** An event before it gets its id. */
+export type EventBody = WithoutID<WireEvent>
+
 export interface EventOptions extends PartOptions {
   projectID: string
   nowMs: number
 }
 
 /** The event in the shape of the OpenCode client. Undefined if that client has no such event. */
-export function toWireEvent(event: StemmaEvent, options: EventOptions): WithoutID<WireEvent> | undefined {
+export function toWireEvent(event: StemmaEvent, options: EventOptions): EventBody | undefined {
   switch (event.type) {
     case "session.created":
     case "session.updated": {
@@ -74,12 +77,23 @@ export function toWireEvent(event: StemmaEvent, options: EventOptions): WithoutI
 
 /** The JSON text of a frame. `synced` and `lagged` become events too, of types that the OpenCode client ignores. */
 export function toWireText(frame: Frame, options: Omit<EventOptions, "nowMs">): string | undefined {
-  const nowMs = Date.now()
-  const wire = "event" in frame ? toWireEvent(frame.event, { ...options, nowMs }) : ownEvent(frame)
-  return wire && JSON.stringify({ id: eventID(nowMs), ...wire })
+  const wire =
+    "event" in frame ? toWireEvent(frame.event, { ...options, nowMs: Date.now() }) : ownEvent(frame)
+  return wire && eventText(wire)
 }
 
-function ownEvent(frame: Exclude<Frame, { event: unknown }>): WithoutID<WireEvent> | undefined {
+export function eventText(event: EventBody): string {
+  return JSON.stringify({ id: eventID(Date.now()), ...event })
+}
+
+/** The text of an event in the stream of all directories. Without a location, the event is about the stream itself. */
+export function globalText(text: string, location?: { directory: string; projectID?: string }): string {
+  const { directory = "global", projectID } = location ?? {}
+  const project = projectID === undefined ? "" : `"project":${JSON.stringify(projectID)},`
+  return `{"directory":${JSON.stringify(directory)},${project}"payload":${text}}`
+}
+
+function ownEvent(frame: Exclude<Frame, { event: unknown }>): EventBody | undefined {
   if ("row" in frame) return undefined
   const type = "synced" in frame ? "synced" : "lagged"
   return { type, properties: { cursor: frame.cursor } }
@@ -87,8 +101,7 @@ function ownEvent(frame: Exclude<Frame, { event: unknown }>): WithoutID<WireEven
 
 /** The first event of every stream. */
 export function connectedText(): string {
-  const event: WireEvent = { id: eventID(Date.now()), type: "server.connected", properties: {} }
-  return JSON.stringify(event)
+  return eventText({ type: "server.connected", properties: {} })
 }
 
 function eventID(nowMs: number): string {

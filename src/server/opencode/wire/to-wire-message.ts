@@ -1,14 +1,16 @@
 import { type HistoryItem, type Message, UserSummary } from "../../../protocol/index.ts"
+import { partNotes, withNote } from "./part-notes.ts"
 import { toWireError } from "./to-wire-error.ts"
 import { type PartOptions, toWirePart } from "./to-wire-part.ts"
 import { toWireDiff } from "./to-wire-session.ts"
 import type { WireItem, WireMessage } from "./wire-message.ts"
 
 export function toWireItem(item: HistoryItem, options: PartOptions): WireItem {
-  return {
-    info: toWireMessage(withSummary(item)),
-    parts: item.parts.map((part) => toWirePart(part, options)),
-  }
+  const parts = item.parts.map((part) => toWirePart(part, options))
+  const info = toWireMessage(withSummary(item))
+  if (item.notes?.parts === undefined) return { info, parts }
+  const notes = partNotes(item)
+  return { info, parts: parts.map((part) => withNote(part, notes)) }
 }
 
 /** The summary of a user message is written later and stored as a note. */

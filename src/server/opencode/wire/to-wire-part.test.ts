@@ -1,4 +1,5 @@
 import { describe, expect, test } from "vitest"
+import { createID } from "../../../protocol/index.ts"
 import { everyPart, part, tool } from "../../../session/samples.ts"
 import { type PartOptions, toWirePart } from "./to-wire-part.ts"
 import { WirePart } from "./wire-message.ts"
@@ -12,6 +13,23 @@ describe("toWirePart", () => {
       const wire = toWirePart(one, options)
       expect(WirePart.parse(wire), one.id).toEqual(wire)
       expect(wire).toMatchObject({ id: one.id, sessionID: one.sessionID, messageID: one.messageID })
+    }
+  })
+
+  test("a call whose input is complete counts as running since its part was made", () => {
+    const wire = (raw: string, id = createID("part", 1234567890123)) => {
+      const one = toWirePart(tool(id, { status: "pending", input: {}, raw }), options)
+      return one.type === "tool" ? one.state : undefined
+    }
+    expect(wire('{"command":"ls"} ')).toEqual({
+      status: "running",
+      input: { command: "ls" },
+      time: { start: 1234567890123 },
+    })
+    expect(wire('{"command":"ls"}', "prt-7")).toMatchObject({ status: "running", time: { start: 0 } })
+    const deep = `${'{"a":'.repeat(30_000)}1${"}".repeat(30_000)}`
+    for (const raw of ["", '{"command":"l', '{"a":{}', "[1]", "}", deep]) {
+      expect(wire(raw), raw.slice(0, 40)).toMatchObject({ status: "pending", input: {} })
     }
   })
 

@@ -1,4 +1,5 @@
-import type { Part, PartOf, ToolState } from "../../../protocol/index.ts"
+import type { JsonObject, Part, PartOf, ToolState } from "../../../protocol/index.ts"
+import { parseCallInput } from "../../../run/index.ts"
 import { toWireApiError } from "./to-wire-error.ts"
 import type { WireFilePart, WirePart, WireToolState } from "./wire-message.ts"
 
@@ -44,6 +45,12 @@ function toWireCompaction(part: PartOf<"compaction">): WirePart {
 function toWireState(part: PartOf<"tool">, options: PartOptions): WireToolState {
   const { state } = part
   switch (state.status) {
+    case "pending": {
+      // The OpenCode client shows the input of a running call only. A call whose input is complete counts as running, so
+      // that a person who is asked for permission sees the command.
+      const input = completeInput(state.raw)
+      return input ? { status: "running", input, time: { start: createdAt(part.id) } } : state
+    }
     case "running": {
       const { output, ...rest } = state
       // The OpenCode client reads the output of a running command from the metadata.
@@ -77,4 +84,18 @@ function completed(
     time: { ...time, ...(compacted !== undefined && { compacted }) },
     ...(files && { attachments: files }),
   }
+}
+
+/** The input of a call, once the model has written all of it. */
+function completeInput(raw: string): JsonObject | undefined {
+  // Most events of a call come while its input grows, and a long text is not parsed for each of them.
+  return raw.trimEnd().endsWith("}") ? parseCallInput(raw) : undefined
+}
+
+const ulidLetters = "0123456789abcdefghjkmnpqrstvwxyz"
+
+/** The time in an id that Stemma made, which is a ULID; 0 for other ids. */
+function createdAt(id: string): number {
+  const time = /^prt_([0-7][0-9a-hjkmnp-tv-z]{9})[0-9a-hjkmnp-tv-z]{16}$/.exec(id)?.[1] ?? ""
+  return [...time].reduce((sum, letter) => sum * 32 + ulidLetters.indexOf(letter), 0)
 }

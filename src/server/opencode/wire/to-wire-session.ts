@@ -3,7 +3,7 @@ import { unifiedDiff } from "../../../workspace/line-diff.ts"
 import type { WireFileDiff, WirePermission, WireSession, WireTodo } from "./wire-session.ts"
 
 /** Comparing larger files would take too long for a request. */
-const patchUnitsMax = 512 * 1024
+export const patchUnitsMax = 512 * 1024
 
 export function toWireSession(session: Session): WireSession {
   const { id, projectID, directory, parentID, summary, share, agent, model, permission, revert } = session
@@ -70,7 +70,12 @@ export function toWireDiff({ file, before, after, additions, deletions }: FileDi
     file,
     additions,
     deletions,
-    status: before === "" && after !== "" ? "added" : after === "" && before !== "" ? "deleted" : "modified",
+    status: diffStatus({ before, after }),
     ...(isSmall && { patch: unifiedDiff(before, after, { file }) }),
   }
+}
+
+export function diffStatus({ before, after }: Pick<FileDiff, "before" | "after">) {
+  if (before === "" && after !== "") return "added"
+  return after === "" && before !== "" ? "deleted" : "modified"
 }

@@ -76,7 +76,7 @@ const switches = z.record(z.string(), z.boolean())
 
 /** The config that a client may see. It lists every field that is sent, so that no other field leaves the server. */
 export const WireConfig = z.object({
-  model: z.string().optional(),
+  model: z.string().describe("The model of prompts that name none"),
   small_model: z.string().optional(),
   default_agent: z.string(),
   share: z.enum(["manual", "auto", "disabled"]),
@@ -140,6 +140,7 @@ export const WireProject = z.object({
   time: z.object({ created: z.number(), updated: z.number() }),
   sandboxes: z.array(z.string()),
 })
+export type WireProject = z.infer<typeof WireProject>
 
 export const WireMatch = z.object({
   path: z.object({ text: z.string() }),

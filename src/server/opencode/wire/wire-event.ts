@@ -41,3 +41,10 @@ export const WireEvent = z.discriminatedUnion("type", [
   event("lagged", { cursor }),
 ])
 export type WireEvent = z.infer<typeof WireEvent>
+
+/** An event in the stream of all directories. */
+export const WireGlobalEvent = z.object({
+  directory: z.string().describe("`global` for events about the stream itself"),
+  project: z.string().optional(),
+  payload: WireEvent,
+})
