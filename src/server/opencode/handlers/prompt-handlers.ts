@@ -4,6 +4,7 @@ import type { ServerContext } from "../../http/call.ts"
 import type { Handlers } from "../../http/mount.ts"
 import { waitForEarlyRefusal } from "../../http/slow-answer.ts"
 import { readRules } from "../files/read-rules.ts"
+import { afterEvents } from "../live/after-events.ts"
 import type { OpenReaders } from "../live/open-readers.ts"
 import { sendWaitingPrompt } from "../live/waiting-prompts.ts"
 import type { sessionRoutes } from "../routes/session-routes.ts"
@@ -26,7 +27,7 @@ export function promptHandlers(
       if (body.noReply) return { answer: Promise.resolve(await appendPrompt(server, sessionID, body)) }
       const { run } = await admitPrompt(server, sessionID, body)
       await sendWaitingPrompt(server, readers, { sessionID, messageID: await run.messageID })
-      return { answer: server.afterEvents(sessionID, reply(server, run)) }
+      return { answer: afterEvents(server, sessionID, reply(server, run)) }
     },
     async promptAsync({ params: { sessionID }, body }) {
       server.checkOpen()
@@ -43,7 +44,7 @@ export function promptHandlers(
       const run = (await sessions.get(sessionID)).command(command, args, options)
       await run.admitted
       await sendWaitingPrompt(server, readers, { sessionID, messageID: await run.messageID })
-      return { answer: server.afterEvents(sessionID, reply(server, run)) }
+      return { answer: afterEvents(server, sessionID, reply(server, run)) }
     },
     async init({ params: { sessionID }, body = {} }) {
       server.checkOpen()
@@ -52,14 +53,14 @@ export function promptHandlers(
       const { run } = await initRun(server, sessionID, { messageID, model })
       await sendWaitingPrompt(server, readers, { sessionID, messageID: await run.messageID })
       const done = run.then(() => true)
-      return { answer: server.afterEvents(sessionID, done) }
+      return { answer: afterEvents(server, sessionID, done) }
     },
     async shell({ params: { sessionID }, body: { command, model, ...options } }) {
       server.checkOpen()
       const session = await sessions.get(sessionID)
       const done = session.shell(command, { ...options, ...(model && { model: modelText(model) }) })
       const answer = withBusyError(sessionID, done).then((item) => wireItem(server, item))
-      return waitForEarlyRefusal(server.afterEvents(sessionID, answer))
+      return waitForEarlyRefusal(afterEvents(server, sessionID, answer))
     },
     async abort({ params }) {
       await (await sessions.get(params.sessionID)).abort()
@@ -68,15 +69,19 @@ export function promptHandlers(
     async summarize({ params: { sessionID } }) {
       server.checkOpen()
       const done = compacted((await sessions.get(sessionID)).compact())
-      return waitForEarlyRefusal(server.afterEvents(sessionID, done))
+      return waitForEarlyRefusal(afterEvents(server, sessionID, done))
     },
   }
 }
 
-/** A session that is too short to be summarised is left as it is: the OpenCode server accepts the call too. */
+/**
+ * As in the OpenCode server, the call succeeds for a session that is too short, and for a summary that failed: its message
+ * has the error.
+ */
 async function compacted(work: Promise<unknown>): Promise<true> {
   await work.catch((error: unknown) => {
-    if (!StemmaError.is(error, "invalid")) throw error
+    const isTold = StemmaError.is(error, "invalid") || StemmaError.is(error, "unavailable")
+    if (!isTold || (error.code === "unavailable" && error.details?.messageID === undefined)) throw error
   })
   return true
 }
