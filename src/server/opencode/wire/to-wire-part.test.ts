@@ -52,6 +52,24 @@ describe("toWirePart", () => {
     })
   })
 
+  test("a written file has empty diagnostics, so that its text is shown", () => {
+    const state = {
+      status: "completed" as const,
+      input: { filePath: "a.txt", content: "a" },
+      output: "",
+      title: "",
+      metadata: { exists: false },
+      time: { start: 1, end: 2 },
+    }
+    const written = { ...tool("prt_3", state), tool: "write" }
+    expect(toWirePart(written, options)).toMatchObject({
+      state: { metadata: { exists: false, diagnostics: {} } },
+    })
+    expect(toWirePart(tool("prt_3", state), options)).toMatchObject({
+      state: { metadata: { exists: false } },
+    })
+  })
+
   test("marks output that was hidden from the model", () => {
     const call = everyPart.find(({ id }) => id === "prt_completed")!
     const wire = toWirePart(call, { ...options, prunedAt: (id) => (id === call.id ? 77 : undefined) })

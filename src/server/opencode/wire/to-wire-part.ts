@@ -67,7 +67,7 @@ function completed(
   part: PartOf<"tool">,
   { state, options }: { state: Extract<ToolState, { status: "completed" }>; options: PartOptions },
 ): WireToolState {
-  const { outputBlob: _, attachments, time, ...rest } = state
+  const { outputBlob: _, attachments, time, metadata, ...rest } = state
   const compacted = time.compacted ?? options.prunedAt?.(part.id)
   const { sessionID, messageID } = part
   const files = attachments?.map(
@@ -81,6 +81,8 @@ function completed(
   )
   return {
     ...rest,
+    // OpenCode's terminal shows the text of a written file only if there are diagnostics. Stemma has none.
+    metadata: part.tool === "write" ? { diagnostics: {}, ...metadata } : metadata,
     time: { ...time, ...(compacted !== undefined && { compacted }) },
     ...(files && { attachments: files }),
   }
