@@ -168,7 +168,8 @@ test("a session that is too short to be summarised stays as it is, and the call 
   const model = { providerID: "scripted", modelID: "m" }
   expect(await data(client.session.summarize({ sessionID, ...model }))).toBe(true)
   expect(await data(client.session.messages({ sessionID }))).toHaveLength(2)
-  for (const words of ["One", "Two", "Three"]) await data(client.session.prompt({ sessionID, parts: text(words) }))
+  for (const words of ["One", "Two", "Three"])
+    await data(client.session.prompt({ sessionID, parts: text(words) }))
   expect(await data(client.session.summarize({ sessionID, ...model }))).toBe(true)
 })
 
