@@ -57,8 +57,11 @@ export interface Subscription extends AsyncIterable<Frame>, Disposable {
   readonly ready: Promise<void>
   /** All waiting frames at once: one await for many frames. */
   batches(): AsyncIterable<Frame[]>
-  /** Resolves when no frame waits and the reader of `batches()` has asked for more, or when the subscription is closed. */
-  taken(): Promise<void>
+  /**
+   * Resolves when no frame waits and the reader of `batches()` has asked for more, or when the subscription is closed.
+   * Undefined if that is so already.
+   */
+  taken(): Promise<void> | undefined
   /** Ends the iteration and drops the waiting frames. */
   close(): void
 }

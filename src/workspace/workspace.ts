@@ -59,7 +59,8 @@ export interface Snapshots {
   /**
    * The differences between a commit of the workspace's own repository and the current files, with contents as in
    * `diff`. With `fork`, the differences to the commit that both commits descend from. Submodules, and files that
-   * snapshots leave out, are not compared. Undefined if snapshots are unavailable.
+   * snapshots leave out, are not compared. At most 1,000 files, and at most about 16 Mi characters of contents. Undefined if
+   * snapshots are unavailable.
    */
   since(commit: CommitOf): Promise<FileDiffOf[] | undefined>
   /**

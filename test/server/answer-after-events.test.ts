@@ -120,8 +120,13 @@ test("a reader that does not read delays no answer", async () => {
   const stalled = await telling.scene.server.app.fetch(new Request("http://localhost/event"))
   await (await telling.send(`/session/${id}/message`, { parts })).json()
   await new Promise((resolve) => setTimeout(resolve, 300))
-  const startMs = performance.now()
-  await (await telling.send(`/session/${id}/message`, { parts })).json()
-  expect(performance.now() - startMs).toBeLessThan(900)
+  // A busy machine may delay one of the prompts by more than the second that a stalled reader would cost.
+  const timesMs: number[] = []
+  for (let round = 0; round < 3; round++) {
+    const startMs = performance.now()
+    await (await telling.send(`/session/${id}/message`, { parts })).json()
+    timesMs.push(performance.now() - startMs)
+  }
+  expect(Math.min(...timesMs)).toBeLessThan(900)
   await stalled.body!.cancel()
 })

@@ -206,6 +206,20 @@ describe("git", () => {
     expect([...(await diff("branch")).keys()].sort()).toEqual(["a.txt", "branch.txt", "gone.txt", "new.txt"])
   })
 
+  test("the diff is bounded: a thousand files, and no patch of a file that is too large", async () => {
+    await using scene = await repository({ files: { "a.txt": "a\n" } })
+    const { client, directory } = scene
+    await mkdir(join(directory, "many"))
+    const names = Array.from({ length: 1100 }, (_, at) => `many/${String(at).padStart(4, "0")}.txt`)
+    await Promise.all(names.map((name) => writeFile(join(directory, name), "x\n")))
+    await writeFile(join(directory, "a.txt"), "long line\n".repeat(60_000))
+    const diff = await data(client.vcs.diff({ mode: "git" }))
+    expect(diff).toHaveLength(1000)
+    expect(diff.find(({ file }) => file === "a.txt")).toMatchObject({ additions: 60_000, deletions: 1 })
+    expect(diff.find(({ file }) => file === "a.txt")).not.toHaveProperty("patch")
+    expect(diff.filter(({ patch }) => patch?.includes("+x\n"))).toHaveLength(999)
+  })
+
   test("the diff shows no secret file, and masks keys", async () => {
     await using scene = await repository({
       files: { "a.txt": "a\n" },

@@ -19,8 +19,8 @@ const greeting = Buffer.from("retry: 1000\n\n")
 export interface Source<F> {
   readonly ready: Promise<void>
   batches(): AsyncIterable<F[]>
-  /** Resolves when no frame waits and the reader of `batches()` has asked for more. */
-  taken?(): Promise<void>
+  /** Resolves when no frame waits and the reader of `batches()` has asked for more. Undefined if that is so already. */
+  taken?(): Promise<void> | undefined
   close(): void
 }
 
@@ -41,7 +41,7 @@ export interface StreamOptions<F extends Numbered> {
 
 interface Open {
   sink: Sink
-  subscription: { close(): void; taken?(): Promise<void> }
+  subscription: { close(): void; taken?(): Promise<void> | undefined }
   wroteMs: number
 }
 
@@ -104,10 +104,13 @@ export class Streams {
   /** Resolves when each open stream has written the frames that wait now, or after a second. */
   async written(): Promise<void> {
     const nowMs = performance.now()
-    const waiting = [...this.#open].flatMap(({ subscription, sink, wroteMs }) =>
-      sink.isBehind && nowMs - wroteMs > stalledMs ? [] : [subscription.taken?.()],
-    )
-    await within(writtenMs, Promise.all(waiting))
+    const waiting: Promise<void>[] = []
+    for (const { subscription, sink, wroteMs } of this.#open) {
+      if (sink.isBehind && nowMs - wroteMs > stalledMs) continue
+      const taken = subscription.taken?.()
+      if (taken) waiting.push(taken)
+    }
+    if (waiting.length > 0) await within(writtenMs, Promise.all(waiting))
   }
 
   /** Closes all streams; readers reconnect, to another process if there is one. */

@@ -108,9 +108,9 @@ export class Subscriber implements Subscription {
     this.#leave()
   }
 
-  taken(): Promise<void> {
+  taken(): Promise<void> | undefined {
     const isTaken = this.#frames.length === 0 && this.#resume !== undefined
-    if (isTaken || this.#state === "closed") return Promise.resolve()
+    if (isTaken || this.#state === "closed") return undefined
     return new Promise((resolve) => this.#onTaken.push(resolve))
   }
 

@@ -66,6 +66,25 @@ export async function diffFiles(git: Git, options: DiffOptions): Promise<FileDif
   }))
 }
 
+/** A work tree may differ from a commit in any number of files: a forgotten ignore rule is enough. */
+const filesMax = 1000
+const filesAtOnce = 50
+const unitsMax = 16 * 1024 * 1024
+
+/** Like `diffFiles`, for the first thousand files. Once there is much text, the other files have no contents. */
+export async function manyDiffs(git: Git, options: DiffOptions): Promise<FileDiffOf[]> {
+  const names = (await changedFiles(git, options)).slice(0, filesMax)
+  const diffs: FileDiffOf[] = []
+  let units = 0
+  for (let at = 0; at < names.length; at += filesAtOnce) {
+    for (const diff of await diffFiles(git, { ...options, files: names.slice(at, at + filesAtOnce) })) {
+      units += diff.before.length + diff.after.length
+      diffs.push(units > unitsMax ? { ...diff, before: "", after: "" } : diff)
+    }
+  }
+  return diffs
+}
+
 interface Differing {
   file: string
   before: TreeEntry

@@ -7,7 +7,7 @@ import { gitLocation, homeDirectory } from "../git/git-location.ts"
 import { isInside } from "../path/is-inside.ts"
 import type { CommitOf, Snapshots } from "../workspace.ts"
 import { SharedWork } from "./shared-work.ts"
-import { changedFiles, diffFiles } from "./snapshot-diff.ts"
+import { changedFiles, diffFiles, manyDiffs } from "./snapshot-diff.ts"
 import { checkSnapshot, readSnapshots } from "./snapshot-objects.ts"
 import { restoreFiles } from "./snapshot-restore.ts"
 import { Taker, takenDirectory } from "./snapshot-take.ts"
@@ -134,7 +134,7 @@ class SystemGitSnapshots implements GitSnapshots {
       const read: Git = { run: (options) => git.run({ ...options, objects }) }
       const args = ["merge-base", ...commits]
       const from = fork === undefined ? commit : (await read.run({ args, signal })).toString().trim()
-      return diffFiles(read, { from: checkSnapshot(from), to, signal, withoutLinks: true })
+      return manyDiffs(read, { from: checkSnapshot(from), to, signal, withoutLinks: true })
     })
   }
 

@@ -22,7 +22,7 @@ export class LocatedSource implements Source<Frame> {
     }
   }
 
-  taken(): Promise<void> {
+  taken(): Promise<void> | undefined {
     return this.#subscription.taken()
   }
 
