@@ -75,7 +75,7 @@ export const clientRoutes = {
     unshare: { method: "DELETE", path: "/sessions/:id/share" },
   },
   place: {
-    project: { method: "GET", path: "/project", query: ["directory"], takesDirectory: true },
+    project: { method: "GET", path: "/projects/current", query: ["directory"], takesDirectory: true },
     agents: { method: "GET", path: "/agents", query: ["directory"], takesDirectory: true },
     commands: { method: "GET", path: "/commands", query: ["directory"], takesDirectory: true },
     providers: { method: "GET", path: "/providers", query: ["directory"], takesDirectory: true },
