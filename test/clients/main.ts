@@ -1,3 +1,4 @@
+import { generatorChecks } from "./generators.ts"
 import { installOpencode } from "./install.ts"
 import { runAttached } from "./opencode-run.ts"
 import { opencodeStory } from "./opencode-story.ts"
@@ -38,11 +39,17 @@ async function manyRuns(program: string, scene: ClientScene): Promise<void> {
     await check(`run ${round} of ${runs}`, () => runAttached(program, scene, round))
 }
 
+async function generators(scene: ClientScene): Promise<void> {
+  process.stdout.write("generators of clients read /openapi.json\n")
+  for (const { name, run } of generatorChecks) await check(name, () => run(scene))
+}
+
 const program = await installOpencode(version)
 const scene = await clientScene()
 try {
   await story(program, scene)
   await manyRuns(program, scene)
+  await generators(scene)
 } finally {
   await scene[Symbol.asyncDispose]()
 }
