@@ -43,6 +43,8 @@ export interface Timing {
   toolGraceMs: number
   /** The interval between attempts to claim a session that another process holds. */
   claimRetryMs: number
+  /** A commit that takes longer is slow. After a slow commit, text is sent to subscribers only once it is committed. */
+  slowCommitMs: number
 }
 
 export const standardTiming: Timing = {
@@ -52,4 +54,5 @@ export const standardTiming: Timing = {
   retryAfterMaxMs: 15 * 60_000,
   toolGraceMs: 250,
   claimRetryMs: 250,
+  slowCommitMs: 25,
 }

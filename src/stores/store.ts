@@ -32,6 +32,11 @@ export interface Store extends AsyncDisposable {
   /** The name of the driver, such as "sqlite". */
   readonly name: string
   readonly capabilities: Capabilities
+  /**
+   * True while commits may have to wait for the driver's own work, such as a checkpoint. A driver sets it 100 ms before
+   * commits begin to wait, so that a run can commit the text that it has sent to subscribers. Absent: commits never wait.
+   */
+  readonly delaysCommits?: boolean
 
   /**
    * Applies the operations of one commit in order, all or none.

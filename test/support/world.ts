@@ -7,7 +7,7 @@ import type { Draw } from "./draw.ts"
 import type { Ids } from "./ids.ts"
 
 type Method = Exclude<
-  { [K in keyof Store]: Store[K] extends (...args: never[]) => Promise<unknown> ? K : never }[keyof Store],
+  { [K in keyof Store]-?: Store[K] extends (...args: never[]) => Promise<unknown> ? K : never }[keyof Store],
   "close" | "cursor" | "changes" | typeof Symbol.asyncDispose
 >
 

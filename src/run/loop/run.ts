@@ -97,7 +97,8 @@ export class Run {
     this.memo = options.memo
     this.reads = options.reads
     this.coordinator = options.coordinator
-    this.writer = new RunWriter(engine.store, { lease: options.lease, metrics: engine.metrics })
+    const { lease, coordinator } = options
+    this.writer = new RunWriter(engine.store, { lease, metrics: engine.metrics, pace: coordinator.pace })
     this.telemetry = new RunTelemetry({ engine, sessionID: options.session.id })
     this.approvals = new Approvals({
       engine,

@@ -5,6 +5,7 @@ import { loop } from "../loop/loop.ts"
 import { isUnfinishedEnd, recoverRun } from "../loop/recovery.ts"
 import { Run } from "../loop/run.ts"
 import { ChildSlots } from "../tasks/child-slots.ts"
+import { CommitPace } from "./commit-pace.ts"
 import { LeaseKeeper } from "./lease-keeper.ts"
 import { Limiter } from "./limiter.ts"
 import { SessionCache } from "./session-cache.ts"
@@ -54,11 +55,13 @@ export class Coordinator {
   #timer: NodeJS.Timeout | undefined
   readonly waiters: Waiters
   readonly childSlots = new ChildSlots()
+  readonly pace: CommitPace
   isDraining = false
 
   constructor(engine: Engine) {
     this.engine = engine
     this.waiters = new Waiters(engine.store)
+    this.pace = new CommitPace(engine.store, { slowMs: engine.timing.slowCommitMs })
     this.#unwatch = engine.store.watch((change) => this.#watched(change))
   }
 

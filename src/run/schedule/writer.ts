@@ -2,6 +2,7 @@ import { StemmaError } from "../../protocol/index.ts"
 import type { Op } from "../../stores/commit.ts"
 import type { Committed, Store } from "../../stores/store.ts"
 import type { Metrics } from "../telemetry/metrics.ts"
+import type { CommitPace } from "./commit-pace.ts"
 import type { LeaseKeeper } from "./lease-keeper.ts"
 
 /**
@@ -12,12 +13,15 @@ export class RunWriter {
   readonly #store: Store
   readonly #lease: LeaseKeeper
   readonly #metrics: Metrics
+  readonly pace: CommitPace
   readonly #failed = new AbortController()
 
-  constructor(store: Store, { lease, metrics }: { lease: LeaseKeeper; metrics: Metrics }) {
+  constructor(store: Store, options: { lease: LeaseKeeper; metrics: Metrics; pace: CommitPace }) {
+    const { lease, metrics, pace } = options
     this.#store = store
     this.#lease = lease
     this.#metrics = metrics
+    this.pace = pace
     const lost = () => this.#failed.abort(lease.signal.reason)
     if (lease.signal.aborted) lost()
     else lease.signal.addEventListener("abort", lost, { once: true })
@@ -47,6 +51,7 @@ export class RunWriter {
     this.#lease.check()
     const startedMs = performance.now()
     const done = this.#store.commit({ ops, fences: { [this.sessionID]: this.#lease.fence } })
+    const end = this.pace.begin(startedMs)
     try {
       const committed = await done
       this.#metrics.committed(performance.now() - startedMs)
@@ -55,6 +60,8 @@ export class RunWriter {
       this.#metrics.commitFailed()
       if (isLostFence(error)) this.#lease.lose()
       throw error
+    } finally {
+      end()
     }
   }
 

@@ -5,6 +5,8 @@ import type { Hub } from "../../stream/hub.ts"
 import type { RunWriter } from "../schedule/writer.ts"
 
 const flushEveryMs = 50
+/** While text waits for its commit, it is committed more often, because a person waits for it. */
+const flushWaitingEveryMs = 20
 const flushUnits = 16 * 1024
 
 /** A text field that grows while its part is open. */
@@ -22,7 +24,8 @@ interface GrowingText {
 /**
  * The open message of a run, with its parts as the store has them or will have them. Growing text is sent to
  * subscribers at once and committed as pieces every 50 ms or 16 Ki characters; everything else goes to the writer at
- * once.
+ * once. While the store does not keep up, growing text is not sent: subscribers receive it with the commit of its piece.
+ * So a crash loses at most the text that was sent in 100 ms, however slow the disk is.
  */
 export class OpenMessage {
   readonly #writer: RunWriter
@@ -35,6 +38,9 @@ export class OpenMessage {
   /** The text that grew last. The next delta is mostly for the same text, so this saves a lookup. */
   #lastGrown: GrowingText | undefined
   #unflushedUnits = 0
+  /** When the oldest unflushed text arrived, and when text was last flushed, by `performance.now()`. */
+  #unflushedSinceMs = 0
+  #flushedMs = Number.NEGATIVE_INFINITY
   #timer: NodeJS.Timeout | undefined
 
   constructor(options: {
@@ -91,18 +97,26 @@ export class OpenMessage {
     const growing = this.#lastGrown?.partID === partID ? this.#lastGrown : this.#growingOf(partID, field)
     const text = takeWholeCharacters(growing, delta)
     if (text === "") return
-    this.#hub.delta({
-      sessionID: this.sessionID,
-      messageID: this.message.id,
-      partID,
-      field,
-      offset: growing.stored.length + growing.unflushed.length,
-      delta: text,
-    })
+    const nowMs = performance.now()
+    // The timer of a busy process fires late. The age of the text decides, not the timer.
+    if (this.#unflushedUnits > 0 && nowMs - this.#unflushedSinceMs >= flushEveryMs) this.flush()
+    const isSent = this.#writer.pace.keepsUp(nowMs)
+    if (isSent) {
+      this.#hub.delta({
+        sessionID: this.sessionID,
+        messageID: this.message.id,
+        partID,
+        field,
+        offset: growing.stored.length + growing.unflushed.length,
+        delta: text,
+      })
+    }
     growing.unflushed += text
+    if (this.#unflushedUnits === 0) this.#unflushedSinceMs = nowMs
     this.#unflushedUnits += text.length
-    if (this.#unflushedUnits >= flushUnits) this.flush()
-    else this.#timer ??= setTimeout(() => this.flush(), flushEveryMs)
+    const dueMs = isSent ? flushEveryMs : this.#flushedMs + flushWaitingEveryMs - nowMs
+    if (this.#unflushedUnits >= flushUnits || dueMs <= 0) this.flush()
+    else this.#timer ??= setTimeout(() => this.flush(), dueMs)
   }
 
   #growingOf(partID: string, field: GrowingField): GrowingText {
@@ -136,6 +150,8 @@ export class OpenMessage {
     this.#timer = undefined
     if (this.#unflushedUnits === 0) return []
     this.#unflushedUnits = 0
+    this.#flushedMs = performance.now()
+    this.#writer.pace.noticeDelay(this.#flushedMs - this.#unflushedSinceMs - flushEveryMs)
     const ops: Op[] = []
     for (const growing of this.#growing.values()) {
       const { partID, field, stored, unflushed } = growing
@@ -169,6 +185,7 @@ export class OpenMessage {
     if (growing.heldSurrogate !== "") {
       growing.unflushed += cleanText(growing.heldSurrogate)
       growing.heldSurrogate = ""
+      if (this.#unflushedUnits === 0) this.#unflushedSinceMs = performance.now()
       this.#unflushedUnits++
     }
     const pieces = this.flushOps()

@@ -117,6 +117,10 @@ export class SqliteStore implements Store {
     })
   }
 
+  get delaysCommits(): boolean {
+    return this.#background.delaysCommits
+  }
+
   commit(commit: Commit): Promise<Committed> {
     let prepared: Commit
     try {

@@ -18,6 +18,7 @@ const timing = z.strictObject({
   retryAfterMaxMs: waitMs.optional(),
   toolGraceMs: waitMs.optional(),
   claimRetryMs: waitMs.optional(),
+  slowCommitMs: waitMs.optional(),
 } satisfies Record<keyof Timing, z.ZodType>)
 
 /** The schemas of the options of `openStemma`. Objects with methods (stores, models, tools) are not copied. */

@@ -10,6 +10,12 @@ const indexDelayMs = 200
  */
 const logBytesFull = 3.5 * 1024 * 1024
 const logBytesHold = 6 * 1024 * 1024
+/**
+ * A checkpoint is announced this long before it begins, so that runs commit the text that they have sent to subscribers.
+ * A log that grows beyond `logBytesUrgent` meanwhile is copied at once.
+ */
+const announceMs = 100
+const logBytesUrgent = 5 * 1024 * 1024
 /** The size of the log is checked after this many writes. */
 const logCheckEvery = 16
 const frameBytes = pageBytes + 24
@@ -29,6 +35,7 @@ export class BackgroundWork {
   #idleTimer: NodeJS.Timeout | undefined
   #lastWrite = 0
   #writes = 0
+  #announced: NodeJS.Timeout | undefined
   #emptying: Promise<void> | undefined
   #held: Promise<void> | undefined
 
@@ -65,7 +72,13 @@ export class BackgroundWork {
     return this.#held
   }
 
+  /** True from the announcement of a checkpoint until its end: commits may have to wait. */
+  get delaysCommits(): boolean {
+    return this.#announced !== undefined || this.#emptying !== undefined
+  }
+
   close(): void {
+    clearTimeout(this.#announced)
     clearTimeout(this.#indexTimer)
     clearInterval(this.#idleTimer)
   }
@@ -73,8 +86,21 @@ export class BackgroundWork {
   #checkLog(): void {
     this.#writes = 0
     const bytes = this.#logBytes()
-    if (bytes > this.#fullBytes) this.#emptying ??= this.#writeBack()
+    if (bytes > logBytesUrgent) this.#beginWriteBack()
+    else if (bytes > this.#fullBytes) this.#announce()
     if (bytes > logBytesHold) this.#held ??= this.#emptying
+  }
+
+  #announce(): void {
+    if (this.delaysCommits) return
+    this.#announced = setTimeout(() => this.#beginWriteBack(), announceMs)
+    this.#announced.unref()
+  }
+
+  #beginWriteBack(): void {
+    clearTimeout(this.#announced)
+    this.#announced = undefined
+    this.#emptying ??= this.#writeBack()
   }
 
   /**
@@ -84,14 +110,13 @@ export class BackgroundWork {
   async #writeBack(): Promise<void> {
     try {
       const isOurs = await this.#worker.ask("checkpoint")
-      if (isOurs && this.#logBytes() > this.#fullBytes / 2) {
-        const rest = this.#worker.ask("restartLog")
-        this.#held ??= rest.then(
-          () => {},
-          () => {},
-        )
-        await rest
-      }
+      if (!isOurs) return
+      const rest = this.#worker.ask("restartLog")
+      this.#held ??= rest.then(
+        () => {},
+        () => {},
+      )
+      await rest
     } catch {
       // The next transactions check the log again.
     } finally {

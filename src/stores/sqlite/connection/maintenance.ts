@@ -45,8 +45,8 @@ export interface WorkerRequests {
    */
   checkpoint(): boolean
   /**
-   * Copies the rest of the log while writers wait, so that the next writer starts at the beginning of the log file.
-   * False if a lock was not free in time.
+   * Copies the rest of the log while writers wait, and starts again at the beginning of the log file. False if a lock was
+   * not free in time.
    */
   restartLog(): boolean
   /** Truncates the log file. False if other connections used the log all the time. */
@@ -140,7 +140,12 @@ function pause(): void {
 function restartLog(db: Database): boolean {
   db.exec("PRAGMA busy_timeout = 100")
   try {
-    return db.get("PRAGMA wal_checkpoint(RESTART)")?.[0] === 0
+    if (db.get("PRAGMA wal_checkpoint(RESTART)")?.[0] !== 0) return false
+    // The first write of a restarted log waits for the disk. Here it delays only this thread, not the event loop.
+    db.write(() =>
+      db.run("INSERT INTO meta (name, value) VALUES ('log', 1) ON CONFLICT DO UPDATE SET value = value + 1"),
+    )
+    return true
   } catch (error) {
     if (isBusy(error)) return false
     throw error
