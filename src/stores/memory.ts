@@ -2,6 +2,7 @@ import { createHash, randomBytes } from "node:crypto"
 import { type Clock, type InboxItem, systemClock } from "../protocol/index.ts"
 import type { Commit } from "./commit.ts"
 import { encodeCursor } from "./cursor.ts"
+import { FutureLeases } from "./future-leases.ts"
 import { currentHolder } from "./holder.ts"
 import {
   type Applied,
@@ -69,12 +70,14 @@ class MemoryStore implements Store {
   readonly #blobs = new Map<string, { bytes: Uint8Array; time: number }>()
   readonly #clock: Clock
   readonly #holder: Holder
+  readonly #futureLeases: FutureLeases
   readonly #watchers = new Watchers()
   #closed = false
 
   constructor(options: MemoryStoreOptions) {
     this.#clock = options.clock ?? systemClock
     this.#holder = options.holder ?? currentHolder()
+    this.#futureLeases = new FutureLeases(this.#clock)
     this.blobs = {
       put: async (bytes) => this.#putBlob(bytes),
       get: async (hash, range) => this.#blob(hash).slice(range?.start ?? 0, range?.end),
@@ -207,7 +210,7 @@ class MemoryStore implements Store {
   }
 
   #claimant() {
-    return { holder: this.#holder, nowMs: this.#clock.now() }
+    return { holder: this.#holder, nowMs: this.#clock.now(), futureLeases: this.#futureLeases }
   }
 
   /** Notifies the watchers of a change and returns its cursor. */

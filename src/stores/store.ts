@@ -127,7 +127,9 @@ export interface Store extends AsyncDisposable {
 
   /**
    * Claims the lease on a session, which is the right to write its run. Each claim gets a higher fence than all earlier
-   * claims. Takes over an expired lease, and the lease of a process that is known to be dead. Durable on return.
+   * claims. Takes over an expired lease, and the lease of a process that is known to be dead. A lease that seems to end
+   * later than its whole duration from now, because a clock was set, counts as expired once it was not renewed for one
+   * duration of the monotonic clock, counted from the first call that found it. Durable on return.
    *
    * Not idempotent: `conflict` with `details.holder` and `details.expiresAt` while any live process holds the lease,
    * including this process. `not_found` as for `session`.

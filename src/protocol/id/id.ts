@@ -18,9 +18,15 @@ export const PermissionID = idSchema("permission")
 export interface Clock {
   /** Milliseconds since 1970. */
   now(): number
+  /** Milliseconds since any moment, which never go back; `performance.now()` if absent. */
+  monotonic?(): number
 }
 
 export const systemClock: Clock = { now: () => Date.now() }
+
+export function monotonicMs(clock: Clock): number {
+  return clock.monotonic ? clock.monotonic() : performance.now()
+}
 
 const pool = new Uint8Array(1024)
 let unused = 0

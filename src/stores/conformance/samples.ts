@@ -15,13 +15,24 @@ import {
 /** A clock that moves only when a test advances it. */
 export class ManualClock implements Clock {
   #nowMs = Date.UTC(2026, 0, 1)
+  #elapsedMs = 0
 
   now(): number {
     return this.#nowMs
   }
 
+  monotonic(): number {
+    return this.#elapsedMs
+  }
+
   advance(ms: number): void {
     this.#nowMs += ms
+    this.#elapsedMs += ms
+  }
+
+  /** Sets the clock, as a person does: the time of day changes, but no time passes. */
+  setBack(ms: number): void {
+    this.#nowMs -= ms
   }
 }
 

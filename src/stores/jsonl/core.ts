@@ -1,6 +1,7 @@
 import type { Clock } from "../../protocol/index.ts"
 import { StemmaError } from "../../protocol/index.ts"
 import { encodeCursor } from "../cursor.ts"
+import { FutureLeases } from "../future-leases.ts"
 import { createState, namesOf, type PlainSession, type PlainState, type Tombstone } from "../plain/index.ts"
 import type { Holder } from "../store.ts"
 import { Watchers } from "../watchers.ts"
@@ -72,6 +73,7 @@ export class Core {
   readonly state: PlainState
   readonly clock: Clock
   readonly holder: Holder
+  readonly futureLeases: FutureLeases
   readonly syncsCommits: boolean
   readonly readOnly: boolean
   readonly watchers = new Watchers()
@@ -103,6 +105,7 @@ export class Core {
     this.state = createState(options.storeID)
     this.clock = options.clock
     this.holder = options.holder
+    this.futureLeases = new FutureLeases(options.clock)
     this.syncsCommits = options.durability === "full"
     this.readOnly = options.readOnly
   }

@@ -1,13 +1,15 @@
+import type { FutureLeases } from "../future-leases.ts"
 import { isDead, sameHolder } from "../holder.ts"
 import { leaseHeld, leaseLost } from "../refusals.ts"
 import { type Holder, type Lease, leaseDurationMs } from "../store.ts"
 import type { PlainLease, PlainSession, PlainState } from "./model.ts"
 import { findVisible } from "./read/find.ts"
 
-/** The process that asks for a lease, and the time by the store's clock. */
+/** The process that asks for a lease, the time by the store's clock, and the leases that its store has observed. */
 export interface Claimant {
   holder: Holder
   nowMs: number
+  futureLeases: FutureLeases
 }
 
 /** Returns the lease if it has not expired. */
@@ -17,15 +19,19 @@ export function liveLease(session: PlainSession, nowMs: number): PlainLease | un
 
 /** True if another process that is not known to be dead holds the lease. */
 export function isHeldByOther(session: PlainSession, claimant: Claimant): boolean {
-  const lease = liveLease(session, claimant.nowMs)
-  if (!lease || sameHolder(lease.holder, claimant.holder)) return false
+  const { lease } = session
+  if (!lease || isExpired(session, lease, claimant) || sameHolder(lease.holder, claimant.holder)) return false
   return !isDead(lease.holder, claimant.holder)
+}
+
+function isExpired({ info, fence }: PlainSession, { expiresAt }: PlainLease, claimant: Claimant): boolean {
+  return claimant.futureLeases.isExpired({ sessionID: info.id, fence, expiresAt }, claimant.nowMs)
 }
 
 export function claimLease(state: PlainState, sessionID: string, claimant: Claimant): Lease {
   const session = findVisible(state, sessionID)
-  const lease = liveLease(session, claimant.nowMs)
-  if (lease && !isDead(lease.holder, claimant.holder))
+  const { lease } = session
+  if (lease && !isExpired(session, lease, claimant) && !isDead(lease.holder, claimant.holder))
     throw leaseHeld(sessionID, lease.holder, lease.expiresAt)
   session.fence += 1
   return extend(session, claimant)

@@ -1,6 +1,7 @@
 import type { Clock, InboxItem, PermissionRequest, Session, Todo } from "../../protocol/index.ts"
 import type { Commit } from "../commit.ts"
 import { encodeCursor } from "../cursor.ts"
+import { FutureLeases } from "../future-leases.ts"
 import { prepareCommit, prepareItem } from "../prepare.ts"
 import { storeClosed, storeReadOnly } from "../refusals.ts"
 import type {
@@ -68,6 +69,7 @@ export class SqliteStore implements Store {
   readonly #context: CommitContext
   readonly #clock: Clock
   readonly #holder: Holder
+  readonly #futureLeases: FutureLeases
   readonly #readOnly: boolean
   readonly #files: BlobFiles
   readonly #writer: Writer
@@ -87,6 +89,7 @@ export class SqliteStore implements Store {
     this.#clock = { now: () => Math.floor(parts.clock.now()) }
     this.#context = { db, dictionary, segments, tails, clock: this.#clock }
     this.#holder = parts.holder
+    this.#futureLeases = new FutureLeases(parts.clock)
     this.#readOnly = parts.open.readOnly
     this.#files = new BlobFiles(`${db.path}-blobs`, parts.clock)
     this.blobs = {
@@ -209,7 +212,8 @@ export class SqliteStore implements Store {
     this.#refuseReadOnly()
     return await this.#writer.run(() => {
       this.#context.tails.forget(sessionID)
-      return claimLease(this.#db, sessionID, this.#holder, this.#clock.now())
+      const claim = { holder: this.#holder, nowMs: this.#clock.now(), futureLeases: this.#futureLeases }
+      return claimLease(this.#db, sessionID, claim)
     })
   }
 

@@ -120,6 +120,70 @@ export const leaseCases = [
   ),
 
   promised(
+    "after the clock was set back, a lease that is not renewed for its duration counts as expired",
+    async (scene) => {
+      const { store, clock } = scene
+      const id = await unclaimed(scene)
+      const lost = await store.claim(id)
+      clock.setBack(3_600_000)
+      await failsWith("conflict", store.claim(id))
+      clock.advance(leaseDurationMs - 1)
+      await failsWith("conflict", store.claim(id))
+      clock.advance(1)
+      const next = await store.claim(id)
+      assert.equal(next.fence, lost.fence + 1)
+      await failsWith("conflict", new Run(scene, lost).say("too late"))
+      await new Run(scene, next).say("by the next")
+      clock.advance(leaseDurationMs)
+      await failsWith("conflict", store.renew(next))
+    },
+    { needs: ["clock"] },
+  ),
+
+  promised(
+    "after the clock was set back, a lease that its holder renews stays with the holder",
+    async (scene) => {
+      const { store, clock } = scene
+      const id = await unclaimed(scene)
+      let lease = await store.claim(id)
+      clock.setBack(3_600_000)
+      for (let i = 0; i < 4; i++) {
+        await failsWith("conflict", store.claim(id))
+        clock.advance(leaseDurationMs - 1)
+        lease = await store.renew(lease)
+        await new Run(scene, lease).say("still mine")
+      }
+      await failsWith("conflict", store.claim(id))
+      await store.release(lease)
+      await store.claim(id)
+    },
+    { needs: ["clock"] },
+  ),
+
+  promised(
+    "a lease of a process whose clock is ahead is judged by its renewals",
+    async (scene) => {
+      const { clock } = scene
+      const ahead = { now: () => clock.now() + 3_600_000, monotonic: () => clock.monotonic() }
+      const elsewhere = { ...currentHolder(), host: "another-host" }
+      const other = await scene.second({ clock: ahead, holder: elsewhere })
+      const id = await unclaimed(scene)
+      let lease = await other.claim(id)
+      for (let i = 0; i < 4; i++) {
+        await failsWith("conflict", scene.store.claim(id))
+        clock.advance(leaseDurationMs - 1)
+        lease = await other.renew(lease)
+      }
+      await failsWith("conflict", scene.store.claim(id))
+      clock.advance(leaseDurationMs)
+      const next = await scene.store.claim(id)
+      assert.equal(next.fence, lease.fence + 1)
+      await failsWith("conflict", other.renew(lease))
+    },
+    { needs: ["clock", "second"] },
+  ),
+
+  promised(
     "renewing extends a lease with the same fence",
     async (scene) => {
       const { store, clock } = scene

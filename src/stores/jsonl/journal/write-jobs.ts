@@ -32,7 +32,7 @@ const mainOps: ReadonlySet<Op["op"]> = new Set([
 ] satisfies Op["op"][])
 
 function claimant(core: Core): Claimant {
-  return { holder: core.holder, nowMs: core.clock.now() }
+  return { holder: core.holder, nowMs: core.clock.now(), futureLeases: core.futureLeases }
 }
 
 export function commitJob(core: Core, commit: Commit): WriteJob<Committed> {

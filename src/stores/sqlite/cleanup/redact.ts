@@ -2,6 +2,7 @@ import type { PermissionRequest } from "../../../protocol/index.ts"
 import { blobRefs } from "../../../session/history/blob-refs.ts"
 import { redacted, redactMessage, redactPart } from "../../../session/history/redact.ts"
 import { titlesFrom } from "../../../session/prompt/title.ts"
+import type { FutureLeases } from "../../future-leases.ts"
 import { isDead, sameHolder } from "../../holder.ts"
 import {
   messageIDMissing,
@@ -38,7 +39,7 @@ export interface RedactionMade {
 export function redactContent(
   reader: Reader,
   target: RedactionTarget,
-  options: { version: number; nowMs: number; holder: Holder },
+  options: { version: number; nowMs: number; holder: Holder; futureLeases: FutureLeases },
 ): RedactionMade {
   const session = sessionHead(reader, target.sessionID)
   const locations = targetLocations(reader, session.key, target)
@@ -155,16 +156,15 @@ function requireQuiet(
   reader: Reader,
   session: number,
   sessionID: string,
-  options: { nowMs: number; holder: Holder },
+  options: { nowMs: number; holder: Holder; futureLeases: FutureLeases },
 ): void {
   if (reader.db.get("SELECT 1 FROM inbox WHERE session = ? AND data IS NOT NULL", session)) {
     throw redactWhileWaiting(sessionID)
   }
-  const [expires, text] = reader.db.get("SELECT expires, holder FROM tips WHERE session = ?", session) as [
-    number,
-    string | null,
-  ]
-  if (expires <= options.nowMs || text === null) return
+  const row = reader.db.get("SELECT fence, expires, holder FROM tips WHERE session = ?", session)
+  const [fence, expiresAt, text] = row as [number, number, string | null]
+  const { nowMs, futureLeases } = options
+  if (text === null || futureLeases.isExpired({ sessionID, fence, expiresAt }, nowMs)) return
   const holder = JSON.parse(text) as Holder
   if (sameHolder(holder, options.holder) || isDead(holder, options.holder)) return
   throw redactWhileRunning(sessionID)

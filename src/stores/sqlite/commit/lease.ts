@@ -1,3 +1,4 @@
+import type { FutureLeases } from "../../future-leases.ts"
 import { isDead } from "../../holder.ts"
 import { leaseHeld, leaseLost, noSession } from "../../refusals.ts"
 import { type Holder, type Lease, leaseDurationMs } from "../../store.ts"
@@ -22,13 +23,20 @@ function readLease(db: Database, sessionID: string): LeaseRow {
   return { key, fence, expires, holder: holder === null ? undefined : (JSON.parse(holder) as Holder) }
 }
 
-export function claimLease(db: Database, sessionID: string, own: Holder, nowMs: number): Lease {
+export function claimLease(
+  db: Database,
+  sessionID: string,
+  claim: { holder: Holder; nowMs: number; futureLeases: FutureLeases },
+): Lease {
+  const { holder, nowMs, futureLeases } = claim
   const lease = readLease(db, sessionID)
-  if (lease.expires > nowMs && lease.holder && !isDead(lease.holder, own)) {
+  const isFree =
+    !lease.holder || futureLeases.isExpired({ ...lease, sessionID, expiresAt: lease.expires }, nowMs)
+  if (lease.holder && !isFree && !isDead(lease.holder, holder)) {
     throw leaseHeld(sessionID, lease.holder, lease.expires)
   }
   const fence = lease.fence + 1
-  return extend(db, lease.key, { sessionID, fence, holder: own, nowMs })
+  return extend(db, lease.key, { sessionID, fence, holder, nowMs })
 }
 
 export function renewLease(db: Database, held: Lease, own: Holder, nowMs: number): Lease {

@@ -1,5 +1,7 @@
 import { randomBytes } from "node:crypto"
 import { statSync } from "node:fs"
+import { systemClock } from "../../../protocol/index.ts"
+import { FutureLeases } from "../../future-leases.ts"
 import type { Holder, Redaction, RedactionTarget, Removal, SearchPage, SearchQuery } from "../../store.ts"
 import { abandonedSessions, countOwnMessages, findProblems, forgetOld } from "../cleanup/collect.ts"
 import { freeGarbage, unreferencedBlobs } from "../cleanup/garbage.ts"
@@ -60,6 +62,7 @@ export interface WorkerRequests {
 export function createMaintenance(db: Database, options: { readOnly: boolean }): WorkerRequests {
   const reader: Reader = { db, dictionary: new Dictionary(db), segments: new Segments(db) }
   createTermTables(db)
+  const futureLeases = new FutureLeases(systemClock)
   const versioned = <T>(body: (version: number) => T): T =>
     db.write(() => body(((db.get("SELECT max(version) FROM tips")?.[0] ?? 0) as number) + 1))
   const withSecureDelete = <T>(body: () => T): T => {
@@ -95,7 +98,9 @@ export function createMaintenance(db: Database, options: { readOnly: boolean }):
     },
     redact({ target, nowMs, holder }) {
       return withSecureDelete(() => {
-        const made = versioned((version) => redactContent(reader, target, { version, nowMs, holder }))
+        const made = versioned((version) =>
+          redactContent(reader, target, { version, nowMs, holder, futureLeases }),
+        )
         ignoreErrors(() => {
           indexWaiting(db, pause)
           scrubFreePages(db)
