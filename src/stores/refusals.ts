@@ -312,6 +312,14 @@ export function redactWhileRunning(sessionID: string): StemmaError {
   })
 }
 
+export function filesGone(path: string): StemmaError {
+  return refusal(
+    "unavailable",
+    `${path} was deleted, moved or replaced while the store was open. Nothing more is stored. Put it back, or start again with what is there now.`,
+    { path },
+  )
+}
+
 export function storeReadOnly(path: string): StemmaError {
   return refusal("denied", `The store ${path} was opened read-only. Open it without readOnly to write.`, {
     place: path,

@@ -1,6 +1,7 @@
 import type { InboxItem } from "../../protocol/index.ts"
 import type { Commit } from "../commit.ts"
 import { decodeCursor, encodeCursor } from "../cursor.ts"
+import { OpenedFiles } from "../opened-files.ts"
 import {
   findVisible,
   readChanges,
@@ -72,6 +73,7 @@ export class JsonlStore implements Store {
   readonly #core: Core
   readonly #lock: StoreLock
   readonly #writer: Writer
+  readonly #opened: OpenedFiles
   #scannedAt = performance.now()
   #scanning: Promise<void> | undefined
   #rereading: Promise<void> | undefined
@@ -82,6 +84,7 @@ export class JsonlStore implements Store {
     this.#core = core
     this.#lock = lock
     this.#writer = new Writer(core, lock)
+    this.#opened = new OpenedFiles([core.files.root, core.files.path("blobs")])
     this.blobs = {
       put: (bytes) => this.#putBlob(bytes),
       get: async (hash, range) => readBlob(this.#open(), hash, range),
@@ -250,6 +253,7 @@ export class JsonlStore implements Store {
 
   #open(): Core {
     if (this.#closing) throw storeClosed()
+    this.#opened.check()
     return this.#core
   }
 

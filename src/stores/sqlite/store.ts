@@ -2,6 +2,7 @@ import type { Clock, InboxItem, PermissionRequest, Session, Todo } from "../../p
 import type { Commit } from "../commit.ts"
 import { encodeCursor } from "../cursor.ts"
 import { FutureLeases } from "../future-leases.ts"
+import { OpenedFiles } from "../opened-files.ts"
 import { prepareCommit, prepareItem } from "../prepare.ts"
 import { storeClosed, storeReadOnly } from "../refusals.ts"
 import type {
@@ -72,6 +73,7 @@ export class SqliteStore implements Store {
   readonly #futureLeases: FutureLeases
   readonly #readOnly: boolean
   readonly #files: BlobFiles
+  readonly #opened: OpenedFiles
   readonly #writer: Writer
   readonly #worker: WorkerClient
   readonly #background: BackgroundWork
@@ -92,6 +94,7 @@ export class SqliteStore implements Store {
     this.#futureLeases = new FutureLeases(parts.clock)
     this.#readOnly = parts.open.readOnly
     this.#files = new BlobFiles(`${db.path}-blobs`, parts.clock)
+    this.#opened = new OpenedFiles([db.path, `${db.path}-wal`, `${db.path}-blobs`])
     this.blobs = {
       put: async (bytes) => {
         this.#refuseReadOnly()
@@ -105,7 +108,10 @@ export class SqliteStore implements Store {
     this.#watcher = new CommitWatcher(`${db.path}-wal`, this.#newestChanges())
     this.#writer = new Writer(db, {
       backpressure: () => this.#background.backpressure,
-      begin: () => tails.begin(),
+      begin: () => {
+        this.#opened.check()
+        tails.begin()
+      },
       newestVersion: () => tails.newestVersion ?? newestVersion(this.#context),
       committed: (writes) => {
         dictionary.keepNewTexts()
@@ -335,6 +341,7 @@ export class SqliteStore implements Store {
 
   #refuseClosed(): void {
     if (this.#closing) throw storeClosed()
+    this.#opened.check()
   }
 
   #refuseReadOnly(): void {
