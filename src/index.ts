@@ -2,7 +2,7 @@ import { join } from "node:path"
 import type { ConfigInput } from "./config/files/schema.ts"
 import { configDirectory, dataDirectory } from "./config/paths.ts"
 import type { Model } from "./models/model.ts"
-import { type Clock, createID, type IDKind, StemmaError, systemClock } from "./protocol/index.ts"
+import { ascendingIDs, type Clock, StemmaError, systemClock } from "./protocol/index.ts"
 import { optionsOf } from "./run/api/arguments/call-options.ts"
 import { isStore, openShape } from "./run/api/arguments/open.ts"
 import { type AskHandler, type Engine, standardTiming, type Timing } from "./run/engine.ts"
@@ -139,7 +139,7 @@ export async function openStemma(given: StemmaOptions = {}): Promise<Stemma> {
     store,
     hub,
     clock,
-    newID: (kind: IDKind) => createID(kind, clock.now()),
+    newID: ascendingIDs(clock),
     projects: new Projects({
       dataDirectory: data,
       configDirectory: configDirectory(env),

@@ -1,6 +1,7 @@
 export * from "./error/error.ts"
 export * from "./error/error-code.ts"
 export * from "./event.ts"
+export * from "./id/ascending-ids.ts"
 export * from "./id/id.ts"
 export * from "./id/id-prefix.ts"
 export * from "./inbox.ts"

@@ -53,7 +53,8 @@ it.each(losses)(
     const lostMs = performance.now()
     await until("the server is not ready", async () => (await server.fetch("/readyz")).status === 503)
     expect(performance.now() - lostMs).toBeLessThan(noticeMs)
-    await expect(session.prompt({ text: "again" })).rejects.toMatchObject({
+    expect(await (await fetch(`${server.url}readyz`)).text()).not.toContain(directory.path)
+  await expect(session.prompt({ text: "again" })).rejects.toMatchObject({
       code: "unavailable",
       message: expect.stringMatching(names),
     })

@@ -1,4 +1,7 @@
-/** An id names a thing and never orders things. An id made by Stemma is a prefix and a lower-case ULID. */
+/**
+ * An id names a thing; positions give the order. An id made by Stemma is a prefix and a lower-case ULID. For clients that sort by
+ * id, the ids of a session ascend with the positions, except that a prompt has its id before it has its position.
+ */
 export const idPrefix = {
   session: "ses",
   message: "msg",

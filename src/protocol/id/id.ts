@@ -35,7 +35,7 @@ let unused = 0
  * A number in [0, 1) from the system's secure random source. Reads 1,024 bytes at a time: one call for each number is
  * slow.
  */
-function secureRandom(): number {
+export function secureRandom(): number {
   if (unused === 0) {
     crypto.getRandomValues(pool)
     unused = pool.length

@@ -77,7 +77,8 @@ export async function refuseWaiting({ engine, sessionID }: Run, id: string): Pro
 }
 
 function partsOf(run: Run, input: AppendInput): unknown[] {
-  const { newID, clock } = run.engine
+  const { newID } = run
+  const { clock } = run.engine
   if (input.role === "tool") {
     const now = clock.now()
     const time = { start: now, end: now }
@@ -103,7 +104,7 @@ function partsOf(run: Run, input: AppendInput): unknown[] {
 async function messageOf(run: Run, input: AppendInput): Promise<MessageBody> {
   const { engine, session } = run
   const setup = await run.setup()
-  const id = input.id ?? engine.newID("message")
+  const id = input.id ?? run.newID("message")
   const now = engine.clock.now()
   const agent = session.agent ?? defaultAgent(setup)
   const model = session.model ?? modelRef(setup.loaded.config.model ?? (await setup.models.standard()))

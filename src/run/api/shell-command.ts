@@ -162,9 +162,8 @@ async function open(
   run: Run,
   planned: Planned & { input: ShellInput; allowed: PermissionCheck },
 ): Promise<{ step: Step; partID: string }> {
-  const { engine, session, sessionID } = run
+  const { engine, session, sessionID, newID } = run
   const { setup, agent, tool, text, input } = planned
-  const { newID } = engine
   const now = engine.clock.now()
   const { model: wanted } = input
   const model = await modelFor(setup, {
@@ -179,6 +178,7 @@ async function open(
     agent: agent.name,
     model,
   }
+  run.startIDsAbove(user.id)
   const partID = newID("part")
   const parts: PartBody[] = [
     {
@@ -234,7 +234,7 @@ async function open(
 function answerTo(user: UserBody, { run, now }: { run: Run; now: number }): AssistantBody {
   const { directory, root } = run.project.workspace
   return {
-    id: run.engine.newID("message"),
+    id: run.newID("message"),
     role: "assistant",
     time: { created: now },
     parentID: user.id,

@@ -220,7 +220,7 @@ async function tryCuts(
     const ledger = ledgerText(facts)
     const kept = items[cut]?.message.id
     const part: Extract<PartBody, { type: "compaction" }> = {
-      id: run.engine.newID("part"),
+      id: run.newID("part"),
       type: "compaction",
       auto: options.auto,
       summary,

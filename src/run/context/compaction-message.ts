@@ -64,7 +64,7 @@ export async function commitFailure(
     await run.writer.commit([setCompactingOp(run, null), addUsageOp(run, usage), message])
     return
   }
-  const part: CompactionPart = { id: run.engine.newID("part"), type: "compaction", auto, tokensBefore }
+  const part: CompactionPart = { id: run.newID("part"), type: "compaction", auto, tokensBefore }
   const fields = { finish: "error", error, ...usage }
   await writeMessage(run, { ...target, continuesTurn: false }, { part, fields, usage })
 }
@@ -103,7 +103,7 @@ async function writeMessage(
 function bareMessage(run: Run, { user, messageID }: CompactionTarget, now: number): AssistantBody {
   const { directory, root } = run.project.workspace
   return {
-    id: messageID ?? run.engine.newID("message"),
+    id: messageID ?? run.newID("message"),
     role: "assistant",
     time: { created: now },
     parentID: promptBefore(run.memo.items)?.promptID ?? user.id,
@@ -117,9 +117,9 @@ function bareMessage(run: Run, { user, messageID }: CompactionTarget, now: numbe
 }
 
 function continueMessage(run: Run, user: UserBody, now: number): { message: UserBody; parts: PartBody[] } {
-  const message: UserBody = { ...user, id: run.engine.newID("message"), time: { created: now } }
+  const message: UserBody = { ...user, id: run.newID("message"), time: { created: now } }
   delete message.summary
-  const text: PartBody = { id: run.engine.newID("part"), type: "text", text: continuePrompt, synthetic: true }
+  const text: PartBody = { id: run.newID("part"), type: "text", text: continuePrompt, synthetic: true }
   return { message, parts: [text] }
 }
 

@@ -252,7 +252,7 @@ async function hideOutput(plan: Step, parts: string[]): Promise<void> {
   await dropFailedAttempt(plan)
   const start = openMessage.parts.find((part) => part.type === "step-start")
   const prune = { time: run.engine.clock.now(), parts }
-  const id = start?.id ?? run.engine.newID("part")
+  const id = start?.id ?? run.newID("part")
   await run.writer.commit([
     ...openMessage.flushOps(),
     openMessage.putOp({ ...start, id, type: "step-start", prune }),

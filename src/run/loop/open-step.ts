@@ -56,6 +56,7 @@ async function commitStart(run: Run, prompts: readonly Prompt[]): Promise<Opened
   const { sessionID, engine } = run
   const ops: Op[] = prompts.length > 0 ? await revertOps(run) : []
   for (const prompt of prompts) {
+    run.startIDsAbove(prompt.message.id)
     ops.push(
       { op: "inbox.take", sessionID, itemID: prompt.id },
       { op: "message.append", sessionID, message: prompt.message, parts: prompt.parts, sealed: true },
@@ -64,9 +65,10 @@ async function commitStart(run: Run, prompts: readonly Prompt[]): Promise<Opened
   const last = prompts.at(-1)?.message
   const { user, promptID } = last ? { user: last, promptID: last.id } : promptOf(run)
   const now = engine.clock.now()
+  const stepStartID = run.newID("part")
   const direct = directCalls(run, prompts)
   const message: AssistantBody = {
-    id: engine.newID("message"),
+    id: run.newID("message"),
     role: "assistant",
     time: { created: now },
     parentID: promptID,
@@ -81,7 +83,7 @@ async function commitStart(run: Run, prompts: readonly Prompt[]): Promise<Opened
   const { partsToHide } = run
   const prune = partsToHide && { time: now, parts: partsToHide }
   const parts: PartBody[] = [
-    { id: engine.newID("part"), type: "step-start", ...(prune && { prune }) },
+    { id: stepStartID, type: "step-start", ...(prune && { prune }) },
     ...direct.map(({ part }) => part),
   ]
   const isUnnamed = isDefaultTitle(run.session.title) || ops.some((op) => op.op === "session.patch")

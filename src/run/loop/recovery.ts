@@ -132,7 +132,7 @@ async function sealInterrupted(run: Run, last: AssistantBody): Promise<void> {
   const now = run.engine.clock.now()
   const message: AssistantBody = {
     ...withoutSession(last),
-    id: run.engine.newID("message"),
+    id: run.newID("message"),
     time: { created: now, completed: now },
     error: { name: "InterruptedError", data: { message: processEnded().message } },
     finish: "interrupted",
@@ -184,7 +184,7 @@ async function resumeStep(run: Run, openMessage: OpenMessage, user: UserBody): P
 
 function retryPart(run: Run, nowMs: number): PartBody {
   return {
-    id: run.engine.newID("part"),
+    id: run.newID("part"),
     type: "retry",
     attempt: countInterruptions(run).all + 1,
     error: { name: "InterruptedError", data: { message: processEnded().message } },

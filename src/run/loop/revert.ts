@@ -34,7 +34,7 @@ export async function markRevert(run: Run, mark: RevertMark): Promise<Reverted> 
   const earlier = run.session.revert
   const items = await itemsFrom(store, sessionID, mark.messageID)
   // Throws if the mark names a part that the message does not have.
-  revertPlan(items, mark, { newID: run.engine.newID })
+  revertPlan(items, mark, { newID: run.newID })
   const { snapshots } = run.project
   const before = earlier?.snapshot ?? (await snapshots.take())
   const withSnapshot: Revert = { ...mark, ...(before !== undefined && { snapshot: before }) }
@@ -103,8 +103,8 @@ async function changedSinceRevert(run: Run, revert: Revert, now: string): Promis
 export async function revertOps(run: Run): Promise<Op[]> {
   const { revert } = run.session
   if (!revert) return []
-  const { store, newID } = run.engine
-  const { sessionID, session } = run
+  const { store } = run.engine
+  const { sessionID, session, newID } = run
   const page = await store.history(sessionID, { messageID: revert.messageID })
   const plan = revertPlan(page.items, revert, { newID })
   const move: Op = { op: "history.move", sessionID, segment: newID("segment"), ...plan }

@@ -1,10 +1,11 @@
 import type { ModelTool } from "../../models/model.ts"
-import type { HistoryItem, InboxItem, Session } from "../../protocol/index.ts"
+import type { HistoryItem, InboxItem, NewID, Session, SessionIDs } from "../../protocol/index.ts"
 import type { Op } from "../../stores/commit.ts"
 import type { HistoryMemo } from "../context/history-memo.ts"
 import type { Engine } from "../engine.ts"
 import { Approvals } from "../permission/approvals.ts"
 import type { Project, Setup } from "../project.ts"
+import { idsAfter } from "../prompt/ids-after.ts"
 import type { Coordinator } from "../schedule/coordinator.ts"
 import type { LeaseKeeper } from "../schedule/lease-keeper.ts"
 import { RunWriter } from "../schedule/writer.ts"
@@ -61,6 +62,7 @@ export class Run {
   offered: readonly ModelTool[] | undefined
   /** A person allowed this run to exceed its budget. */
   isOverBudget = false
+  readonly #ids: SessionIDs
   readonly #onAnswered: ((items: readonly HistoryItem[]) => void) | undefined
   readonly #onRefused: ((promptID: string, error: unknown) => void) | undefined
   readonly #onAsking: (() => void) | undefined
@@ -93,6 +95,7 @@ export class Run {
     this.isUntouched = options.isUntouched ?? false
     this.engine = engine
     this.project = project
+    this.#ids = idsAfter(options.memo.items, engine.newID)
     this.session = options.session
     this.memo = options.memo
     this.reads = options.reads
@@ -111,6 +114,14 @@ export class Run {
 
   get sessionID(): string {
     return this.session.id
+  }
+
+  /** A new id of this session. Messages and parts have higher ids than those that the session has already. */
+  readonly newID: NewID = (kind) => this.#ids.next(kind)
+
+  /** Tells of a message whose id a caller chose: later messages have higher ids. */
+  startIDsAbove(messageID: string): void {
+    this.#ids.startAbove("message", messageID)
   }
 
   get isClosing(): boolean {

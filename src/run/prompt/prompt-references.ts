@@ -170,7 +170,7 @@ function meanings(reference: Reference): Reference[] {
 }
 
 function agentParts(run: Run, { text, start, end }: Reference, { name }: Agent): PartBody[] {
-  const { newID } = run.engine
+  const { newID } = run
   return [
     { id: newID("part"), type: "agent", name, source: { value: text, start, end } },
     {
@@ -184,5 +184,5 @@ function agentParts(run: Run, { text, start, end }: Reference, { name }: Agent):
 }
 
 function noteOf(run: Run, { text: value }: Reference, text: string): Extract<PartBody, { type: "text" }> {
-  return { id: run.engine.newID("part"), type: "text", synthetic: true, text, metadata: { reference: value } }
+  return { id: run.newID("part"), type: "text", synthetic: true, text, metadata: { reference: value } }
 }

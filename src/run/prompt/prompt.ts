@@ -22,6 +22,7 @@ import type { Project, Setup } from "../project.ts"
 import { findMessage } from "../schedule/waiters.ts"
 import type { Prompt } from "../step/step.ts"
 import { offeredAgent } from "../step/step-plan.ts"
+import { promptID } from "./ids-after.ts"
 import { checkBlobs, storedFiles } from "./prompt-files.ts"
 
 type WithoutID<T> = T extends { id: string } ? Omit<T, "id"> & { id?: string } : never
@@ -72,7 +73,7 @@ export async function promptItem(
   const project = await engine.projects.get(session.directory)
   const setup = await project.setup()
   const agent = offeredAgent(setup, prompt.agent ?? session.agent)
-  const id = prompt.messageID ?? engine.newID("message")
+  const id = prompt.messageID ?? (await promptID(engine, session.id))
   const now = engine.clock.now()
   const wanted = prompt.references ?? "all"
   const message: UserBody = {

@@ -38,7 +38,7 @@ export async function referencedFile(
   run.reads.note(location.path, stateOf(stats))
   const { text, start, end } = reference
   return {
-    id: run.engine.newID("part"),
+    id: run.newID("part"),
     type: "file",
     mime: shown ?? "text/plain",
     filename: location.name,

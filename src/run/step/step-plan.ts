@@ -117,7 +117,7 @@ export function snapshotOnce(run: Run, openMessage: OpenMessage): Pick<Step, "sn
       return undefined
     })
     if (snapshot === undefined) return
-    const part: PartBody = { id: run.engine.newID("part"), type: "snapshot", snapshot }
+    const part: PartBody = { id: run.newID("part"), type: "snapshot", snapshot }
     openMessage.put(part)
   }
   return {

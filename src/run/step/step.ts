@@ -112,7 +112,7 @@ async function seal(
   const finish = fields.finish ?? openMessage.message.finish ?? "stop"
   ops.push(
     openMessage.putOp({
-      id: run.engine.newID("part"),
+      id: run.newID("part"),
       type: "step-finish",
       reason: finish,
       ...(snapshot !== undefined && { snapshot }),
@@ -138,8 +138,8 @@ async function fileChangeOps(
   if (!changed) return { ops: [], snapshot: before }
   const { files, snapshot } = changed
   const ops = [
-    openMessage.putOp({ id: run.engine.newID("part"), type: "patch", hash: before, files }),
-    openMessage.putOp({ id: run.engine.newID("part"), type: "snapshot", snapshot }),
+    openMessage.putOp({ id: run.newID("part"), type: "patch", hash: before, files }),
+    openMessage.putOp({ id: run.newID("part"), type: "snapshot", snapshot }),
   ]
   return { ops, snapshot }
 }
@@ -191,7 +191,7 @@ export async function sealFailed(
   ops.push(
     ...(await fileChangeOps(run, openMessage, failed.snapshot)).ops,
     openMessage.putOp({
-      id: run.engine.newID("part"),
+      id: run.newID("part"),
       type: "step-finish",
       reason: finish,
       cost: openMessage.message.cost,

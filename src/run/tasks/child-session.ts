@@ -59,7 +59,7 @@ export async function planChild(step: Step, options: ChildOptions): Promise<Chil
     }
   }
   const session = newChild(step, { ...options, id })
-  const segment = run.engine.newID("segment")
+  const segment = run.newID("segment")
   const inherited = requested && (await inheritedChild(step, requested))
   if (!inherited)
     return { sessionID: id, ops: [{ op: "session.create", session, segment }], isContinued: false }

@@ -21,7 +21,7 @@ export function directCalls(run: Run, prompts: readonly Prompt[]): DirectCall[] 
   return subtasks.map((subtask) => {
     const { description, prompt, agent, command } = subtask
     const input = { description, prompt, subagent_type: agent, ...(command !== undefined && { command }) }
-    const id = callPartID(subtask) ?? run.engine.newID("part")
+    const id = callPartID(subtask, run.newID("part"))
     const text = JSON.stringify(input)
     const callID = callIDOf(subtask)
     return {
@@ -35,10 +35,17 @@ function callIDOf({ id }: Subtask): string {
   return `call_${id}`
 }
 
-/** Neither a caller nor a model can choose the part ids of an answer, so no other part has this id. */
-function callPartID({ id }: Subtask): string | undefined {
-  const partID = `${id}_task`
-  return idPattern("part").test(partID) ? partID : undefined
+/**
+ * The id of the call's part names the subtask. Neither a caller nor a model can choose the part ids of an answer, so no other
+ * part has such an id.
+ */
+function callPartID(subtask: Subtask, newID: string): string {
+  const partID = `${newID}${subtaskMark(subtask)}`
+  return idPattern("part").test(partID) ? partID : newID
+}
+
+function subtaskMark({ id }: Subtask): string {
+  return `_of_${id.slice(id.search(/[_-]/) + 1)}`
 }
 
 /**
@@ -57,7 +64,7 @@ export function subtaskOptions(
     const { model, fixed, references } = subtask
     if (subtask.agent.trim() !== task.agent || subtask.prompt.trim() !== task.prompt) return {}
     // Text spans are valid for this exact text only. Another call with the same task must ask for permission again.
-    const isSame = subtask.prompt === task.prompt && partID === callPartID(subtask)
+    const isSame = subtask.prompt === task.prompt && partID.endsWith(subtaskMark(subtask))
     return {
       ...(model && { model }),
       ...(fixed && isSame && { fixed }),

@@ -1,3 +1,4 @@
+import { StemmaError } from "../../protocol/index.ts"
 import type { directoryRoutes, serverRoutes } from "../../protocol/routes/index.ts"
 import { version } from "../../protocol/version.ts"
 import { type Call, directoryOf, type ServerContext } from "../http/call.ts"
@@ -64,7 +65,13 @@ export function serverHandlers(context: ServerContext): Handlers<typeof serverRo
     health: () => ({ status: context.isDraining() ? "draining" : "ok", version }),
     async ready() {
       context.checkOpen()
-      await context.stemma.reader.cursor()
+      try {
+        await context.stemma.reader.cursor()
+      } catch (cause) {
+        // Anyone may call this route, and the store's own error may name a path.
+        const why = "The store of this server does not answer. GET /sessions with the token says why."
+        throw new StemmaError("unavailable", why, { cause })
+      }
       return { status: "ok", version }
     },
     metrics(_, call) {

@@ -197,6 +197,6 @@ export class StreamedAnswer {
   }
 
   #newID(): string {
-    return this.#plan.run.engine.newID("part")
+    return this.#plan.run.newID("part")
   }
 }

@@ -47,7 +47,7 @@ export async function askModel(plan: Step): Promise<AskedModel> {
       metrics.retried(error.kind)
       const now = run.engine.clock.now()
       const part: PartBody = {
-        id: run.engine.newID("part"),
+        id: run.newID("part"),
         type: "retry",
         attempt,
         error: error.toMessageError(plan.model.ref),

@@ -1,4 +1,10 @@
-import { createID, type HistoryItem, type PartBody, StemmaError } from "../../../protocol/index.ts"
+import {
+  ascendingIDs,
+  type HistoryItem,
+  type PartBody,
+  StemmaError,
+  systemClock,
+} from "../../../protocol/index.ts"
 import { offeredAgent, type PromptRun } from "../../../run/index.ts"
 import type { ServerContext } from "../../http/call.ts"
 import type { Handlers } from "../../http/mount.ts"
@@ -116,7 +122,8 @@ async function appendPrompt(server: ServerContext, sessionID: string, body: Prom
   const project = await stemma.project((await session.info()).directory)
   if (body.agent !== undefined) offeredAgent(await project.setup(), body.agent)
   const access = { workspace: project.workspace, decide: await readRules(project) }
-  const given = body.parts.map((part): PartBody => ({ ...part, id: part.id ?? createID("part", Date.now()) }))
+  const newID = ascendingIDs(systemClock)
+  const given = body.parts.map((part): PartBody => ({ ...part, id: part.id ?? newID("part") }))
   const parts = await stemma.sessions.storeFiles(given, access)
   const { messageID: id } = body
   const added = session.append({ role: "user", parts, ...(id !== undefined && { id }) })

@@ -1,4 +1,4 @@
-import { createID, type StemmaEvent } from "../../../protocol/index.ts"
+import { ascendingIDs, type StemmaEvent, systemClock } from "../../../protocol/index.ts"
 import type { Frame } from "../../../stream/hub.ts"
 import { toWireError } from "./to-wire-error.ts"
 import { toWireMessage } from "./to-wire-message.ts"
@@ -83,7 +83,7 @@ export function toWireText(frame: Frame, options: Omit<EventOptions, "nowMs">): 
 }
 
 export function eventText(event: EventBody): string {
-  return JSON.stringify({ id: eventID(Date.now()), ...event })
+  return JSON.stringify({ id: eventID(), ...event })
 }
 
 /** The text of an event in the stream of all directories. Without a location, the event is about the stream itself. */
@@ -104,6 +104,8 @@ export function connectedText(): string {
   return eventText({ type: "server.connected", properties: {} })
 }
 
-function eventID(nowMs: number): string {
-  return createID("message", nowMs).replace(/^msg/, "evt")
+const newID = ascendingIDs(systemClock)
+
+function eventID(): string {
+  return newID("message").replace(/^msg/, "evt")
 }
