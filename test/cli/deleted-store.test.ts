@@ -54,7 +54,7 @@ it.each(losses)(
     await until("the server is not ready", async () => (await server.fetch("/readyz")).status === 503)
     expect(performance.now() - lostMs).toBeLessThan(noticeMs)
     expect(await (await fetch(`${server.url}readyz`)).text()).not.toContain(directory.path)
-  await expect(session.prompt({ text: "again" })).rejects.toMatchObject({
+    await expect(session.prompt({ text: "again" })).rejects.toMatchObject({
       code: "unavailable",
       message: expect.stringMatching(names),
     })

@@ -219,8 +219,6 @@ test("subscribers get streamed text at once, before it is stored", async () => {
       }),
     },
     config: { model: "slow/m" },
-    // Otherwise text waits for its commit after a slow commit.
-    timing: { slowCommitMs: 60_000 },
   })
   const session = await scene.stemma.sessions.create()
   const run = session.prompt("Go")

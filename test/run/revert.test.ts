@@ -4,6 +4,9 @@ import { join } from "node:path"
 import { promisify } from "node:util"
 import { describe, expect, test } from "vitest"
 import { partsOf, type RunScene, type RunSceneOptions, runScene } from "../support/run-scene.ts"
+import { randomFrom, testSeed } from "../support/seed.ts"
+
+const { seed } = testSeed("reverts")
 
 const run = promisify(execFile)
 
@@ -102,6 +105,43 @@ test("a revert to a part keeps the parts before it", async () => {
   await one.stemma.sessions.revert(session.id, { messageID: call!.messageID, partID: call!.id })
   expect(await file(one, "a.txt")).toBeUndefined()
   expect((await session.prompt("Go")).error).toBeUndefined()
+})
+
+test("the summary is that of the visible messages after any sequence of reverts, and whole again after unrevert", async () => {
+  const random = randomFrom(seed)
+  const contents = ["first\n", "first\nsecond\n", "third\n"]
+  await using one = await runScene({
+    git: true,
+    script: [
+      ...contents.flatMap((content, turn) => [write("a.txt", content), { text: `Turn ${turn}.` }]),
+      write("b.txt", "b\n"),
+      { text: "Turn 3." },
+    ],
+  })
+  const session = await one.stemma.sessions.create()
+  const changes = async () =>
+    Object.fromEntries(
+      ((await session.info()).summary?.diffs ?? []).map(({ file, before, after }) => [file, [before, after]]),
+    )
+  const expected: Record<string, string[]>[] = [{}]
+  for (let turn = 0; turn < 4; turn++) {
+    await session.prompt(`Turn ${turn}`)
+    expected.push(await changes())
+  }
+  expect(expected[3]).toEqual({ "a.txt": ["", "third\n"] })
+  expect(expected[4]).toEqual({ "a.txt": ["", "third\n"], "b.txt": ["", "b\n"] })
+  const prompts = (await session.messages()).filter(({ message }) => message.role === "user")
+  const trace: number[] = []
+  for (let step = 0; step < 8; step++) {
+    const turn = step < 3 ? [1, 0, 1][step]! : Math.floor(random() * 4)
+    trace.push(turn)
+    await one.stemma.sessions.revert(session.id, { messageID: prompts[turn]!.message.id })
+    expect(await changes(), `reverts to ${trace}`).toEqual(expected[turn])
+    expect(await file(one, "a.txt")).toBe(expected[turn]!["a.txt"]?.[1])
+  }
+  await one.stemma.sessions.unrevert(session.id)
+  expect(await changes(), `reverts to ${trace}, unrevert`).toEqual(expected[4])
+  expect((await session.info()).summary).toMatchObject({ additions: 2, deletions: 0, files: 2 })
 })
 
 test("the session and its prompts have a summary of the file changes", async () => {

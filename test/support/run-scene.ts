@@ -35,7 +35,8 @@ export interface RunSceneOptions extends StemmaOptions {
   limit?: { context: number; output: number }
 }
 
-export const quickTiming = { retryBaseMs: 10, retryMaxMs: 40, claimRetryMs: 20 }
+/** Short waits. Text does not wait for its commit when a busy machine makes commits slow. */
+export const quickTiming = { retryBaseMs: 10, retryMaxMs: 40, claimRetryMs: 20, slowCommitMs: 60_000 }
 
 /** A Stemma with a scripted model in a temporary project. Everything is allowed unless the config says otherwise. */
 export async function runScene(options: RunSceneOptions = {}): Promise<RunScene> {

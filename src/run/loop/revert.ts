@@ -36,21 +36,25 @@ export async function markRevert(run: Run, mark: RevertMark): Promise<Reverted> 
   // Throws if the mark names a part that the message does not have.
   revertPlan(items, mark, { newID: run.newID })
   const { snapshots } = run.project
-  const before = earlier?.snapshot ?? (await snapshots.take())
+  const now = await snapshots.take()
+  const before = earlier?.snapshot ?? now
   const withSnapshot: Revert = { ...mark, ...(before !== undefined && { snapshot: before }) }
   // The mark is committed before any file changes: if the process dies in between, the revert can still be undone.
   if (!earlier) await run.writer.commit([{ op: "session.patch", sessionID, set: { revert: withSnapshot } }])
   // A second revert starts from the files as they were before the first one.
-  else await restoreFilesBeforeRevert(run, earlier)
+  const undone = earlier ? (await restoreFilesBeforeRevert(run, earlier)).files : []
   const restored = await restoreFiles(snapshots, filesToRestore(items, mark))
   const after = await snapshots.take()
   const isKnown = before !== undefined && after !== undefined
   const diffs = isKnown ? await snapshots.diff(before, after, restored.files) : []
-  const summary = summaryOf(mergeDiffs(run.session.summary?.diffs ?? [], diffs))
+  // The summary already has the changes of the first revert, so only what changes now is added to it.
+  const changed = [...new Set([...undone, ...restored.files])]
+  const added = now !== undefined && after !== undefined ? await snapshots.diff(now, after, changed) : []
+  const summary = summaryOf(mergeDiffs(run.session.summary?.diffs ?? [], added))
   const revert: Revert = { ...withSnapshot, ...(diffs.length > 0 && { diff: diffText(diffs) }) }
   const { notice = snapshotNotice(run) } = restored
   await run.writer.commit([
-    { op: "session.patch", sessionID, set: { revert, ...(diffs.length > 0 && { summary }) } },
+    { op: "session.patch", sessionID, set: { revert, ...(added.length > 0 && { summary }) } },
   ])
   return {
     session: await store.session(sessionID),

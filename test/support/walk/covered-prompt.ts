@@ -22,6 +22,8 @@ const stemma = await openStemma({
   data: join(directory.path, ".data"),
   env: { HOME: directory.path, PATH: process.env.PATH },
   config: models.config() as ConfigInput,
+  // On a busy machine commits are slow, and text then waits for its commit.
+  timing: { slowCommitMs: 60_000 },
 })
 const server = createServer(stemma, { token })
 const { url } = await server.listen({ port: 0 })
