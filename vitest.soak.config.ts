@@ -8,7 +8,7 @@ process.env.NODE_COMPILE_CACHE ??= fileURLToPath(new URL("node_modules/.cache/no
 /** Random tests of `npm test` that repeat more often here. */
 const longer = [
   "test/client/replica-property.test.ts",
-  "test/run/{context-property,history-memo-property,slow-disk}.test.ts",
+  "test/run/{ascending-ids,context-property,history-memo-property,slow-disk}.test.ts",
   "test/server/fuzz.test.ts",
   "test/session/{ledger,search}.test.ts",
   "test/stores/processes.test.ts",

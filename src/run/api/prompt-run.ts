@@ -6,6 +6,7 @@ import type {
   Part,
   Session,
   StemmaEvent,
+  UserMessage,
 } from "../../protocol/index.ts"
 import type { Subscription } from "../../stream/hub.ts"
 import { type PromptContent, promptItem } from "../prompt/prompt.ts"
@@ -27,6 +28,8 @@ export interface Reply {
 export interface PromptRunOptions {
   messageID: Promise<string>
   subscribe: () => Subscription
+  /** Whether this process runs the session now. */
+  isRunning: () => boolean
   /** Admits the prompt. Called once, after every iterator has subscribed. */
   admit: () => Promise<void>
   /** Resolves with the message that ends the answer. `isOld`: it was in the history before, so no event announces it. */
@@ -52,6 +55,7 @@ export function sendPrompt(
   return new PromptRun({
     messageID: prompt.then(({ id }) => id),
     subscribe: () => hub.subscribe({ scope: { sessionID }, questions: true }),
+    isRunning: () => hub.status(sessionID).type !== "idle",
     admit: async () => {
       isDuplicate = (await submit(coordinator, await prompt, { isNamed })).isDuplicate
     },
@@ -67,6 +71,12 @@ interface Iteration {
   subscription: Subscription
   /** Messages whose end the caller has been given. */
   ended: Set<string>
+  /** This process runs the session, as far as the caller has been told. Then `session.idle` follows. */
+  isRunning: boolean
+  /** The caller has been given the end of the answer. */
+  isAnswered: boolean
+  /** The caller has asked for an event. */
+  isAdvanced: boolean
   timer?: NodeJS.Timeout
 }
 
@@ -81,6 +91,7 @@ export class PromptRun implements PromiseLike<Reply>, AsyncIterable<StemmaEvent>
   readonly messageID: Promise<string>
   readonly #reply: Promise<Reply>
   readonly #subscribe: () => Subscription
+  readonly #isRunning: () => boolean
   readonly #iterations = new Set<Iteration>()
   #isOver = false
   /** The message that ends the answer, once it is known. */
@@ -89,6 +100,7 @@ export class PromptRun implements PromiseLike<Reply>, AsyncIterable<StemmaEvent>
   constructor(options: PromptRunOptions) {
     this.messageID = options.messageID
     this.#subscribe = options.subscribe
+    this.#isRunning = options.isRunning
     this.admitted = this.#admit(options.admit)
     this.#reply = this.#wait(options.answer)
     // The caller may ignore these promises, so a rejection must not be unhandled.
@@ -103,9 +115,18 @@ export class PromptRun implements PromiseLike<Reply>, AsyncIterable<StemmaEvent>
     return this.#reply.then(onFulfilled, onRejected)
   }
 
-  /** The events from now on, until the reply. Each iterator has its own subscription. */
+  /**
+   * The events of the session from now on, without the end of an earlier run. The last event is `session.idle`, unless the
+   * session goes on with another prompt or another process runs it. Each iterator has its own subscription.
+   */
   [Symbol.asyncIterator](): AsyncIterator<StemmaEvent> {
-    const iteration: Iteration = { subscription: this.#subscribe(), ended: new Set() }
+    const iteration: Iteration = {
+      subscription: this.#subscribe(),
+      ended: new Set(),
+      isRunning: this.#isRunning(),
+      isAnswered: false,
+      isAdvanced: false,
+    }
     this.#iterations.add(iteration)
     if (this.#isOver) iteration.subscription.close()
     return this.#events(iteration)
@@ -130,35 +151,57 @@ export class PromptRun implements PromiseLike<Reply>, AsyncIterable<StemmaEvent>
     }
   }
 
-  /** Closes the iterators. With an id, those that have not given the end of that message yet may still do so. */
+  /**
+   * Closes the iterators. With an id, those that have not given the end of that message and of the run yet may still do so.
+   */
   #end(lastID?: string): void {
     this.#isOver = true
     this.#lastID = lastID
     for (const iteration of this.#iterations) {
       const { subscription, ended } = iteration
-      if (lastID === undefined || ended.has(lastID)) subscription.close()
-      else iteration.timer = setTimeout(() => subscription.close(), lastEventsMs)
+      if (lastID !== undefined && ended.has(lastID)) iteration.isAnswered = true
+      if (lastID === undefined || (iteration.isAnswered && !iteration.isRunning)) {
+        subscription.close()
+        continue
+      }
+      iteration.timer = setTimeout(() => subscription.close(), lastEventsMs)
+      // A caller that has asked for nothing waits for nothing.
+      if (!iteration.isAdvanced) iteration.timer.unref()
     }
   }
 
   async *#events(iteration: Iteration): AsyncGenerator<StemmaEvent> {
     const { subscription, ended } = iteration
+    iteration.isAdvanced = true
+    iteration.timer?.ref()
     try {
       const messageID = await this.messageID
+      await subscription.ready.catch(() => {})
+      // The status may have changed before the subscription was ready.
+      iteration.isRunning ||= this.#isRunning()
+      let own: UserMessage | undefined
       let isTaken = false
       for await (const frames of subscription.batches()) {
         for (const frame of frames) {
           if (!("event" in frame)) continue
           const { event } = frame
+          if (event.type === "session.status") iteration.isRunning = event.properties.status.type !== "idle"
+          // An earlier run may end after this prompt was sent.
+          if (!isTaken && !iteration.isAnswered && isIdle(event)) continue
+          if (iteration.isAnswered && isLaterPrompt(event, own)) return
           yield event
+          if (event.type === "session.idle" && iteration.isAnswered) return
           if (event.type !== "message.updated") continue
           const { info } = event.properties
-          if (info.id === messageID) isTaken = true
+          if (info.role === "user" && info.id === messageID) own = info
+          if (info.id === messageID || (info.role === "assistant" && info.parentID === messageID))
+            isTaken = true
           if (!isEnd(event)) continue
           ended.add(info.id)
-          if (info.id === this.#lastID) return
           // Recovery may continue an interrupted message, so only the reply ends the iteration then.
-          if (isTaken && info.role === "assistant" && info.finish !== "interrupted") return
+          const isComplete = isTaken && info.role === "assistant" && info.finish !== "interrupted"
+          if (info.id === this.#lastID || isComplete) iteration.isAnswered = true
+          if (iteration.isAnswered && !iteration.isRunning) return
         }
       }
       // Throws for a prompt that failed.
@@ -169,6 +212,20 @@ export class PromptRun implements PromiseLike<Reply>, AsyncIterable<StemmaEvent>
       subscription.close()
     }
   }
+}
+
+function isIdle(event: StemmaEvent): boolean {
+  return (
+    event.type === "session.idle" ||
+    (event.type === "session.status" && event.properties.status.type === "idle")
+  )
+}
+
+/** True if the run goes on with a prompt that came after `own`. */
+function isLaterPrompt(event: StemmaEvent, own: UserMessage | undefined): boolean {
+  if (event.type !== "message.updated" || own === undefined) return false
+  const { info } = event.properties
+  return info.role === "user" && info.id !== own.id && info.time.created >= own.time.created
 }
 
 /** True for the first sealed assistant message after the prompt that does not continue with tool calls. */
