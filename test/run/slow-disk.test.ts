@@ -1,3 +1,4 @@
+import { readFileSync } from "node:fs"
 import { DatabaseSync } from "node:sqlite"
 import { expect, it } from "vitest"
 import { openStore } from "../../src/index.ts"
@@ -32,19 +33,18 @@ it("a server that is killed while its store cannot commit for long has stored al
 it("the first time that the store cannot commit, a killed server loses at most 100 ms of text", {
   timeout: 120_000,
 }, async () => {
-  for (let kill = 0; kill < repeats({ test: 2, soak: 20 }); ) {
+  for (let kill = 0; kill < repeats({ test: 2, soak: 20 }); kill++) {
     await using scene = await streamingServer()
     using lock = new WriteLock(scene.database)
-    const lag = watchLag()
+    const waited = watchWaits(scene.pid)
     const held = lock.holdFor(holdMs)
     await delay(holdMs * 0.8)
+    const waitedMs = waited.endMs()
     await scene.kill()
     await held
-    // This process received the text late if it did not run itself.
-    if (lag.endMs() > 20) continue
-    kill++
     await using store = await openStore({ path: scene.database })
-    for (const spanMs of await scene.told.lostSpansMs(store)) expect(spanMs).toBeLessThanOrEqual(toldMs)
+    for (const spanMs of await scene.told.lostSpansMs(store))
+      expect(spanMs).toBeLessThanOrEqual(toldMs + waitedMs)
   }
 })
 
@@ -68,13 +68,14 @@ class WriteLock implements Disposable {
   }
 }
 
-/** The longest time in which this process did not run. */
-function watchLag(): { endMs(): number } {
+/** Measures how long this process and the server wait for a processor, as on a busy machine: text arrives later by that. */
+function watchWaits(server: number): { endMs(): number } {
+  const startMs = queuedMs(server)
   let last = performance.now()
-  let worst = 0
+  let late = 0
   const look = () => {
     const now = performance.now()
-    worst = Math.max(worst, now - last - 5)
+    late += Math.max(0, now - last - 10)
     last = now
   }
   const timer = setInterval(look, 5)
@@ -82,8 +83,17 @@ function watchLag(): { endMs(): number } {
     endMs() {
       clearInterval(timer)
       look()
-      return worst
+      return late + queuedMs(server) - startMs
     },
+  }
+}
+
+/** How long a process has waited for a processor; 0 on systems that do not say. */
+function queuedMs(pid: number): number {
+  try {
+    return Number(readFileSync(`/proc/${pid}/schedstat`, "utf8").split(" ")[1]) / 1e6
+  } catch {
+    return 0
   }
 }
 

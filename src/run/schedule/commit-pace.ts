@@ -1,7 +1,11 @@
 import type { Store } from "../../stores/store.ts"
 
 /** After a slow commit, text waits for its commit for this long. */
-const cautionMs = 5000
+const cautionMs = 1000
+/** Text that waits for its commit is committed at once, but not more often than this for all runs together. */
+const waitingFlushMs = 5
+/** Commits of one tick share a transaction. */
+const tickMs = 1
 
 /**
  * Tells whether the store commits fast enough for live text. Text may be sent to subscribers before it is committed only
@@ -14,6 +18,7 @@ export class CommitPace {
   /** The start times of the commits that the store has not acknowledged yet, oldest first. */
   readonly #pending = new Set<{ readonly startedMs: number }>()
   #cautionEndMs = Number.NEGATIVE_INFINITY
+  #waitingFlushedMs = Number.NEGATIVE_INFINITY
 
   /** `slowMs`: a commit that takes longer is slow. */
   constructor(store: Store, { slowMs }: { slowMs: number }) {
@@ -28,6 +33,15 @@ export class CommitPace {
       break
     }
     return nowMs >= this.#cautionEndMs && this.#store.delaysCommits !== true
+  }
+
+  /** Whether text that waits for its commit is committed now. Otherwise it waits a little for other text. */
+  flushesWaiting(nowMs: number): boolean {
+    const sinceMs = nowMs - this.#waitingFlushedMs
+    if (sinceMs < tickMs) return true
+    if (sinceMs < waitingFlushMs) return false
+    this.#waitingFlushedMs = nowMs
+    return true
   }
 
   /** Measures a commit from now until the returned function is called. */

@@ -5,7 +5,7 @@ import type { Hub } from "../../stream/hub.ts"
 import type { RunWriter } from "../schedule/writer.ts"
 
 const flushEveryMs = 50
-/** While text waits for its commit, it is committed more often, because a person waits for it. */
+/** Text that waits for its commit is committed sooner, because a person waits for it. */
 const flushWaitingEveryMs = 20
 const flushUnits = 16 * 1024
 
@@ -38,9 +38,8 @@ export class OpenMessage {
   /** The text that grew last. The next delta is mostly for the same text, so this saves a lookup. */
   #lastGrown: GrowingText | undefined
   #unflushedUnits = 0
-  /** When the oldest unflushed text arrived, and when text was last flushed, by `performance.now()`. */
+  /** When the oldest unflushed text arrived, by `performance.now()`. */
   #unflushedSinceMs = 0
-  #flushedMs = Number.NEGATIVE_INFINITY
   #timer: NodeJS.Timeout | undefined
 
   constructor(options: {
@@ -100,7 +99,8 @@ export class OpenMessage {
     const nowMs = performance.now()
     // The timer of a busy process fires late. The age of the text decides, not the timer.
     if (this.#unflushedUnits > 0 && nowMs - this.#unflushedSinceMs >= flushEveryMs) this.flush()
-    const isSent = this.#writer.pace.keepsUp(nowMs)
+    const { pace } = this.#writer
+    const isSent = pace.keepsUp(nowMs)
     if (isSent) {
       this.#hub.delta({
         sessionID: this.sessionID,
@@ -114,9 +114,9 @@ export class OpenMessage {
     growing.unflushed += text
     if (this.#unflushedUnits === 0) this.#unflushedSinceMs = nowMs
     this.#unflushedUnits += text.length
-    const dueMs = isSent ? flushEveryMs : this.#flushedMs + flushWaitingEveryMs - nowMs
-    if (this.#unflushedUnits >= flushUnits || dueMs <= 0) this.flush()
-    else this.#timer ??= setTimeout(() => this.flush(), dueMs)
+    const isDue = this.#unflushedUnits >= flushUnits || (!isSent && pace.flushesWaiting(nowMs))
+    if (isDue) this.flush()
+    else this.#timer ??= setTimeout(() => this.flush(), isSent ? flushEveryMs : flushWaitingEveryMs)
   }
 
   #growingOf(partID: string, field: GrowingField): GrowingText {
@@ -150,8 +150,7 @@ export class OpenMessage {
     this.#timer = undefined
     if (this.#unflushedUnits === 0) return []
     this.#unflushedUnits = 0
-    this.#flushedMs = performance.now()
-    this.#writer.pace.noticeDelay(this.#flushedMs - this.#unflushedSinceMs - flushEveryMs)
+    this.#writer.pace.noticeDelay(performance.now() - this.#unflushedSinceMs - flushEveryMs)
     const ops: Op[] = []
     for (const growing of this.#growing.values()) {
       const { partID, field, stored, unflushed } = growing

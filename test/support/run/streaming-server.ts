@@ -49,6 +49,7 @@ export async function streamingServer(options: StreamingOptions = {}) {
   return {
     database: join(directory.data, "stemma.db"),
     told,
+    pid: server.child.pid!,
     /** Returns when the server was killed. */
     async kill(): Promise<number> {
       const killedMs = performance.now()
