@@ -18,6 +18,8 @@ export interface ModelsOptions {
   fetch?: typeof fetch
   /** Names of providers that must not be used. */
   disabled?: readonly string[]
+  /** How many bytes of an answer are read. 64 MiB if absent. */
+  answerBytesMax?: number
 }
 
 export interface ListedProvider {
@@ -67,6 +69,8 @@ export interface Models {
 
 export const demoModel = "demo/guide"
 
+const answerBytesStandard = 64 * 1024 * 1024
+
 /** Splits `provider/model` at the first slash: the model's own name may contain slashes. */
 export function parseModelName(name: string): ModelRef {
   const slash = name.indexOf("/")
@@ -83,6 +87,7 @@ export function parseModelName(name: string): ModelRef {
 export function createModels(options: ModelsOptions): Models {
   const { env, provider: configured = {}, custom = {}, disabled = [] } = options
   const fetch = options.fetch ?? globalThis.fetch
+  const answerBytesMax = options.answerBytesMax ?? answerBytesStandard
   const secretNames = [...new Set(Object.values(builtInProviders).flatMap((entry) => entry.env))]
   const models = new Map<string, Promise<Model>>()
   let standard: Promise<string> | undefined
@@ -137,7 +142,7 @@ export function createModels(options: ModelsOptions): Models {
     const config = own(provider.models, ref.modelID)
     const modelID = typeof config?.id === "string" && config.id !== "" ? config.id : ref.modelID
     const [connected, facts] = await Promise.all([
-      connect({ ...provider, providerID: provider.id, modelID, fetch }),
+      connect({ ...provider, providerID: provider.id, modelID, fetch, answerBytesMax }),
       modelFacts({ priceID: provider.priceID, modelID, config }),
     ])
     return fromLanguageModel({

@@ -92,6 +92,7 @@ export class Project {
       ...(loaded.config.disabled_providers && { disabled: loaded.config.disabled_providers }),
       ...(custom && { custom }),
       ...(fetch && { fetch }),
+      answerBytesMax: loaded.config.answer.bytesMax,
     })
     const secrets = [...loaded.secrets, ...models.secrets()]
     const names = [...loaded.secretNames, ...models.secretNames]

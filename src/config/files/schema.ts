@@ -161,6 +161,16 @@ export const Config = z.strictObject({
   idleTimeoutMs: Count.default(120_000).describe(
     "A model that sends nothing for this long counts as stalled",
   ),
+  answer: z
+    .strictObject({
+      bytesMax: Count.default(64 * 1024 * 1024).describe("How many bytes of a model's answer are read"),
+      argumentBytesMax: Count.default(16 * 1024 * 1024).describe(
+        "How long the arguments of one tool call may be, in bytes",
+      ),
+      callsMax: Count.default(1000).describe("How many tool calls one answer may have"),
+    })
+    .prefault({})
+    .describe("Limits of one model's answer; a longer answer is stopped with an error"),
   command: z.record(z.string(), CommandConfig).default({}),
   experimental: z
     .strictObject({

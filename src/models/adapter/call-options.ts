@@ -9,6 +9,7 @@ import type {
 import type { Tokens } from "../../protocol/index.ts"
 import type { ModelRequest, ModelTool } from "../model.ts"
 import { providerOptions, reasoningLevel } from "../provider/provider-options.ts"
+import { tokensMax } from "../response/mend.ts"
 import type { AdapterOptions } from "./adapter.ts"
 import { fitToolName } from "./fit-names.ts"
 
@@ -48,14 +49,14 @@ function functionTool({ name, description, inputSchema }: ModelTool): LanguageMo
 
 /**
  * Token counts that do not overlap: output excludes reasoning, input excludes cached tokens. Undefined if the provider
- * sent no counts.
+ * sent no counts, or counts that cannot be right.
  */
 export function tokensOf({ inputTokens, outputTokens }: LanguageModelV4Usage): Tokens | undefined {
   const read = count(inputTokens.cacheRead)
   const write = count(inputTokens.cacheWrite)
   const reasoning = count(outputTokens.reasoning)
   const given = [inputTokens.total, inputTokens.noCache, outputTokens.total, outputTokens.text]
-  if (given.every((value) => value === undefined)) return undefined
+  if (given.every((value) => value === undefined) || given.some(isWrong)) return undefined
   return {
     input: count(inputTokens.noCache ?? count(inputTokens.total) - read - write),
     output: count(outputTokens.text ?? count(outputTokens.total) - reasoning),
@@ -64,6 +65,11 @@ export function tokensOf({ inputTokens, outputTokens }: LanguageModelV4Usage): T
   }
 }
 
+/** A count may be a little below 0, because some providers do not include reasoning or cached tokens in their sums. */
+function isWrong(value: number | undefined): boolean {
+  return value !== undefined && !(Math.abs(value) <= tokensMax)
+}
+
 function count(value: number | undefined): number {
-  return value !== undefined && value > 0 ? Math.min(Math.round(value), Number.MAX_SAFE_INTEGER) : 0
+  return value !== undefined && value > 0 ? Math.min(Math.round(value), tokensMax) : 0
 }

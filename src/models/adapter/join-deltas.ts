@@ -1,13 +1,16 @@
+import { mendMetadata } from "../response/metadata.ts"
 import { type GrowingText, growingText } from "./growing-text.ts"
 
 /** Incomplete events longer than this are passed on instead of buffered. */
 const restBytesMax = 1024 * 1024
+const lineFeed = 10
 const carriageReturn = 13
 
 /**
  * Returns the same event stream, but joins consecutive text deltas that arrived in one network read to one event. A
  * fast model sends hundreds of deltas at once, and the provider's package spends most of the processor time of a call
- * on parsing each. A delta that arrives alone is not changed. See docs/decisions/joined-deltas.md.
+ * on parsing each. A delta that arrives alone is not changed. See docs/decisions/joined-deltas.md. Metadata of the wrong
+ * type is mended, because the package would refuse the answer for it.
  */
 export function withJoinedDeltas(response: Response): Response {
   const { body, headers, status, statusText } = response
@@ -35,30 +38,36 @@ function joined(body: ReadableStream<Uint8Array>): ReadableStream<Uint8Array> {
   )
 }
 
-/** Takes the bytes of an event stream and returns the same events, or fewer. Events of unknown form are not changed. */
+/**
+ * Takes the bytes of an event stream and returns the same events, or fewer. Events of unknown form are not changed. In a
+ * stream with carriage returns, metadata is mended but no event is joined.
+ */
 export class DeltaJoiner {
   #rest: Buffer | undefined
-  /** True after a carriage return: no known server sends one, so such a stream is passed on unchanged. */
-  #isOff = false
+  /** True inside of an event that is too long to be buffered: it is passed on as it is. */
+  #isLong = false
+  #hasReturns = false
 
   push(bytes: Uint8Array): Uint8Array | undefined {
-    if (this.#isOff) return bytes
     const own = Buffer.from(bytes.buffer, bytes.byteOffset, bytes.byteLength)
-    const all = this.#rest ? Buffer.concat([this.#rest, own]) : own
-    this.#rest = undefined
-    if (all.includes(carriageReturn)) {
-      this.#isOff = true
+    if (!this.#isLong) return this.#pushEvents(this.#rest ? Buffer.concat([this.#rest, own]) : own)
+    const end = own.indexOf(lineFeed) + 1
+    if (end === 0) return own
+    this.#isLong = false
+    const rest = this.#pushEvents(own.subarray(end))
+    return rest ? Buffer.concat([own.subarray(0, end), rest]) : own.subarray(0, end)
+  }
+
+  #pushEvents(all: Buffer): Uint8Array | undefined {
+    this.#hasReturns ||= all.includes(carriageReturn)
+    const end = eventsEnd(all, this.#hasReturns)
+    this.#isLong = end === 0 && all.length > restBytesMax
+    if (this.#isLong) {
+      this.#rest = undefined
       return all
     }
-    const end = all.lastIndexOf("\n\n") + 2
-    if (end < 2) {
-      if (all.length > restBytesMax) return all
-      this.#rest = all
-      return undefined
-    }
-    if (end < all.length) this.#rest = all.subarray(end)
-    const whole = all.subarray(0, end)
-    return all.indexOf("\n\n") + 2 === end ? whole : joinEvents(whole)
+    this.#rest = end < all.length ? all.subarray(end) : undefined
+    return end === 0 ? undefined : joinEvents(all.subarray(0, end), { canJoin: !this.#hasReturns })
   }
 
   end(): Uint8Array | undefined {
@@ -77,42 +86,79 @@ interface Open extends GrowingText {
   count: number
 }
 
-function joinEvents(bytes: Buffer): Uint8Array {
-  const events = bytes.toString("utf8").split("\n\n")
+/** Where the last complete event ends; 0 if there is none. */
+function eventsEnd(bytes: Buffer, hasReturns: boolean): number {
+  const plain = bytes.lastIndexOf("\n\n")
+  const withReturn = hasReturns ? bytes.lastIndexOf("\n\r\n") : -1
+  return Math.max(plain < 0 ? 0 : plain + 2, withReturn < 0 ? 0 : withReturn + 3)
+}
+
+const gap = /(\r?\n\r?\n)/
+
+function joinEvents(bytes: Buffer, { canJoin }: { canJoin: boolean }): Uint8Array {
+  const all = bytes.toString("utf8")
+  const events = canJoin ? all.split("\n\n") : all.split(gap)
   events.pop()
   let text = ""
   let open: Open | undefined
-  let isJoined = false
+  let isChanged = false
   const flush = () => {
     if (open) text += `${open.count === 1 ? open.event : open.head + open.write()}\n\n`
     open = undefined
   }
   for (const event of events) {
-    const next = readDelta(event)
-    if (next && open && open.head === next.head && open.key === next.key) {
-      open.join(next)
+    const { mended, delta } = readEvent(event)
+    if (mended !== undefined) isChanged = true
+    if (!canJoin) {
+      // The gaps are among the events.
+      text += mended ?? event
+      continue
+    }
+    if (delta && open && open.head === delta.head && open.key === delta.key) {
+      open.join(delta)
       open.count++
-      isJoined = true
+      isChanged = true
       continue
     }
     flush()
-    if (next) open = next
-    else text += `${event}\n\n`
+    if (delta) open = delta
+    else text += `${mended ?? event}\n\n`
   }
   flush()
-  return isJoined ? Buffer.from(text) : bytes
+  return isChanged ? Buffer.from(text) : bytes
 }
 
 /** An event with one line of JSON data and perhaps a name. */
-const shape = /^((?:event: ?[\w.-]+\n)?data: ?)(\{[^\n]*\})$/
+const shape = /^((?:\r?\n)*(?:event: ?[\w.-]+\r?\n)?data: ?)(\{[^\r\n]*\})$/
 
-function readDelta(event: string): Open | undefined {
+/** The text delta of an event, and the event with mended metadata, if there is such a thing. */
+function readEvent(event: string): { mended?: string; delta?: Open } {
   const match = shape.exec(event)
-  if (!match) return undefined
+  if (!match) return {}
+  const [, head, data] = match as unknown as [string, string, string]
   try {
-    const growing = growingText(JSON.parse(match[2]!))
-    return growing && Object.assign(growing, { event, head: match[1]!, count: 1 })
+    const { value, isMended } = readMended(data)
+    const mended = isMended ? head + JSON.stringify(value) : undefined
+    const growing = growingText(value)
+    const delta = growing && Object.assign(growing, { event: mended ?? event, head, count: 1 })
+    return { ...(mended !== undefined && { mended }), ...(delta && { delta }) }
   } catch {
-    return undefined
+    return {}
+  }
+}
+
+/** Numbers that some servers write though JSON does not have them; and texts, which are not searched for such numbers. */
+const noNumber = /"(?:[^"\\]|\\.)*"|-?\b(?:NaN|Infinity)\b/g
+
+function readMended(data: string): { value: unknown; isMended: boolean } {
+  try {
+    const value: unknown = JSON.parse(data)
+    return { value, isMended: mendMetadata(value) }
+  } catch (error) {
+    if (!/NaN|Infinity/.test(data)) throw error
+    const quoted = data.replace(noNumber, (found) => (found.startsWith('"') ? found : `"${found}"`))
+    const value: unknown = JSON.parse(quoted)
+    mendMetadata(value)
+    return { value, isMended: true }
   }
 }

@@ -50,7 +50,8 @@ const networkCode =
  * because it holds the request.
  */
 export function classifyError(error: unknown, call: FailedCall): ModelError {
-  if (error instanceof ModelError) return error
+  const own = modelErrorIn(error)
+  if (own) return own
   const network = networkFailure(error)
   if (network !== undefined) {
     return new ModelError(
@@ -74,6 +75,16 @@ export function classifyError(error: unknown, call: FailedCall): ModelError {
     "malformed",
     sentence(call, `The answer of ${nameOf(call)} made no sense: ${facts.message}`),
   )
+}
+
+/** The ModelError that a provider's package has put into an error of its own, such as that of a bounded body. */
+function modelErrorIn(error: unknown): ModelError | undefined {
+  let current: unknown = error
+  for (let depth = 0; depth < 6 && current instanceof Error; depth++) {
+    if (current instanceof ModelError) return current
+    current = current.cause
+  }
+  return undefined
 }
 
 /** The stream ended before the model had finished. */

@@ -1,5 +1,6 @@
 import type { LanguageModelV4 } from "@ai-sdk/provider"
 import { withJoinedDeltas } from "../adapter/join-deltas.ts"
+import { boundedResponse, type ResponseBounds } from "../response/bounded-response.ts"
 import type { Api, ProviderConfig, ProviderPackage } from "./providers.ts"
 
 export interface Connection {
@@ -14,6 +15,7 @@ export interface Connection {
   options: NonNullable<ProviderConfig["options"]>
   asksForUsage: boolean
   fetch: typeof fetch
+  answerBytesMax: number
 }
 
 export interface Connected {
@@ -26,7 +28,8 @@ export interface Connected {
 /** Loads the provider's package, which takes about 100 ms, and creates a model. Sends no request. */
 export async function connect(connection: Connection): Promise<Connected> {
   const { npm, modelID, baseURL, headers, options } = connection
-  const fetch = withoutRedirects(connection.fetch)
+  const name = `${connection.providerID}/${modelID}`
+  const fetch = withoutRedirects(connection.fetch, { name, bytesMax: connection.answerBytesMax })
   // An empty key keeps the package from looking for one in the environment.
   const apiKey = connection.apiKey ?? ""
   switch (npm) {
@@ -52,16 +55,16 @@ export async function connect(connection: Connection): Promise<Connected> {
     }
     case "@ai-sdk/openai-compatible": {
       const { createOpenAICompatible } = await import("@ai-sdk/openai-compatible")
-      const name = camelCase(connection.providerID)
+      const namespace = camelCase(connection.providerID)
       const provider = createOpenAICompatible({
-        name,
+        name: namespace,
         baseURL,
         headers,
         fetch,
         includeUsage: connection.asksForUsage,
         ...(connection.apiKey !== undefined && { apiKey: connection.apiKey }),
       })
-      return { model: provider(modelID), api: "openai-compatible", namespace: name }
+      return { model: provider(modelID), api: "openai-compatible", namespace }
     }
   }
 }
@@ -71,13 +74,13 @@ const longBodyLength = 256 * 1024
 /**
  * Refuses redirects: a key is sent to the address it was configured for and nowhere else, whatever the server answers.
  */
-function withoutRedirects(inner: typeof fetch): typeof fetch {
+function withoutRedirects(inner: typeof fetch, bounds: ResponseBounds): typeof fetch {
   return async (input, init) => {
     const body = init?.body
     // Fetch scans a string several times and bytes once: 3 ms less for 1 MB. A short body is not worth the copy.
     const isLong = typeof body === "string" && body.length > longBodyLength
     const sent = { ...init, body: isLong ? Buffer.from(body) : body, redirect: "manual" as const }
-    return withJoinedDeltas(await inner(input, sent))
+    return withJoinedDeltas(boundedResponse(await inner(input, sent), bounds))
   }
 }
 

@@ -1,5 +1,8 @@
+import type { Config } from "../../../config/files/schema.ts"
 import type { ModelEvent } from "../../../models/model.ts"
 import { ModelError } from "../../../models/model-error.ts"
+import { sizeText } from "../../../models/response/bounded-response.ts"
+import { tokensMax } from "../../../models/response/mend.ts"
 import { type JsonObject, type PartBody, Tokens } from "../../../protocol/index.ts"
 import { estimateTokens } from "../../../session/index.ts"
 import type { Op } from "../../../stores/commit.ts"
@@ -8,7 +11,8 @@ import { plainData } from "../plain-data.ts"
 import type { Step } from "../step-plan.ts"
 import type { Call } from "../tools/tool-calls.ts"
 
-const answerUnitsMax = 32 * 1024 * 1024
+/** How many texts, reasonings and files an answer may have. No useful answer has as many. */
+const partsMax = 10_000
 
 type StreamedPart = Extract<PartBody, { type: "text" | "reasoning" | "tool" }>
 
@@ -19,8 +23,15 @@ export class StreamedAnswer {
   /** By the id in the model's events. */
   readonly #parts = new Map<string, StreamedPart>()
   readonly calls: Call[] = []
+  /** The ids of the parts of complete calls. */
+  readonly #called = new Set<string>()
+  readonly #bounds: Config["answer"]
   readonly #files: { mime: string; bytes: Uint8Array }[] = []
-  #units = 0
+  #bytes = 0
+  /** The bytes of each call's arguments so far, by the id in the model's events. */
+  readonly #argumentBytes = new Map<string, number>()
+  #toolParts = 0
+  #otherParts = 0
   /** The part that grew last, with the id in the model's events: saves a lookup for most deltas. */
   #lastGrown: { id: string; part: StreamedPart } | undefined
   reason = "other"
@@ -29,17 +40,19 @@ export class StreamedAnswer {
   constructor(plan: Step) {
     this.#plan = plan
     this.#openMessage = plan.openMessage
+    this.#bounds = plan.setup.loaded.config.answer
   }
 
   take(event: ModelEvent): void {
     switch (event.type) {
       case "text-delta":
       case "reasoning-delta":
-        this.#countUnits(event.text)
+        this.#countBytes(event.text)
         this.#openMessage.grow(this.#begunPart(event.id).id, "text", event.text)
         break
       case "tool-input-delta":
-        this.#countUnits(event.text)
+        this.#countBytes(event.text)
+        this.#countArguments(event.id, event.text)
         this.#openMessage.grow(this.#begunPart(event.id).id, "raw", event.text)
         break
       case "text-start":
@@ -62,12 +75,13 @@ export class StreamedAnswer {
         break
       case "file":
         if (event.mime === "") throw this.#malformed("a file has no MIME type")
+        this.#countPart("file")
         this.#files.push(event)
         break
       case "finish":
-        this.reason = event.reason
-        // Invalid counts are ignored: the tokens are estimated instead.
-        if (Tokens.safeParse(event.usage).success) this.usage = event.usage
+        // A complete answer stands, whatever the model says about it. Tokens with wrong counts are estimated instead.
+        this.reason = typeof event.reason === "string" ? event.reason : "other"
+        if (areTokens(event.usage)) this.usage = event.usage
     }
   }
 
@@ -76,14 +90,15 @@ export class StreamedAnswer {
     const ops: Op[] = []
     for (const part of this.#parts.values()) {
       if (part.type !== "tool") ops.push(...this.#endTextOps(part))
-      else if (!this.calls.some((call) => call.partID === part.id)) {
+      else if (!this.#called.has(part.id)) {
         // The input of this call was never completed. The call is kept with the partial input, and its error tells the
         // model that the input is not valid.
         const text = this.#openMessage.grownText(part.id)
         this.calls.push({ partID: part.id, callID: part.callID, tool: part.tool, text })
       }
     }
-    for (const call of this.calls) ops.push(this.#callOp(call))
+    const byID = new Map(this.#parts.values().map((part) => [part.id, part]))
+    for (const call of this.calls) ops.push(this.#callOp(call, byID.get(call.partID)!))
     for (const { mime, bytes } of this.#files) {
       const hash = await this.#plan.run.engine.store.blobs.put(bytes)
       ops.push(this.#openMessage.putOp({ id: this.#newID(), type: "file", mime, url: `blob:${hash}` }))
@@ -102,6 +117,8 @@ export class StreamedAnswer {
   #beginPart(id: string, part: StreamedPart): void {
     // Some servers use an id twice. The earlier part stays in the map under its own id, in its old order.
     this.#lastGrown = undefined
+    this.#countPart(part.type)
+    this.#argumentBytes.delete(id)
     const before = this.#parts.get(id)
     if (before) this.#parts.set(before.id, before)
     this.#parts.set(id, part)
@@ -124,24 +141,54 @@ export class StreamedAnswer {
     return new ModelError("malformed", `The answer of ${providerID}/${modelID} is malformed: ${why}.`)
   }
 
-  /** Metadata must be JSON to be stored. */
+  /** Metadata that cannot be stored is left out: an answer must not fail for it. */
   #checkedMetadata(metadata: JsonObject | undefined): { metadata?: JsonObject } {
     if (!metadata) return {}
     try {
-      return { metadata: plainData(metadata, "Its metadata") }
+      const plain: unknown = plainData(metadata, "Its metadata")
+      return typeof plain === "object" && plain !== null && !Array.isArray(plain)
+        ? { metadata: plain as JsonObject }
+        : {}
     } catch {
-      throw this.#malformed("its metadata cannot be converted to JSON")
+      return {}
     }
   }
 
   /** Limits the answer, so that a model that never ends cannot fill the memory. */
-  #countUnits(text: string): void {
-    this.#units += text.length
-    if (this.#units <= answerUnitsMax) return
+  #countBytes(text: string): void {
+    // A text has at least as many bytes as characters. The exact number is not worth its cost for each delta.
+    this.#bytes += text.length
+    const { bytesMax } = this.#bounds
+    if (this.#bytes > bytesMax) throw this.#tooLarge(`after ${sizeText(bytesMax)}`, "answer.bytesMax")
+  }
+
+  #countArguments(id: string, text: string): void {
+    const bytes = (this.#argumentBytes.get(id) ?? 0) + Buffer.byteLength(text)
+    this.#argumentBytes.set(id, bytes)
+    const { argumentBytesMax } = this.#bounds
+    if (bytes <= argumentBytesMax) return
+    throw this.#tooLarge(
+      `because the arguments of one tool call are longer than ${sizeText(argumentBytesMax)}`,
+      "answer.argumentBytesMax",
+    )
+  }
+
+  #countPart(type: PartBody["type"]): void {
+    const { callsMax } = this.#bounds
+    if (type === "tool" && ++this.#toolParts > callsMax) {
+      throw this.#tooLarge(`because it has more than ${callsMax} tool calls`, "answer.callsMax")
+    }
+    if (type !== "tool" && ++this.#otherParts > partsMax) {
+      throw this.#tooLarge(`because it has more than ${partsMax} parts`)
+    }
+  }
+
+  #tooLarge(why: string, key?: string): ModelError {
     const { providerID, modelID } = this.#plan.model.ref
-    throw new ModelError(
+    const advice = key === undefined ? "" : ` If this is meant, raise ${key} in the config.`
+    return new ModelError(
       "refused",
-      `The answer of ${providerID}/${modelID} was stopped after ${answerUnitsMax} characters.`,
+      `The answer of ${providerID}/${modelID} was stopped ${why}, and what had arrived is kept.${advice}`,
     )
   }
 
@@ -179,17 +226,18 @@ export class StreamedAnswer {
   #takeCall(event: Extract<ModelEvent, { type: "tool-call" }>): void {
     if (typeof event.input !== "string") throw this.#malformed("a tool call has no input")
     let part = this.#parts.get(event.id)
-    const isCalled = this.calls.some(({ partID }) => partID === part?.id)
-    if (part?.type !== "tool" || isCalled) {
+    if (part?.type !== "tool" || this.#called.has(part.id)) {
       part = this.#toolPart(event.id, event.tool)
       this.#beginPart(event.id, part)
     }
+    this.#argumentBytes.delete(event.id)
+    this.#countArguments(event.id, event.input)
     if (event.metadata) this.#parts.set(event.id, { ...part, ...this.#checkedMetadata(event.metadata) })
+    this.#called.add(part.id)
     this.calls.push({ partID: part.id, callID: part.callID, tool: part.tool, text: event.input })
   }
 
-  #callOp(call: Call): Op {
-    const part = this.#parts.values().find(({ id }) => id === call.partID)
+  #callOp(call: Call, part: StreamedPart): Op {
     return this.#openMessage.putOp({
       ...(part as Extract<PartBody, { type: "tool" }>),
       state: { status: "pending", input: {}, raw: call.text },
@@ -199,4 +247,10 @@ export class StreamedAnswer {
   #newID(): string {
     return this.#plan.run.newID("part")
   }
+}
+
+function areTokens(usage: Tokens | undefined): usage is Tokens {
+  if (!Tokens.safeParse(usage).success) return false
+  const { input, output, reasoning, cache } = usage!
+  return Math.max(input, output, reasoning, cache.read, cache.write) <= tokensMax
 }
