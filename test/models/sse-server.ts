@@ -5,8 +5,8 @@ import type { AddressInfo } from "node:net"
 export interface SseServer extends AsyncDisposable {
   url: string
   requests: { url: string; headers: NodeJS.Dict<string | string[]>; body: Record<string, unknown> }[]
-  /** The next answers: each is a list of values for `data:` lines, or a status and a body. */
-  answers: (object[] | { status: number; body: object })[]
+  /** The next answers: each is a list of values for `data:` lines, a status and a body, or the text of a whole stream. */
+  answers: (object[] | string | { status: number; body: object })[]
 }
 
 /** A server for protocols that the test model server does not speak. */
@@ -18,14 +18,18 @@ export async function startSseServer(): Promise<SseServer> {
     for await (const piece of incoming.setEncoding("utf8")) text += piece
     requests.push({ url: incoming.url!, headers: incoming.headers, body: JSON.parse(text) })
     const answer = answers.shift() ?? []
-    if (!Array.isArray(answer)) {
+    if (!Array.isArray(answer) && typeof answer !== "string") {
       response
         .writeHead(answer.status, { "content-type": "application/json" })
         .end(JSON.stringify(answer.body))
       return
     }
     response.writeHead(200, { "content-type": "text/event-stream" })
-    response.end(answer.map((value) => `data: ${JSON.stringify(value)}\n\n`).join(""))
+    const stream =
+      typeof answer === "string"
+        ? answer
+        : answer.map((value) => `data: ${JSON.stringify(value)}\n\n`).join("")
+    response.end(stream)
   })
   http.listen(0, "127.0.0.1")
   await once(http, "listening")

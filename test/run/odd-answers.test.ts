@@ -83,3 +83,39 @@ test("tool calls that share an id each run once", async () => {
   ])
   await assertValid(session)
 })
+
+test("a complete answer stands, whatever the model says about it", async () => {
+  const cyclic: Record<string, unknown> = {}
+  cyclic.self = cyclic
+  let deep: unknown = {}
+  for (let level = 0; level < 30_000; level++) deep = [deep]
+  const oddMetadata = [cyclic, { deep }, { big: 1n }, 5, "text", []] as Record<string, unknown>[]
+  const oddFinishes = [
+    { reason: 7 },
+    { reason: { odd: true } },
+    { reason: "stop", usage: { input: "5", output: 6, reasoning: 0, cache: { read: 0, write: 0 } } },
+    { reason: "stop", usage: { input: 5, output: Number.NaN, reasoning: 0, cache: { read: 0, write: 0 } } },
+    { reason: "stop", usage: { input: 5e15, output: 6, reasoning: 0, cache: { read: 0, write: 0 } } },
+    { reason: "stop", usage: "many", metadata: cyclic },
+  ].map((end) => [...said("t", "Whole."), { type: "finish", ...end } as unknown as ModelEvent])
+  const answers = [
+    ...oddMetadata.map((metadata): ModelEvent[] => [
+      { type: "reasoning-start", id: "r", metadata },
+      { type: "reasoning-delta", id: "r", text: "Hm." },
+      { type: "reasoning-end", id: "r", metadata },
+      { type: "text-start", id: "t", metadata },
+      { type: "text-delta", id: "t", text: "Whole." },
+      { type: "text-end", id: "t", metadata },
+      finish,
+    ]),
+    ...oddFinishes,
+  ]
+  await using scene = await oddScene(...answers)
+  const session = await scene.stemma.sessions.create()
+  for (const _ of answers) {
+    const reply = await session.prompt("Hello")
+    expect({ text: reply.text, error: reply.error }).toEqual({ text: "Whole.", error: undefined })
+    expect(reply.message.tokens.input + reply.message.tokens.output).toBeLessThan(100_000)
+  }
+  expect(partsOf(await session.messages(), "retry")).toEqual([])
+})

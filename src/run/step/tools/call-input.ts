@@ -1,7 +1,8 @@
-import type { JsonObject } from "../../../protocol/index.ts"
+import { findJsonExcess, type JsonObject } from "../../../protocol/index.ts"
 import { cleanDeep } from "../../../session/index.ts"
 import type { Tool } from "../../../tools/tool.ts"
 import { errorText } from "../error-text.ts"
+import { dataDepthMax } from "../plain-data.ts"
 
 export type CallInput =
   | { ok: true; tool: Tool; value: unknown; input: JsonObject }
@@ -23,7 +24,7 @@ export function callInput(tools: ReadonlyMap<string, Tool>, call: { tool: string
   if (!input) {
     return {
       ok: false,
-      error: `The input of ${tool.name} is not a JSON object of at most ${depthMax} levels. Call it again with a JSON object as its description says.`,
+      error: `The input of ${tool.name} is not a JSON object of at most ${dataDepthMax} levels. Call it again with a JSON object as its description says.`,
       input: storedInput,
     }
   }
@@ -55,21 +56,13 @@ function validateInput(tool: Tool, input: JsonObject) {
   }
 }
 
-/** Stores refuse deeper input, and no tool needs it. */
-const depthMax = 100
-
-function isShallow(value: unknown, depth: number): boolean {
-  if (typeof value !== "object" || value === null) return true
-  return depth > 0 && Object.values(value).every((one) => isShallow(one, depth - 1))
-}
-
 /** The input of a call; undefined if the text is not a JSON object that a store accepts. */
 export function parseCallInput(text: string): JsonObject | undefined {
   if (text.trim() === "") return {}
+  if (findJsonExcess(text, { depthMax: dataDepthMax })) return undefined
   try {
     const value: unknown = JSON.parse(text)
     if (typeof value !== "object" || value === null || Array.isArray(value)) return undefined
-    if (!isShallow(value, depthMax)) return undefined
     return cleanDeep(value as JsonObject)
   } catch {
     return undefined
