@@ -14,7 +14,7 @@ process.env.NODE_COMPILE_CACHE ??= fileURLToPath(new URL("node_modules/.cache/no
 const processes = [
   "test/cli/**/*.test.ts",
   "test/client/{replica,replica-crash}.test.ts",
-  "test/models/{faults,registry}.test.ts",
+  "test/models/{faults,hostile-answers,registry}.test.ts",
   "test/run/{compaction-crash,crash,promise-failure,prompt-iteration,shell-command,slow-disk,traces,two-processes}.test.ts",
   "test/server/{safety-closing,safety-requests,stalled}.test.ts",
   "test/stores/{bad-files,crash,jsonl-crowd,jsonl-journal,processes,sync}.test.ts",

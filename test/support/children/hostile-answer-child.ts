@@ -1,12 +1,14 @@
 /**
- * Serves a Stemma and prompts two sessions: the first answer of the model server is short, the second is hostile. Then it
- * waits until its memory is given back. Writes what happened and how much memory the process had.
+ * Serves a Stemma and prompts a session for each model, whose answer is hostile. After each answer it waits until its
+ * memory is given back. Writes what happened and how much memory the process had.
  */
 import { once } from "node:events"
 import { readFileSync, writeFileSync, writeSync } from "node:fs"
 import { monitorEventLoopDelay } from "node:perf_hooks"
 import { setTimeout as sleep } from "node:timers/promises"
-import { openStemma, type StemmaOptions } from "../../../src/index.ts"
+import { setFlagsFromString } from "node:v8"
+import { runInNewContext } from "node:vm"
+import { openStemma, type Stemma, type StemmaOptions } from "../../../src/index.ts"
 import { createServer } from "../../../src/server/index.ts"
 import { dieWithParent } from "./lifeline.ts"
 
@@ -14,36 +16,45 @@ export interface HostileGo {
   directory: string
   data: string
   config: NonNullable<StemmaOptions["config"]>
-  /** The process waits at most this long until its memory is back below `restBytes` above the start. */
+  token: string
+  /** Models whose packages are loaded before the memory is measured. */
+  warm: string[]
+  models: string[]
+  /** The process waits at most this long until its memory is at most `restBytes` above the start. */
   restMs: number
   restBytes: number
 }
 
+/** `ready` to be told what to do; then the address of the server. The parent answers when it has subscribed. */
+export type HostileProgress = "ready" | { url: string }
+
 export interface HostileReport {
+  model: string
   error: string | undefined
   textLength: number
-  parts: number
   calls: number
   /** How often the call was tried again. */
   retries: number
   ms: number
+  /** The longest time in which the event loop did nothing else. */
   stallMs: number
-  /** Bytes of memory: after the first answer, the most during the second, and after the wait. */
+  /** Bytes of memory: before the answer, the most during it, and after the wait. */
   before: number
   peak: number
   after: number
   restMs: number
 }
 
-export const hostileToken = "token-of-the-hostile-test"
-
 function memory(name: "VmHWM" | "VmRSS"): number {
   const status = readFileSync("/proc/self/status", "utf8")
   return Number(new RegExp(`^${name}:\\s+(\\d+) kB`, "m").exec(status)![1]) * 1024
 }
 
+setFlagsFromString("--expose-gc")
+const collectGarbage = runInNewContext("gc") as () => void
+
 async function work(go: HostileGo): Promise<void> {
-  const { directory, data, config, restMs, restBytes } = go
+  const { directory, data, config, token } = go
   const stemma = await openStemma({
     directory,
     data,
@@ -51,45 +62,61 @@ async function work(go: HostileGo): Promise<void> {
     config,
     timing: { retryBaseMs: 10, retryMaxMs: 40 },
   })
-  const server = createServer(stemma, { token: hostileToken, interactive: true })
+  const server = createServer(stemma, { token, interactive: true })
   const { url } = await server.listen({ port: 0 })
   const subscribed = once(process, "message")
-  process.send!({ url })
+  process.send!({ url } satisfies HostileProgress)
   await subscribed
-  const first = await stemma.sessions.create()
-  await first.prompt("Hello")
-  const session = await stemma.sessions.create()
+  for (const model of go.warm) await (await stemma.sessions.create({ model })).prompt("Hello")
+  for (const model of go.models) {
+    const report = await measured(stemma, model, go)
+    writeSync(1, `${JSON.stringify(report)}\n`)
+  }
+  await server.close()
+  await stemma.close()
+  process.exit(0)
+}
+
+async function measured(stemma: Stemma, model: string, go: HostileGo): Promise<HostileReport> {
+  // Garbage of the earlier answer must not count for this one. Nothing is collected by force while it is measured.
+  collectGarbage()
   // The highest memory of the process counts from here.
   writeFileSync("/proc/self/clear_refs", "5")
   const before = memory("VmRSS")
   const delay = monitorEventLoopDelay({ resolution: 5 })
   delay.enable()
   const startMs = performance.now()
-  const reply = await session.prompt("Go")
+  const session = await stemma.sessions.create({ model })
+  const { textLength } = await prompted(session)
   const ms = performance.now() - startMs
   const peak = memory("VmHWM")
   const stallMs = delay.max / 1e6
-  const answers = (await session.messages({ last: 10 })).filter(({ message }) => message.role === "assistant")
-  const parts = answers.flatMap((item) => item.parts)
-  const error = answers.flatMap(({ message }) => (message.role === "assistant" && message.error) || [])[0]
-  const report = {
+  delay.disable()
+  const restingMs = performance.now()
+  while (performance.now() - restingMs < go.restMs && memory("VmRSS") > before + go.restBytes)
+    await sleep(250)
+  const after = memory("VmRSS")
+  const restMs = performance.now() - restingMs
+  return { model, textLength, ...(await told(session)), ms, stallMs, before, peak, after, restMs }
+}
+
+type Session = Awaited<ReturnType<Stemma["sessions"]["create"]>>
+
+/** A function of its own, so that the reply is not kept while the memory is measured. */
+async function prompted(session: Session): Promise<{ textLength: number }> {
+  const reply = await session.prompt("Go")
+  return { textLength: reply.text.length }
+}
+
+async function told(session: Session): Promise<Pick<HostileReport, "error" | "calls" | "retries">> {
+  const items = await session.messages({ last: 10 })
+  const parts = items.flatMap((item) => item.parts)
+  const error = items.flatMap(({ message }) => (message.role === "assistant" && message.error) || [])[0]
+  return {
     error: error && "message" in error.data ? String(error.data.message) : undefined,
-    textLength: reply.text.length,
-    parts: parts.length,
     calls: parts.filter((part) => part.type === "tool").length,
     retries: parts.filter((part) => part.type === "retry").length,
   }
-  parts.length = answers.length = 0
-  const restingMs = performance.now()
-  while (performance.now() - restingMs < restMs && memory("VmRSS") > before + restBytes) await sleep(250)
-  const rested = { after: memory("VmRSS"), restMs: performance.now() - restingMs }
-  writeSync(
-    1,
-    `${JSON.stringify({ ...report, ms, stallMs, before, peak, ...rested } satisfies HostileReport)}\n`,
-  )
-  await server.close()
-  await stemma.close()
-  process.exit(0)
 }
 
 function fail(error: unknown): void {
@@ -98,6 +125,6 @@ function fail(error: unknown): void {
 }
 
 process.on("unhandledRejection", fail)
-dieWithParent(600_000)
+dieWithParent(1_800_000)
 process.once("message", (go: HostileGo) => void work(go).catch(fail))
-process.send!("ready")
+process.send!("ready" satisfies HostileProgress)
