@@ -19,11 +19,9 @@ export interface JsonExcess {
 const quote = 34
 const comma = 44
 const slash = 47
-const openList = 91
 const backslash = 92
-const closeList = 93
-const openObject = 123
-const closeObject = 125
+const openBracket = 123
+const closeBracket = 125
 
 /** A string is read character by character for this long. Then its end is searched for, which is faster if it is far. */
 const searchAfter = 128
@@ -39,27 +37,21 @@ export function findJsonExcess(text: string, bounds: JsonBounds = {}): JsonExces
   let values = 0
   for (let at = 0; at < length; at++) {
     const unit = text.charCodeAt(at)
-    // Digits, letters and white space are most of the characters outside of strings.
-    if (unit > closeObject || (unit > comma && unit < openList && unit !== slash)) continue
-    switch (unit) {
-      case comma:
-        if (++values > valuesMax) return tooMany(at, valuesMax)
-        break
-      case quote:
-        at = stringEnd(text, at + 1)
-        break
-      case openList:
-      case openObject:
-        if (++depth > depthMax) return { at, problem: `is nested deeper than ${depthMax} levels` }
-        if (++values > valuesMax) return tooMany(at, valuesMax)
-        break
-      case closeList:
-      case closeObject:
-        depth--
-        break
-      case slash:
-        at = commentEnd(text, at)
+    if (unit === comma) {
+      if (++values > valuesMax) return tooMany(at, valuesMax)
+      continue
     }
+    if (unit === quote) {
+      at = stringEnd(text, at + 1)
+      continue
+    }
+    // One bit makes `[` to `{`, `]` to `}`, and no other character to either.
+    const bracket = unit | 32
+    if (bracket === openBracket) {
+      if (++depth > depthMax) return { at, problem: `is nested deeper than ${depthMax} levels` }
+      if (++values > valuesMax) return tooMany(at, valuesMax)
+    } else if (bracket === closeBracket) depth--
+    else if (unit === slash) at = commentEnd(text, at)
   }
   return undefined
 }

@@ -1,4 +1,4 @@
-import { StemmaError } from "../protocol/index.ts"
+import { parseJson, StemmaError } from "../protocol/index.ts"
 import { invalidPosition } from "./refusals.ts"
 
 /**
@@ -32,7 +32,7 @@ export function encodePage(kind: string, values: (string | number)[]): string {
 /** Returns the values that `encodePage` encoded. `invalid` for a cursor of another listing. */
 export function decodePage(kind: string, cursor: string): (string | number)[] {
   try {
-    const value: unknown = JSON.parse(Buffer.from(cursor, "base64url").toString("utf8"))
+    const value = parseJson(Buffer.from(cursor, "base64url").toString("utf8"))
     if (Array.isArray(value) && value[0] === kind) return value.slice(1) as (string | number)[]
   } catch {
     // The error below also covers a cursor that is not JSON.

@@ -33,6 +33,7 @@ test("an empty config has every default", () => {
       idleTimeoutMs: 120_000,
       command: {},
     },
+    answer: { bytesMax: 64 * 1024 * 1024, argumentBytesMax: 16 * 1024 * 1024, callsMax: 1000 },
     compaction: { auto: true, prune: true },
     experimental: { continue_loop_on_deny: false, primary_tools: [] },
     task: { concurrency: 8, depth: 1, deadlineMs: 1_800_000 },

@@ -439,3 +439,16 @@ describe("a store", () => {
     expect(await texts(await scene.open())).toEqual(["first", "second"])
   })
 })
+
+it("a line that is nested too deeply is named with its file and number", async () => {
+  await using scene = await closedScene()
+  const deep = "[".repeat(30_000) + "]".repeat(30_000)
+  scene.append(scene.main(), `{"type":"custom","id":"deep","data":${deep}}\n`)
+  const store = await scene.open()
+  const message = expect.stringMatching(
+    /Line \d+ of .*ses_one\.jsonl is nested deeper than 400 levels\. Repair or remove/,
+  )
+  await expect(texts(store)).rejects.toMatchObject({ code: "internal", message })
+  expect((await store.check()).problems).toEqual([message])
+  expect(await texts(store, "ses_two")).toEqual(["other"])
+})

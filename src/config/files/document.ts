@@ -1,5 +1,6 @@
 import type { ParseError } from "jsonc-parser"
-import { StemmaError } from "../../protocol/index.ts"
+import { findJsonExcess, jsonDepthMax, StemmaError } from "../../protocol/index.ts"
+import { findDeepYaml } from "./yaml-depth.ts"
 
 /** A position in a file; line and column count from 1. */
 export interface Position {
@@ -33,10 +34,12 @@ export async function parseJsonc(path: string, text: string): Promise<ConfigDocu
     }
     return { line: 1, column: 1 }
   }
-  return { path, value: withoutPrototypeKeys(await readJsonc(path, text)), locate }
+  return { path, value: withoutPrototypeKeys(await readJsonc(path, text), path), locate }
 }
 
 async function readJsonc(path: string, text: string): Promise<unknown> {
+  const excess = findJsonExcess(text)
+  if (excess) throw tooDeep(path, positionAt(text, excess.at))
   try {
     return JSON.parse(text)
   } catch {
@@ -68,6 +71,8 @@ export async function parseFrontMatter(
   }
   const start = text.indexOf("\n") + 1
   const { parseDocument } = await import("yaml")
+  const deepAt = await findDeepYaml(match[1]!)
+  if (deepAt !== undefined) throw tooDeep(path, positionAt(text, start + deepAt))
   const yaml = guardParser(path, () => parseDocument(match[1]!, { logLevel: "silent", prettyErrors: false }))
   // The parser reports an unknown tag only as a warning.
   const problem = yaml.errors[0] ?? yaml.warnings[0]
@@ -87,13 +92,13 @@ export async function parseFrontMatter(
     }
     return { line: 1, column: 1 }
   }
-  const document = { path, value: withoutPrototypeKeys(value ?? {}), locate }
+  const document = { path, value: withoutPrototypeKeys(value ?? {}, path), locate }
   return { document, body: text.slice(match[0].length).trim() }
 }
 
 /** A document for a value that a program passed in. */
 export function documentOf(name: string, value: unknown): ConfigDocument {
-  return { path: name, value: withoutPrototypeKeys(value), locate: async () => undefined }
+  return { path: name, value: withoutPrototypeKeys(value, name), locate: async () => undefined }
 }
 
 export function parseError(path: string, reason: string, position?: Position): StemmaError {
@@ -113,17 +118,20 @@ function guardParser<T>(path: string, read: () => T): T {
   try {
     return read()
   } catch (error) {
-    throw parseError(path, error instanceof RangeError ? "it is nested too deeply" : "it cannot be read")
+    if (error instanceof RangeError) throw tooDeep(path)
+    throw parseError(path, "it cannot be read")
   }
 }
 
-const depthMax = 32
+function tooDeep(path: string, position?: Position): StemmaError {
+  return parseError(path, `it is nested too deeply, with more than ${jsonDepthMax} levels`, position)
+}
 
 /** A plain copy. A key such as `__proto__` would change the prototype of an object instead of becoming a field. */
-function withoutPrototypeKeys(value: unknown, depth = 0): unknown {
+function withoutPrototypeKeys(value: unknown, path: string, depth = 1): unknown {
   if (typeof value !== "object" || value === null) return value
-  if (depth > depthMax) return null
-  if (Array.isArray(value)) return value.map((one) => withoutPrototypeKeys(one, depth + 1))
+  if (depth > jsonDepthMax) throw tooDeep(path)
+  if (Array.isArray(value)) return value.map((one) => withoutPrototypeKeys(one, path, depth + 1))
   const entries = Object.entries(value).filter(([key]) => key !== "__proto__")
-  return Object.fromEntries(entries.map(([key, one]) => [key, withoutPrototypeKeys(one, depth + 1)]))
+  return Object.fromEntries(entries.map(([key, one]) => [key, withoutPrototypeKeys(one, path, depth + 1)]))
 }

@@ -2,7 +2,7 @@ import { createHash, randomBytes } from "node:crypto"
 import { statSync } from "node:fs"
 import { open, readdir, readFile, rename, rm, stat } from "node:fs/promises"
 import { join } from "node:path"
-import { StemmaError } from "../../protocol/index.ts"
+import { parseJson, StemmaError } from "../../protocol/index.ts"
 import { makeDirectory } from "../../system/make-directory.ts"
 
 /**
@@ -103,7 +103,7 @@ export function recordName(...identity: string[]): string {
 async function readRecord(path: string): Promise<unknown> {
   try {
     const { size } = await stat(path)
-    return size > recordBytesMax ? undefined : JSON.parse(await readFile(path, "utf8"))
+    return size > recordBytesMax ? undefined : parseJson(await readFile(path, "utf8"))
   } catch {
     return undefined
   }

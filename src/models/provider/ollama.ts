@@ -1,5 +1,9 @@
+import { parseJson } from "../../protocol/index.ts"
+import { boundedResponse } from "../response/bounded-response.ts"
+
 const usualPort = 11434
 const lookMs = 100
+const listBytesMax = 1024 * 1024
 
 /** The address of Ollama: `OLLAMA_HOST` if it names this machine, else the standard port of this machine. */
 export function ollamaAddress(env: Record<string, string | undefined>): string {
@@ -27,7 +31,8 @@ export async function ollamaModels(
     const request = new Request(`${address}/api/tags`, { redirect: "manual" })
     const response = await fetch(request, { signal: AbortSignal.timeout(timeoutMs) })
     if (!response.ok) return []
-    const body = (await response.json()) as { models?: { name?: unknown }[] }
+    const bounded = boundedResponse(response, { name: "ollama", bytesMax: listBytesMax })
+    const body = parseJson(await bounded.text()) as { models?: { name?: unknown }[] }
     return (body.models ?? []).flatMap(({ name }) => (typeof name === "string" && name !== "" ? [name] : []))
   } catch {
     return []

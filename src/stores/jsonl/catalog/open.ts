@@ -1,5 +1,5 @@
 import { randomBytes } from "node:crypto"
-import { StemmaError } from "../../../protocol/index.ts"
+import { parseJson, StemmaError } from "../../../protocol/index.ts"
 import { currentHolder } from "../../holder.ts"
 import type { Core, TrackedSession } from "../core.ts"
 import type { FileStat, Files } from "../disk/files.ts"
@@ -7,7 +7,7 @@ import { readIndex } from "../disk/index-file.ts"
 import { type FoundFiles, scanFiles } from "../disk/scan.ts"
 import { adoptFile, adoptNewLines } from "../foreign/adoption.ts"
 import { beginsSession } from "../format/header.ts"
-import { badLine, isObject, parseGoodLines } from "../format/lines.ts"
+import { badLine, isObject, lineBounds, parseGoodLines } from "../format/lines.ts"
 import { BatchDraft } from "../journal/batch-draft.ts"
 import { checkpoint } from "../journal/checkpoint.ts"
 import { journalLengths, redo } from "../journal/recover.ts"
@@ -36,7 +36,7 @@ function checkStore(files: Files, text: string): string {
   const file = files.path(storeName)
   let value: unknown
   try {
-    value = JSON.parse(text)
+    value = parseJson(text, lineBounds)
   } catch {
     value = undefined
   }

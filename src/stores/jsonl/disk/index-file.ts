@@ -1,7 +1,8 @@
 import { createHash } from "node:crypto"
+import { parseJson } from "../../../protocol/index.ts"
 import type { Core, TrackedSession } from "../core.ts"
 import { agentOf, mainName } from "../format/header.ts"
-import { isObject } from "../format/lines.ts"
+import { isObject, lineBounds } from "../format/lines.ts"
 import type { Summary } from "../format/summary.ts"
 
 export const indexName = "sessions.json"
@@ -102,7 +103,7 @@ export function readIndex(core: Core, folder: string): FoundIndex {
   if (text.trim() === "") return found
   let value: unknown
   try {
-    value = JSON.parse(text)
+    value = parseJson(text, lineBounds)
   } catch {
     core.warn(`${file} is damaged; the store rebuilds it from the files of the sessions.`)
     return found

@@ -1,7 +1,7 @@
 import { linkSync, readdirSync, readFileSync, renameSync, unlinkSync, writeFileSync } from "node:fs"
 import { join } from "node:path"
 import { setTimeout as sleep } from "node:timers/promises"
-import { StemmaError } from "../../../protocol/index.ts"
+import { parseJson, StemmaError } from "../../../protocol/index.ts"
 import { currentHolder, isDead } from "../../holder.ts"
 import type { Holder } from "../../store.ts"
 import { errorCode, fileError } from "./files.ts"
@@ -116,7 +116,7 @@ export class StoreLock {
 
   #read(name: string): Holder | undefined {
     try {
-      const holder = JSON.parse(readFileSync(join(this.#directory, name), "utf8")) as Holder
+      const holder = parseJson(readFileSync(join(this.#directory, name), "utf8")) as Holder
       return typeof holder.pid === "number" && typeof holder.instance === "string" ? holder : undefined
     } catch {
       return undefined

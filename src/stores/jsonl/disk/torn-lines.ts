@@ -1,7 +1,7 @@
 import { setTimeout as sleep } from "node:timers/promises"
 import { StemmaError } from "../../../protocol/index.ts"
 import type { Core } from "../core.ts"
-import { isObject } from "../format/lines.ts"
+import { parseObject } from "../format/lines.ts"
 
 /** An unfinished line that was not extended for this long is abandoned. */
 const abandonedMs = 10_000
@@ -28,15 +28,7 @@ export function findUnfinishedLine(core: Core, file: string, from: number): Unfi
   const end = tail.lastIndexOf(lineFeed) + 1
   if (end === tail.length) return undefined
   const bytes = tail.subarray(end)
-  return { at: from + end, bytes, whole: isWhole(bytes) }
-}
-
-function isWhole(bytes: Buffer): boolean {
-  try {
-    return isObject(JSON.parse(bytes.toString("utf8")))
-  } catch {
-    return false
-  }
+  return { at: from + end, bytes, whole: parseObject(bytes.toString("utf8")) !== undefined }
 }
 
 /**

@@ -1,4 +1,4 @@
-import { StemmaError } from "../../../protocol/index.ts"
+import { findJsonExcess, jsonDepthMax, StemmaError } from "../../../protocol/index.ts"
 
 /** One parsed line of a file. */
 export interface Line {
@@ -85,7 +85,7 @@ class LineParser {
       const value = parseObject(text)
       if (value) this.#push(value, next)
       else if (feed < 0) return false
-      else throw badLine(this.#file, this.#number)
+      else throw badLine(this.#file, this.#number, findJsonExcess(text, lineBounds)?.problem)
       this.result.unended = feed < 0
     } else if (feed < 0) return false
     this.#at = next
@@ -101,7 +101,12 @@ class LineParser {
 
 const byteOrderMark = Buffer.from([0xef, 0xbb, 0xbf])
 
-function parseObject(text: string): Record<string, unknown> | undefined {
+/** A line puts some levels around values that a caller gave, which have their own bound. */
+export const lineBounds = { depthMax: 2 * jsonDepthMax }
+
+/** Undefined for a line that is not a JSON object or is nested too deeply. */
+export function parseObject(text: string): Record<string, unknown> | undefined {
+  if (findJsonExcess(text, lineBounds)) return undefined
   try {
     const value: unknown = JSON.parse(text)
     return isObject(value) ? value : undefined

@@ -1,7 +1,9 @@
 import { dirname } from "node:path"
+import { parseJson } from "../../../protocol/index.ts"
 import type { Core, TrackedSession } from "../core.ts"
 import { endLine, moveAside } from "../disk/torn-lines.ts"
 import { isMainFile } from "../format/header.ts"
+import { lineBounds } from "../format/lines.ts"
 import type { Append, Batch } from "./journal.ts"
 
 /**
@@ -151,7 +153,7 @@ async function clearForAppend(
 
 function isJsonLines(bytes: Buffer): boolean {
   try {
-    for (const line of bytes.toString("utf8").split("\n")) if (line.trim() !== "") JSON.parse(line)
+    for (const line of bytes.toString("utf8").split("\n")) if (line.trim() !== "") parseJson(line, lineBounds)
     return true
   } catch {
     return false
