@@ -16,7 +16,7 @@ const processes = [
   "test/client/{replica,replica-crash}.test.ts",
   "test/models/{faults,hostile-answers,registry}.test.ts",
   "test/run/{compaction-crash,crash,promise-failure,prompt-iteration,shell-command,slow-disk,traces,two-processes}.test.ts",
-  "test/server/{safety-closing,safety-requests,stalled}.test.ts",
+  "test/server/{body-bounds,safety-closing,safety-requests,stalled}.test.ts",
   "test/stores/{bad-files,crash,jsonl-crowd,jsonl-journal,processes,sync}.test.ts",
   "test/tasks/{crash,references-run,subtask}.test.ts",
   "test/tools/{file-race,file-read,webfetch}.test.ts",

@@ -1,4 +1,5 @@
 import type { IncomingMessage } from "node:http"
+import { findJsonExcess } from "../../protocol/index.ts"
 import { HttpError } from "./errors.ts"
 
 export interface BodyLimits {
@@ -6,8 +7,11 @@ export interface BodyLimits {
   timeoutMs: number
 }
 
-/** Deeper nesting has no use, and could overflow the stack. */
-const depthMax = 200
+/**
+ * A prompt has a few values and long texts. Checking a body takes time for each value, during which the server answers
+ * nobody else.
+ */
+const valuesMax = 50_000
 
 /** The body of a request as JSON. Undefined if there is no body. */
 export async function readJson(
@@ -27,32 +31,19 @@ export async function readJson(
 }
 
 function parse(bytes: Buffer): unknown {
-  let value: unknown
   try {
-    value = JSON.parse(new TextDecoder("utf-8", { fatal: true }).decode(bytes))
+    const text = new TextDecoder("utf-8", { fatal: true }).decode(bytes)
+    const excess = findJsonExcess(text, { valuesMax })
+    if (excess)
+      throw new HttpError(
+        400,
+        `The body ${excess.problem}. Send JSON with less nesting, or in several calls.`,
+      )
+    return JSON.parse(text)
   } catch (error) {
+    if (error instanceof HttpError) throw error
     throw new HttpError(400, `The body is not valid JSON: ${(error as Error).message.slice(0, 200)}`)
   }
-  if (isTooDeep(value)) {
-    throw new HttpError(
-      400,
-      `The body is nested deeper than ${depthMax} levels. Send JSON with less nesting.`,
-    )
-  }
-  return value
-}
-
-function isTooDeep(value: unknown): boolean {
-  let level = isNested(value) ? [value] : []
-  for (let depth = 0; level.length > 0; depth++) {
-    if (depth >= depthMax) return true
-    level = level.flatMap((one) => Object.values(one).filter(isNested))
-  }
-  return false
-}
-
-function isNested(value: unknown): value is object {
-  return typeof value === "object" && value !== null
 }
 
 function readIncoming(incoming: IncomingMessage, limits: BodyLimits): Promise<Buffer> {
