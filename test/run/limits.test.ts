@@ -32,6 +32,27 @@ test("a person may let a doom loop continue once", async () => {
   expect(scene.model.requests).toHaveLength(6)
 })
 
+test("a doom loop of calls with long inputs is found, and its question shows the start of the input", async () => {
+  const call = (end: string) => ({
+    calls: [{ tool: "read", input: { filePath: "a.txt", note: `${"long ".repeat(10_000)}${end}` } }],
+  })
+  const asked: unknown[] = []
+  await using scene = await runScene({
+    files: { "a.txt": "a" },
+    onPermission: async ({ metadata }) => {
+      asked.push(metadata)
+      return { reply: "reject" }
+    },
+    script: [call("one"), call("two"), call("one"), call("one"), call("one"), { text: "No loop." }],
+  })
+  const session = await scene.stemma.sessions.create()
+  expect((await session.prompt("Go")).error?.name).toBe("DoomLoopError")
+  expect(scene.model.requests).toHaveLength(5)
+  expect(asked).toMatchObject([
+    { tool: "read", input: expect.stringMatching(/^\{"filePath":"a.txt".{950,1100}$/s) },
+  ])
+})
+
 test("calls with different results are no doom loop", async () => {
   await using scene = await runScene({
     script: (_, n) =>

@@ -163,7 +163,9 @@ export const Config = z.strictObject({
   ),
   answer: z
     .strictObject({
-      bytesMax: Count.default(64 * 1024 * 1024).describe("How many bytes of a model's answer are read"),
+      bytesMax: Count.default(64 * 1024 * 1024).describe(
+        "How many bytes of a model's answer are read, and how many its texts may take in memory",
+      ),
       argumentBytesMax: Count.default(16 * 1024 * 1024).describe(
         "How long the arguments of one tool call may be, in bytes",
       ),

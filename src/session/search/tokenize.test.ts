@@ -58,3 +58,14 @@ test("a megabyte of any text takes well under a second", () => {
     expect((user + system) / 1000, sample).toBeLessThan(1000)
   }
 })
+
+test("a text that is read in slices has the same tokens, wherever the slices end", () => {
+  const unit = 1024 * 1024
+  const filler = "-".repeat(unit - 7)
+  for (const edge of ["oneWord", "src/app.ts", "two words", "搜索引擎", "line\nbreak"]) {
+    const text = `fill ${filler} ${edge} more ${edge}End`
+    const expected = [`fill ${edge} more`, `${edge}End`].flatMap((part) => tokenize(part))
+    expect(tokenize(text)).toEqual([...new Set(expected)])
+    expect(tokenize(`a.${"-".repeat(unit)}b/${edge}`)).toEqual(tokenize(`a.--b/${edge}`))
+  }
+})

@@ -11,8 +11,29 @@ import { cutToken, humpRunMax, humpStarts, pairToken, scan } from "./scan.ts"
  *   that every character of the run begins a token.
  */
 export function tokenize(text: string): string[] {
-  const folded = foldText(text)
   const tokens = new Set<string>()
+  for (let at = 0; at < text.length; ) {
+    const end = sliceEnd(text, at)
+    addTokens(tokens, at === 0 && end === text.length ? text : text.slice(at, end))
+    at = end
+  }
+  return [...tokens]
+}
+
+/** A longer text is read in slices, so that the copies which are made of it stay small. */
+const sliceUnits = 1024 * 1024
+
+/** Where a slice from `at` on may end: after white space, because no token contains it. */
+function sliceEnd(text: string, at: number): number {
+  const end = at + sliceUnits
+  if (end >= text.length) return text.length
+  const slice = text.slice(at, end)
+  const space = Math.max(slice.lastIndexOf(" "), slice.lastIndexOf("\n"))
+  return space < 0 ? text.length : at + space + 1
+}
+
+function addTokens(tokens: Set<string>, text: string): void {
+  const folded = foldText(text)
   let lastWord = ""
   let lastEnd = -2
   scan(text, {
@@ -38,7 +59,6 @@ export function tokenize(text: string): string[] {
       addDense(tokens, folded, { start, end })
     },
   })
-  return [...tokens]
 }
 
 function addDense(tokens: Set<string>, folded: string, run: { start: number; end: number }): void {

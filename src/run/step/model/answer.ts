@@ -2,14 +2,14 @@ import type { Config } from "../../../config/files/schema.ts"
 import type { ModelEvent } from "../../../models/model.ts"
 import { ModelError } from "../../../models/model-error.ts"
 import { sizeText } from "../../../models/response/bounded-response.ts"
-import { tokensMax } from "../../../models/response/mend.ts"
-import { type JsonObject, type PartBody, Tokens } from "../../../protocol/index.ts"
+import type { JsonObject, PartBody, Tokens } from "../../../protocol/index.ts"
 import { estimateTokens } from "../../../session/index.ts"
 import type { Op } from "../../../stores/commit.ts"
 import type { OpenMessage } from "../open-message.ts"
 import { plainData } from "../plain-data.ts"
 import type { Step } from "../step-plan.ts"
 import type { Call } from "../tools/tool-calls.ts"
+import { areTokens } from "./valid-tokens.ts"
 
 /** How many texts, reasonings and files an answer may have. No useful answer has as many. */
 const partsMax = 10_000
@@ -156,8 +156,8 @@ export class StreamedAnswer {
 
   /** Limits the answer, so that a model that never ends cannot fill the memory. */
   #countBytes(text: string): void {
-    // A text has at least as many bytes as characters. The exact number is not worth its cost for each delta.
-    this.#bytes += text.length
+    // In memory a character takes up to two bytes.
+    this.#bytes += 2 * text.length
     const { bytesMax } = this.#bounds
     if (this.#bytes > bytesMax) throw this.#tooLarge(`after ${sizeText(bytesMax)}`, "answer.bytesMax")
   }
@@ -247,10 +247,4 @@ export class StreamedAnswer {
   #newID(): string {
     return this.#plan.run.newID("part")
   }
-}
-
-function areTokens(usage: Tokens | undefined): usage is Tokens {
-  if (!Tokens.safeParse(usage).success) return false
-  const { input, output, reasoning, cache } = usage!
-  return Math.max(input, output, reasoning, cache.read, cache.write) <= tokensMax
 }

@@ -1,4 +1,5 @@
 import { Buffer } from "node:buffer"
+import { createHash } from "node:crypto"
 import { type Attachment, type JsonObject, parseOrInvalid, ToolState } from "../../../protocol/index.ts"
 import { cleanText } from "../../../session/index.ts"
 import { limitOutput, pointerNotice } from "../../../tools/output.ts"
@@ -97,7 +98,19 @@ async function settleWithLimit<T, R>(
 function settledCall(step: Step, call: Call) {
   const { state, tool } = step.openMessage.tool(call.partID)
   const result = state.status === "completed" ? state.output : state.status === "error" ? state.error : ""
-  return { tool, input: JSON.stringify(state.input), result }
+  return { tool, input: briefly(JSON.stringify(state.input)), result: briefly(result) }
+}
+
+const briefUnits = 1000
+
+/**
+ * The text, or the start and the hash of a long one: texts of settled calls are compared and shown, and kept until the run
+ * ends. The start is copied, because a slice keeps the whole text in memory.
+ */
+function briefly(text: string): string {
+  if (text.length <= briefUnits) return text
+  const start = Buffer.from(text.slice(0, briefUnits)).toString()
+  return `${start}… (sha256 ${createHash("sha256").update(text).digest("hex")})`
 }
 
 async function runCall(step: Step, { call, telemetry }: TrackedCall): Promise<{ endsRun: boolean }> {

@@ -2,7 +2,7 @@ import type { InboxItem, Part, PermissionRequest, Row, Todo } from "../../../pro
 import { growingField } from "../../../session/replica/grow.ts"
 import { firstPieceKeyOf, lastPieceKeyOf } from "../commit/open-tail.ts"
 import type { Tuple } from "../connection/database.ts"
-import { type Reader, readSealedParts } from "../read/read-messages.ts"
+import { type Reader, readPartsSince } from "../read/read-messages.ts"
 import type { Head } from "../read/segments.ts"
 import { decodeID } from "../rows/id-codec.ts"
 import { decodeMessage, decodePart, parseStored } from "../rows/message-rows.ts"
@@ -130,47 +130,48 @@ function collectMessages(
   let pushed = 0
   for (let position = firstChanged(reader, own, base, since); position < head.count; position++) {
     const segment = segments.segmentAt(head, position)!
-    const found = messageRows(reader, own.sessionID, segment, position)
-    const lowest = Math.min(...found.map((row) => row.version))
-    if (pushed >= into.limit && lowest > before) return lowest
-    for (const row of found) {
-      if (row.version <= since) continue
-      rows.push(row)
-      pushed += 1
-    }
-    before = Math.max(...found.filter((row) => row.type === "message").map((row) => row.version))
+    const found = messageRows(reader, { sessionID: own.sessionID, segment, position, since })
+    if (pushed >= into.limit && found.lowest > before) return found.lowest
+    for (const row of found.rows) rows.push(row)
+    pushed += found.rows.length
+    before = found.message ?? Number.NEGATIVE_INFINITY
   }
   if (head.open) collectPieces(db, own, since, rows)
   return afterAllVersions
 }
 
 /**
- * Returns the row of a message and the rows of its parts, whatever their version. Pieces of an open message are not
- * included.
+ * Returns the row of a message and the rows of its parts that are newer than `since`, and the lowest version of all of
+ * them. Pieces of an open message are not included. An older part is not read: it may be longer than all that changed.
  */
-function messageRows(reader: Reader, sessionID: string, segment: number, position: number): Row[] {
+function messageRows(
+  reader: Reader,
+  of: { sessionID: string; segment: number; position: number; since: number },
+): { message?: number; lowest: number; rows: Row[] } {
+  const { sessionID, segment, position, since } = of
   const message = reader.db.get(
     "SELECT id, version, sealed, constants, data FROM messages WHERE segment = ? AND position = ?",
     segment,
     position,
   )
-  if (message === undefined) return []
+  if (message === undefined) return { lowest: Number.POSITIVE_INFINITY, rows: [] }
   const where = `Message ${position} of session ${sessionID}`
-  const [id, version, sealed, constants, data] = message
-  const body = decodeMessage(id, reader.dictionary.text(constants as number), data, where)
-  const parts = readSealedParts(reader.db, segment, position)
-  const rows: Row[] = [
-    {
+  const [id, version, sealed, constants, data] = message as [unknown, number, number, number, unknown]
+  const body = decodeMessage(id, reader.dictionary.text(constants), data, where)
+  const { parts, lowest, count } = readPartsSince(reader.db, { segment, position, since })
+  const rows: Row[] = []
+  if (version > since) {
+    rows.push({
       type: "message",
-      version: version as number,
+      version,
       sessionID,
       position,
       sealed: sealed === 1,
-      parts: parts.length,
+      parts: count,
       message: { ...body, sessionID },
-    },
-  ]
-  for (const [index, { version: partVersion, body: part }] of parts.entries()) {
+    })
+  }
+  for (const { index, version: partVersion, body: part } of parts) {
     rows.push({
       type: "part",
       version: partVersion,
@@ -180,7 +181,7 @@ function messageRows(reader: Reader, sessionID: string, segment: number, positio
       part: { ...part, sessionID, messageID: body.id } as Part,
     })
   }
-  return rows
+  return { message: version, lowest: Math.min(version, lowest), rows }
 }
 
 function collectPieces(db: Reader["db"], own: SessionPointer, since: number, rows: Row[]): void {

@@ -206,14 +206,14 @@ export function foldPieces(write: CommitWrite, open: OpenMessage): boolean {
   for (const [index, part] of open.parts.entries()) {
     if (part.pieces === 0) continue
     const range = [open.firstPieceKey, open.nextPieceKey, index]
-    const pieces = write.db.all(
-      "SELECT text, version FROM pieces WHERE key BETWEEN ? AND ? AND place = ? ORDER BY key",
-      ...range,
-    ) as [string, number][]
-    const version = pieces.at(-1)![1]
     const value = rowPart(write, part)
     if (part.length > foldUnitsMax) {
       keepsPieces = true
+      // The text may be longer than all else that the process has in memory, so it is not read.
+      const version = write.db.get(
+        "SELECT version FROM pieces WHERE key BETWEEN ? AND ? AND place = ? ORDER BY key DESC LIMIT 1",
+        ...range,
+      )![0] as number
       write.db.run(
         "UPDATE parts SET version = ?, kind = ? WHERE key = ?",
         version,
@@ -222,6 +222,11 @@ export function foldPieces(write: CommitWrite, open: OpenMessage): boolean {
       )
       continue
     }
+    const pieces = write.db.all(
+      "SELECT text, version FROM pieces WHERE key BETWEEN ? AND ? AND place = ? ORDER BY key",
+      ...range,
+    ) as [string, number][]
+    const version = pieces.at(-1)![1]
     const whole = withGrownText(value, grownText(value) + pieces.map(([text]) => text).join(""))
     write.db.run("UPDATE parts SET version = ?, data = ? WHERE key = ?", version, encodePart(whole), part.key)
     write.db.run("DELETE FROM pieces WHERE key BETWEEN ? AND ? AND place = ?", ...range)

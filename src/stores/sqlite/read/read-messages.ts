@@ -125,17 +125,61 @@ export function readSealedParts(db: Database, segment: number, position: number)
       data: data as string,
       body: decodePart(id, kind as number, data, where),
     }))
-  if (!stored.some(({ kind }) => kind >= longKind)) return stored
+  appendLongTexts(
+    db,
+    { segment, position },
+    stored.map((part, index) => ({ part, index })),
+  )
+  return stored
+}
+
+/** Appends the texts that stay in the pieces of a sealed message to these parts of it. */
+function appendLongTexts(
+  db: Database,
+  { segment, position }: { segment: number; position: number },
+  found: readonly { part: StoredPart; index: number }[],
+): void {
+  if (!found.some(({ part }) => part.kind >= longKind)) return
   const range = db.get(
     "SELECT piece, piece_end FROM messages WHERE segment = ? AND position = ?",
     segment,
     position,
   )
-  if (typeof range?.[0] !== "number") return stored
-  const bodies = stored.map(({ body }) => body)
+  if (typeof range?.[0] !== "number") return
+  const bodies: PartBody[] = []
+  for (const { part, index } of found) bodies[index] = part.body
   appendPieces(db, { first: range[0], last: range[1] as number }, bodies)
-  for (const [index, part] of stored.entries()) part.body = bodies[index]!
-  return stored
+  for (const { part, index } of found) part.body = bodies[index]!
+}
+
+/** The parts of a message that are newer than a version, and the number and the lowest version of all its parts. */
+export function readPartsSince(
+  db: Database,
+  { segment, position, since }: { segment: number; position: number; since: number },
+): { parts: (StoredPart & { index: number })[]; count: number; lowest: number } {
+  const where = `Message ${position} of segment ${segment}`
+  const parts: (StoredPart & { index: number })[] = []
+  let count = 0
+  let lowest = Number.POSITIVE_INFINITY
+  for (const row of db.all(
+    `SELECT key, version, kind, id, CASE WHEN version > ? THEN data END FROM parts
+      WHERE segment = ? AND position = ? ORDER BY place`,
+    since,
+    segment,
+    position,
+  )) {
+    const [key, version, kind, id, data] = row as [number, number, number, unknown, string | null]
+    const index = count++
+    lowest = Math.min(lowest, version)
+    if (data === null) continue
+    parts.push({ key, version, kind, data, body: decodePart(id, kind, data, where), index })
+  }
+  appendLongTexts(
+    db,
+    { segment, position },
+    parts.map((part) => ({ part, index: part.index })),
+  )
+  return { parts, count, lowest }
 }
 
 /**
