@@ -107,7 +107,7 @@ function joinEvents(bytes: Buffer, { canJoin }: { canJoin: boolean }): Uint8Arra
     open = undefined
   }
   for (const event of events) {
-    const { mended, delta } = readEvent(event)
+    const { mended, delta } = readEvent(event, { canJoin: canJoin && events.length > 1 })
     if (mended !== undefined) isChanged = true
     if (!canJoin) {
       // The gaps are among the events.
@@ -132,14 +132,14 @@ function joinEvents(bytes: Buffer, { canJoin }: { canJoin: boolean }): Uint8Arra
 const shape = /^((?:\r?\n)*(?:event: ?[\w.-]+\r?\n)?data: ?)(\{[^\r\n]*\})$/
 
 /** The text delta of an event, and the event with mended metadata, if there is such a thing. */
-function readEvent(event: string): { mended?: string; delta?: Open } {
+function readEvent(event: string, { canJoin }: { canJoin: boolean }): { mended?: string; delta?: Open } {
   const match = shape.exec(event)
   if (!match) return {}
   const [, head, data] = match as unknown as [string, string, string]
   try {
     const { value, isMended } = readMended(data)
     const mended = isMended ? head + JSON.stringify(value) : undefined
-    const growing = growingText(value)
+    const growing = canJoin ? growingText(value) : undefined
     const delta = growing && Object.assign(growing, { event: mended ?? event, head, count: 1 })
     return { ...(mended !== undefined && { mended }), ...(delta && { delta }) }
   } catch {

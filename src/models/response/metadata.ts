@@ -22,10 +22,21 @@ import {
  * with metadata of the wrong type, and with it a complete answer. Returns true if the event was changed.
  */
 export function mendMetadata(event: unknown): boolean {
-  if (!isFields(event)) return false
+  if (!isFields(event) || isPlainDelta(event)) return false
   const change: Change = { isChanged: false }
   mendOf(event)?.(event, change)
   return change.isChanged
+}
+
+/** True for a delta of Chat Completions whose metadata is as expected. Most events of a stream are such deltas. */
+function isPlainDelta({ id, created, model, usage, choices }: Fields): boolean {
+  if (typeof id !== "string" || typeof created !== "number" || typeof model !== "string") return false
+  if ((usage !== undefined && usage !== null) || !Array.isArray(choices) || choices.length !== 1) return false
+  const [choice] = choices as unknown[]
+  if (!isFields(choice) || typeof choice.index !== "number" || !isFields(choice.delta)) return false
+  const { finish_reason: reason, logprobs, delta } = choice
+  const hasNone = (reason === undefined || reason === null) && (logprobs === undefined || logprobs === null)
+  return hasNone && delta.role === undefined && delta.annotations === undefined
 }
 
 function mendOf(event: Fields): Mend | undefined {

@@ -16,6 +16,7 @@ export interface MeasureOptions {
   restMs?: number
   restBytes?: number
   limitMs?: number
+  keepsHeapSmall?: boolean
 }
 
 /** Lets a Stemma in a process of its own, with a subscriber, take hostile answers, and returns what it reports. */
@@ -23,7 +24,14 @@ export async function measureAnswers(
   server: HostileServer,
   options: MeasureOptions,
 ): Promise<HostileReport[]> {
-  const { answers, bounds = {}, restMs = 0, restBytes = 0, limitMs = 120_000 } = options
+  const {
+    answers,
+    bounds = {},
+    restMs = 0,
+    restBytes = 0,
+    limitMs = 120_000,
+    keepsHeapSmall = false,
+  } = options
   await using temporary = await temporaryDirectory()
   const [directory, data] = [join(temporary.path, "project"), join(temporary.path, "data")]
   await mkdir(directory)
@@ -45,6 +53,7 @@ export async function measureAnswers(
     models: answers.map(hostileModel),
     restMs,
     restBytes,
+    keepsHeapSmall,
     config: {
       model: `chat/${shortModel}`,
       title: false,
