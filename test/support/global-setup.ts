@@ -43,7 +43,7 @@ const children = [
 ]
 
 /** Packages that look for files beside their own. */
-const external = ["@pydantic/genai-prices", "@vscode/ripgrep", "tree-sitter-bash", "web-tree-sitter"]
+const external = ["@vscode/ripgrep", "tree-sitter-bash", "web-tree-sitter"]
 
 /** Before the first test of a project: builds what `built.ts` names, and moves temporary directories into memory. */
 export default async function setup({ config }: TestProject): Promise<() => void> {

@@ -1,15 +1,14 @@
 import { execFile, spawn } from "node:child_process"
-import { mkdir, writeFile } from "node:fs/promises"
-import { dirname } from "node:path"
+import { writeFile } from "node:fs/promises"
 import { promisify } from "node:util"
 import { type Bench, scratchDirectory } from "../../bench.ts"
 import { median, percentile, sleep } from "../../measure.ts"
 import { onStop } from "../../on-stop.ts"
-import { stemmaOptions } from "../../run/setup.ts"
 import type { BuiltPackage } from "../built-package.ts"
 import { Caller } from "../caller.ts"
 import { startChild } from "../child.ts"
 import type { ModelHandlers } from "../children/model.ts"
+import { makeHome } from "../home.ts"
 import { marksPrompt, token } from "../stage.ts"
 
 /** The program that the figures are compared with: it answers every request, and prints its address. */
@@ -130,13 +129,4 @@ async function timeStart(start: () => Promise<ServerProcess>, path: string): Pro
 async function residentMB(pid: number): Promise<number> {
   const { stdout } = await promisify(execFile)("ps", ["-o", "rss=", "-p", String(pid)])
   return (Number(stdout) * 1024) / 1e6
-}
-
-/** A user's home with a config that names the model. */
-async function makeHome(home: string, baseURL: string): Promise<Record<string, string> & { HOME: string }> {
-  const path = `${home}/.config/stemma/stemma.json`
-  await mkdir(dirname(path), { recursive: true })
-  const { config } = stemmaOptions({ baseURL, directory: home, data: home })
-  await writeFile(path, JSON.stringify(config))
-  return { HOME: home, PATH: process.env.PATH ?? "", STEMMA_TOKEN: token }
 }

@@ -1,4 +1,5 @@
 import type { Price } from "../../protocol/index.ts"
+import { findListed, type ListedPrice, priceAt, priceList } from "./prices/price-list.ts"
 import type { ModelConfig } from "./providers.ts"
 
 export interface ModelFacts {
@@ -33,8 +34,7 @@ export async function modelFacts(of: {
 
 /** The models of a provider that have a price and a context limit, for users to choose from. */
 export async function listedModels(priceID: string): Promise<CatalogModel[]> {
-  const { findProvider } = await import("@pydantic/genai-prices")
-  const models = findProvider({ providerId: priceID })?.models ?? []
+  const models = (await priceList(priceID))?.models ?? []
   const found = await Promise.all(
     models.map(async ({ id, name, deprecated }) => {
       const facts = deprecated ? undefined : await listedFacts(priceID, id)
@@ -45,27 +45,15 @@ export async function listedModels(priceID: string): Promise<CatalogModel[]> {
 }
 
 async function listedFacts(priceID: string, modelID: string): Promise<ModelFacts | undefined> {
-  const { calcPrice } = await import("@pydantic/genai-prices")
-  const found = calcPrice({}, modelID, { providerId: priceID })
+  const list = await priceList(priceID)
+  const found = list && (await findListed(list, modelID))
   if (!found) return undefined
-  const prices = found.model_price
-  const price = priceOf({
-    input: base(prices.input_mtok),
-    output: base(prices.output_mtok),
-    read: base(prices.cache_read_mtok),
-    write: base(prices.cache_write_mtok),
-  })
-  return { limit: { context: found.model.context_window ?? 0, output: 0 }, ...(price && { price }) }
-}
-
-/** The base price, if the price rises with the length of the context. */
-function base(price: number | { base: number } | undefined): number | undefined {
-  return typeof price === "object" ? price.base : price
+  const price = priceOf(priceAt(found, Date.now()))
+  return { limit: { context: found.context ?? 0, output: 0 }, ...(price && { price }) }
 }
 
 /** Cached tokens without a price of their own cost as much as input tokens. */
-function priceOf(per: { input?: number; output?: number; read?: number; write?: number }): Price | undefined {
-  const { input, output, read, write } = per
+function priceOf({ input, output, read, write }: ListedPrice): Price | undefined {
   if (input === undefined || output === undefined) return undefined
   return { input, output, cache: { read: read ?? input, write: write ?? input } }
 }
