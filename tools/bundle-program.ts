@@ -1,14 +1,30 @@
-import { readFileSync, rmSync, writeFileSync } from "node:fs"
+import { readdirSync, readFileSync, rmSync, writeFileSync } from "node:fs"
 import { join, relative, sep } from "node:path"
 import { type Plugin, rolldown } from "rolldown"
 
-/** What every start of the program loads, in hundreds of small files. Everything else is loaded when it is first needed. */
-const included = ["zod", "hono", "@hono/node-server", "ulid"]
+/**
+ * The packages that are bundled: what every start of the program loads, in hundreds of small files, and the providers'
+ * packages, which otherwise load a second copy of zod. A dynamic import stays one: its files are loaded when they are first
+ * needed.
+ */
+const included = [
+  "zod",
+  "hono",
+  "@hono/node-server",
+  "ulid",
+  "@ai-sdk/anthropic",
+  "@ai-sdk/google",
+  "@ai-sdk/openai",
+  "@ai-sdk/openai-compatible",
+  "@ai-sdk/provider",
+]
 
 /** Looks for `worker.js` beside itself, which is among the files of the program. */
 const startsWorker = "stores/sqlite/connection/worker-client.ts"
 
 interface Manifest {
+  name: string
+  license: string
   dependencies: Record<string, string>
 }
 
@@ -19,16 +35,19 @@ interface Manifest {
 export async function bundleProgram({ root, out }: { root: string; out: string }): Promise<void> {
   const folder = join(out, "cli")
   rmSync(folder, { recursive: true, force: true })
-  await bundle({ main: "cli/main.ts" }, { root, folder })
-  // On its own: it must not share files that begin something when they are loaded.
-  await bundle({ worker: "stores/sqlite/connection/worker.ts" }, { root, folder })
-  writeFileSync(join(folder, "LICENSES.txt"), licenses(root))
+  const packages = new Set([
+    ...(await bundle({ main: "cli/main.ts" }, { root, folder })),
+    // On its own: it must not share files that begin something when they are loaded.
+    ...(await bundle({ worker: "stores/sqlite/connection/worker.ts" }, { root, folder })),
+  ])
+  writeFileSync(join(folder, "LICENSES.txt"), licenses([...packages].sort()))
 }
 
+/** Returns the directories of the packages whose code it has taken. */
 async function bundle(
   entries: Record<string, string>,
   { root, folder }: { root: string; folder: string },
-): Promise<void> {
+): Promise<string[]> {
   const source = join(root, "src")
   const { dependencies } = JSON.parse(readFileSync(join(root, "package.json"), "utf8")) as Manifest
   const packages = Object.keys(dependencies).filter((name) => !included.includes(name))
@@ -46,10 +65,12 @@ async function bundle(
     logLevel: "warn",
   })
   const { output } = await made.write({ dir: folder, format: "esm", chunkFileNames: "[name]-[hash].js" })
-  for (const file of output) {
-    if (file.type === "chunk") writeFileSync(join(folder, file.fileName), plainText(file.code))
-  }
+  const chunks = output.filter((file) => file.type === "chunk")
+  for (const { fileName, code } of chunks) writeFileSync(join(folder, fileName), plainText(code))
+  return chunks.flatMap(({ moduleIds }) => moduleIds.flatMap((id) => packageDirectory.exec(id)?.[0] ?? []))
 }
+
+const packageDirectory = /^.*[/\\]node_modules[/\\](@[^/\\]+[/\\])?[^/\\]+/
 
 /** Files that a module looks for are found from where the library has that module. */
 function ownAddress(source: string): Plugin {
@@ -76,8 +97,13 @@ function plainText(code: string): string {
 }
 
 /** Their licenses ask to come along with their code. */
-function licenses(root: string): string {
-  return included
-    .map((name) => `${name}\n\n${readFileSync(join(root, "node_modules", name, "LICENSE"), "utf8").trim()}\n`)
+function licenses(packages: readonly string[]): string {
+  return packages
+    .map((directory) => {
+      const file = readdirSync(directory).find((name) => /^licen[sc]e(\.\w+)?$/i.test(name))
+      const { name, license } = JSON.parse(readFileSync(join(directory, "package.json"), "utf8")) as Manifest
+      const text = file === undefined ? license : readFileSync(join(directory, file), "utf8").trim()
+      return `${name}\n\n${text}\n`
+    })
     .join("\n---\n\n")
 }
