@@ -103,9 +103,11 @@ export class StemmaServer implements AsyncDisposable {
   async #close(): Promise<void> {
     this.#isDraining = true
     const endMs = performance.now() + this.#options.drainMs
-    while (this.#stemma.statuses().size > 0 && performance.now() < endMs) await pause(20)
+    for (let ms = 1; this.#stemma.statuses().size > 0 && performance.now() < endMs; ms = Math.min(2 * ms, 20)) {
+      await pause(ms)
+    }
     // The last events of the runs are still on their way to subscribers.
-    if (this.#context.streams.count > 0) await pause(lastEventsMs)
+    await this.#context.streams.whenNoneIsOpen({ timeoutMs: lastEventsMs })
     this.#shares.close()
     this.#context.streams.close()
     this.#context.presence.close()

@@ -55,6 +55,7 @@ export class Streams {
   readonly #open = new Set<Open>()
   readonly #options: { heartbeatMs: number; stallMs: number; onWarning: (error: unknown) => void }
   #timer: NodeJS.Timeout | undefined
+  #onNoneOpen: (() => void) | undefined
 
   constructor(options: { heartbeatMs: number; stallMs: number; onWarning: (error: unknown) => void }) {
     this.#options = options
@@ -95,6 +96,7 @@ export class Streams {
         if (this.#open.size === 0) {
           clearInterval(this.#timer)
           this.#timer = undefined
+          this.#onNoneOpen?.()
         }
         options.onClose?.()
       })
@@ -111,6 +113,16 @@ export class Streams {
       if (taken) waiting.push(taken)
     }
     if (waiting.length > 0) await within(writtenMs, Promise.all(waiting))
+  }
+
+  /** Resolves at once if no stream is open, when the last one is closed, or after the timeout. */
+  async whenNoneIsOpen({ timeoutMs }: { timeoutMs: number }): Promise<void> {
+    if (this.#open.size === 0) return
+    const { promise, resolve } = Promise.withResolvers<void>()
+    const timer = setTimeout(resolve, timeoutMs)
+    this.#onNoneOpen = resolve
+    await promise
+    clearTimeout(timer)
   }
 
   /** Closes all streams; readers reconnect, to another process if there is one. */
