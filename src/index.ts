@@ -164,12 +164,12 @@ export async function openStemma(given: StemmaOptions = {}): Promise<Stemma> {
   const coordinator = new Coordinator(engine)
   const directory = options.directory ?? process.cwd()
   const closeRest = async () => {
-    await background.close()
+    await background.close({ graceMs: engine.timing.titleGraceMs })
     await hub.close()
     if (isOwn) await store.close()
   }
   if (engine.recover) background.add(() => coordinator.recoverAll({ sessions: recoveredSessionsMax }))
-  return new Stemma({ engine, coordinator, directory, closeRest })
+  return new Stemma({ engine, coordinator, directory, closeRest, stopRest: () => background.stop() })
 }
 
 /** No caller waits for a warning, so an error that `listener` throws must not end the process. */

@@ -5,12 +5,15 @@ import { StemmaError } from "../protocol/index.ts"
 import type { Program } from "./program.ts"
 import { printableLine } from "./terminal/terminal.ts"
 
+/** How long the process stays after its answer, for the title of a new session. */
+const titleGraceMs = 3000
+
 /** A connection to a server, which may be in this process. */
 export interface Connected extends AsyncDisposable {
   client: Client
   /** True if the server uses the files of this machine. */
   isHere: boolean
-  /** On close, runs are cut off instead of awaited. */
+  /** On close, runs and titles are cut off instead of awaited. */
   cutOffOnClose(): void
 }
 
@@ -32,20 +35,22 @@ async function openHere(
   }
   const [{ createServer }, stemma] = await Promise.all([
     import("../server/index.ts"),
-    openStemma({ directory, env: terminal.env, onWarning }),
+    openStemma({ directory, env: terminal.env, onWarning, timing: { titleGraceMs } }),
   ])
   const server = createServer(stemma, { interactive: isInteractive, onWarning })
   let isCutOff = false
+  let closing: Promise<void> | undefined
   return {
     client: createClient({ fetch: server.app.fetch }),
     isHere: true,
     cutOffOnClose() {
       isCutOff = true
+      // The second call of `close` cuts off what the first one waits for.
+      if (closing) stemma.close().catch(() => {})
     },
     async [Symbol.asyncDispose]() {
       await server.close()
-      const closing = stemma.close()
-      // The second call of `close` cuts off runs instead of waiting.
+      closing = stemma.close()
       await (isCutOff ? stemma.close() : closing)
     },
   }

@@ -8,6 +8,7 @@ export interface OpenOptions {
   data?: string
   env?: Record<string, string | undefined>
   recover?: boolean
+  timing?: { titleGraceMs?: number }
   store?: Store
   onWarning?: (error: unknown) => void
 }

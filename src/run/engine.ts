@@ -45,6 +45,8 @@ export interface Timing {
   claimRetryMs: number
   /** A commit that takes longer is slow. After a slow commit, text is sent to subscribers only once it is committed. */
   slowCommitMs: number
+  /** How long `close` waits for a title that is being written. */
+  titleGraceMs: number
 }
 
 export const standardTiming: Timing = {
@@ -55,4 +57,5 @@ export const standardTiming: Timing = {
   toolGraceMs: 250,
   claimRetryMs: 250,
   slowCommitMs: 25,
+  titleGraceMs: 0,
 }

@@ -33,6 +33,7 @@ export class Stemma implements AsyncDisposable {
   readonly #engine: Engine
   readonly #coordinator: Coordinator
   readonly #closeRest: () => Promise<void>
+  readonly #stopRest: () => void
   #closing: Promise<void> | undefined
 
   constructor(options: {
@@ -41,10 +42,13 @@ export class Stemma implements AsyncDisposable {
     directory: string
     /** Closes everything that was opened besides the coordinator. */
     closeRest: () => Promise<void>
+    /** Aborts what `closeRest` would still wait for. */
+    stopRest: () => void
   }) {
     this.#engine = options.engine
     this.#coordinator = options.coordinator
     this.#closeRest = options.closeRest
+    this.#stopRest = options.stopRest
     this.store = options.engine.store
     this.reader = options.engine.store
     this.directory = options.directory
@@ -126,7 +130,10 @@ export class Stemma implements AsyncDisposable {
    * interrupts the runs: their messages are sealed as interrupted, and another process can continue them.
    */
   async close(): Promise<void> {
-    if (this.#closing) this.#coordinator.stop()
+    if (this.#closing) {
+      this.#coordinator.stop()
+      this.#stopRest()
+    }
     this.#closing ??= this.#close()
     return this.#closing
   }

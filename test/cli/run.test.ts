@@ -4,6 +4,7 @@ import { readFile, writeFile } from "node:fs/promises"
 import { join } from "node:path"
 import { describe, expect, test } from "vitest"
 import type { StemmaEvent } from "../../src/protocol/index.ts"
+import { startModelServer } from "../support/model-server/server.ts"
 import { until } from "../support/run-scene.ts"
 import { type Home, home, isAlive, runsCommand } from "./program-process.ts"
 
@@ -224,6 +225,29 @@ describe("stemma run", () => {
     const { stdout } = await at.run(["session", "show", session!.id, "--json"])
     expect(stdout).toContain("A person stopped it on the terminal.")
     expect(stdout).not.toContain('"status":"running"')
+  })
+
+  test("stays until the title of its new session is written", async () => {
+    await using at = await home()
+    await using server = await startModelServer()
+    await at.config(server.config())
+    server.script({ text: "Oolong." }, { text: "Which tea", firstDelayMs: 700 })
+    expect(await at.run(["run", "which tea shall I drink?"])).toMatchObject({ code: 0, stdout: "Oolong.\n" })
+    expect(await sessionsOf(at)).toMatchObject([{ title: "Which tea" }])
+  })
+
+  test("Ctrl-C does not wait for a title that does not come, and the answer counts", async () => {
+    await using at = await home()
+    await using server = await startModelServer()
+    await at.config(server.config())
+    server.script({ text: "Oolong." }, { fault: "stall", beforeHeaders: true })
+    const running = at.start(["run", "which tea shall I drink?"])
+    await running.says(/Oolong\.\n/)
+    await until("the title is asked for", () => server.requests.length === 2)
+    running.child.kill("SIGINT")
+    expect(await running.ended).toMatchObject({ code: 0, stdout: "Oolong.\n" })
+    expect(server.requests[1]!.aborted).toBe(true)
+    expect(await sessionsOf(at)).toMatchObject([{ title: "which tea shall I drink?" }])
   })
 
   test("SIGHUP stops it and its command, also when it arrives twice", async () => {

@@ -1,4 +1,7 @@
-/** Work in the background, such as titles. Failures become warnings; `close` aborts and awaits what is left. */
+/**
+ * Work in the background, such as titles. Failures become warnings; `close` gives the work a moment, then aborts and awaits
+ * what is left.
+ */
 export class Background {
   readonly #stop = new AbortController()
   readonly #going = new Set<Promise<void>>()
@@ -18,8 +21,18 @@ export class Background {
     this.#going.add(going)
   }
 
-  async close(): Promise<void> {
+  /** Aborts the work. No more work is accepted. */
+  stop(): void {
     this.#stop.abort()
+  }
+
+  async close({ graceMs }: { graceMs: number }): Promise<void> {
+    if (graceMs > 0 && this.#going.size > 0 && !this.#stop.signal.aborted) {
+      const timer = setTimeout(() => this.stop(), graceMs)
+      await Promise.all(this.#going)
+      clearTimeout(timer)
+    }
+    this.stop()
     await Promise.all(this.#going)
   }
 }

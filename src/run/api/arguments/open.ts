@@ -19,6 +19,7 @@ const timing = z.strictObject({
   toolGraceMs: waitMs.optional(),
   claimRetryMs: waitMs.optional(),
   slowCommitMs: waitMs.optional(),
+  titleGraceMs: waitMs.optional(),
 } satisfies Record<keyof Timing, z.ZodType>)
 
 /** The schemas of the options of `openStemma`. Objects with methods (stores, models, tools) are not copied. */
