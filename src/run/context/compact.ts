@@ -28,6 +28,7 @@ import {
 } from "./compaction-message.ts"
 import { tailTokensOf, type Window, windowOf, withRoom } from "./context-window.ts"
 import { summarise, type Usage } from "./summarise.ts"
+import { isWorthHiding } from "./worth-hiding.ts"
 import { writeLedger } from "./write-ledger.ts"
 
 export interface CompactOptions extends CompactionTarget {
@@ -117,20 +118,6 @@ function possibleCuts(run: Run, options: CutOptions & { keepTurns: number | unde
   if (cuts.includes(items.length) && lastOutput(run)) cuts.splice(cuts.indexOf(items.length), 0, last)
   cuts.push(items.length)
   return smallerTails(cuts, (index) => memo.tokensAt(start + index))
-}
-
-/** Hiding fewer tokens than this is not worth a summary, which would hardly be shorter. */
-const hiddenTokensMin = 200
-
-export function isWorthHiding(range: {
-  from: number
-  to: number
-  tokensAt: (index: number) => number
-}): boolean {
-  let tokens = 0
-  for (let index = range.from; index < range.to && tokens < hiddenTokensMin; index++)
-    tokens += range.tokensAt(index)
-  return tokens >= hiddenTokensMin
 }
 
 /** Leaves out cuts that hide no more than the cut before them, or too little to be worth a summary. */

@@ -11,11 +11,12 @@ import type { Prompt } from "../step/step.ts"
 import { listGrants, type Step } from "../step/step-plan.ts"
 import { systemPrompt } from "../step/system-prompt.ts"
 import { offeredTools } from "../step/tools/toolbox.ts"
-import { type CompactionResult, type CompactOptions, compact, isWorthHiding } from "./compact.ts"
+import type { CompactionResult, CompactOptions } from "./compact.ts"
 import { promptBefore } from "./compaction-message.ts"
 import { windowOf, withRoom } from "./context-window.ts"
 import type { MemoContextOptions } from "./history-memo.ts"
 import { estimateSystemTokens, estimateToolTokens, isSmall, nextSize } from "./next-call-tokens.ts"
+import { isWorthHiding } from "./worth-hiding.ts"
 
 /** The prompt, agent and model of the next model call. */
 interface NextCall {
@@ -176,6 +177,8 @@ async function compactFor(
   const overheadTokens = overheadOf(run, nextCall)
   const { user, agent, model } = nextCall
   run.notifyWaiting()
+  // Few turns compact, and this brings the ledger's tables, which are a third of the program.
+  const { compact } = await import("./compact.ts")
   return compact(run, { user, agent, model, tokensBefore: tokens, overheadTokens, correction, ...options })
 }
 
