@@ -5,11 +5,12 @@ import type { ServerContext } from "./http/call.ts"
 import { errorAnswer } from "./http/errors.ts"
 import { Guard } from "./http/guard.ts"
 import { commonHeaders, preflight } from "./http/headers.ts"
-import { type Listening, listen } from "./http/listen.ts"
+import type { Listening } from "./http/listen.ts"
 import type { App, Bindings } from "./http/mount.ts"
 import { type ResolvedOptions, resolveOptions, type ServerOptions } from "./options.ts"
 import { Presence } from "./presence.ts"
-import { Shares } from "./share/index.ts"
+import { AutoShare } from "./share/auto-share.ts"
+import type { Shares } from "./share/index.ts"
 import { Streams } from "./streams/streams.ts"
 import { prometheusText } from "./telemetry/metrics.ts"
 import { ProcessMeter } from "./telemetry/process-figures.ts"
@@ -37,7 +38,9 @@ export class StemmaServer implements AsyncDisposable {
   readonly #guard: Guard
   readonly #app: App
   readonly #context: ServerContext
-  readonly #shares: Shares
+  readonly #autoShare: AutoShare
+  #shares: Promise<Shares> | undefined
+  #others: Promise<App> | undefined
   #listening: Listening | undefined
   readonly #processMeter = new ProcessMeter()
   #isDraining = false
@@ -48,15 +51,30 @@ export class StemmaServer implements AsyncDisposable {
     this.#options = options
     this.#guard = new Guard(options)
     this.#context = this.#createContext()
-    this.#shares = new Shares({
+    this.#autoShare = new AutoShare({
       stemma,
-      token: options.token,
-      publicUrl: this.#context.publicUrl,
       isReachable: () => options.publicUrl !== undefined || this.#listening !== undefined,
+      share: (sessionID) => this.#context.share(sessionID, {}),
       onWarning: options.onWarning,
     })
-    this.#app = buildApp(this.#context, this.#shares)
+    this.#app = buildApp(this.#context, () => this.#loadOthers())
     this.app = { fetch: async (request) => this.#app.fetch(request, { headers: commonHeaders }) }
+  }
+
+  /** Loaded with the first request for a route that is not Stemma's own: a one-shot run needs none of them. */
+  #loadOthers(): Promise<App> {
+    this.#others ??= Promise.all([import("./other-routes.ts"), this.#loadShares()]).then(
+      ([{ buildOthers }, shares]) => buildOthers(this.#context, shares),
+    )
+    return this.#others
+  }
+
+  #loadShares(): Promise<Shares> {
+    this.#shares ??= import("./share/index.ts").then(({ Shares }) => {
+      const { token } = this.#options
+      return new Shares({ stemma: this.#stemma, token, publicUrl: this.#context.publicUrl })
+    })
+    return this.#shares
   }
 
   /** Answers a request from a network. Checks the Host, the Origin and the token. */
@@ -82,6 +100,7 @@ export class StemmaServer implements AsyncDisposable {
     if (this.#listening)
       throw new StemmaError("conflict", "This server already listens. Close it first, or create another one.")
     if (this.#closing) throw new StemmaError("unavailable", "This server is closed. Create another one.")
+    const { listen } = await import("./http/listen.ts")
     this.#listening = await listen(this.fetch, { port, host, options: this.#options, guard: this.#guard })
     return { url: this.#listening.url, port: this.#listening.port, host }
   }
@@ -103,12 +122,17 @@ export class StemmaServer implements AsyncDisposable {
   async #close(): Promise<void> {
     this.#isDraining = true
     const endMs = performance.now() + this.#options.drainMs
-    for (let ms = 1; this.#stemma.statuses().size > 0 && performance.now() < endMs; ms = Math.min(2 * ms, 20)) {
+    for (
+      let ms = 1;
+      this.#stemma.statuses().size > 0 && performance.now() < endMs;
+      ms = Math.min(2 * ms, 20)
+    ) {
       await pause(ms)
     }
     // The last events of the runs are still on their way to subscribers.
     await this.#context.streams.whenNoneIsOpen({ timeoutMs: lastEventsMs })
-    this.#shares.close()
+    this.#autoShare.close()
+    await this.#shares?.then((shares) => shares.close())
     this.#context.streams.close()
     this.#context.presence.close()
     this.#processMeter.close()
@@ -145,7 +169,7 @@ export class StemmaServer implements AsyncDisposable {
           subscribers: this.#context.streams.count,
           process: this.#processMeter.read(),
         }),
-      share: (sessionID, include) => this.#shares.share(sessionID, include),
+      share: async (sessionID, include) => (await this.#loadShares()).share(sessionID, include),
       publicUrl: () => options.publicUrl ?? this.#listening?.url ?? "http://localhost",
     }
   }

@@ -47,7 +47,8 @@ export type Handlers<T extends Record<string, Route>> = { [K in keyof T]: Handle
 export interface MountOptions {
   /** Some clients expect errors in another shape. */
   errorBody?: (answer: ErrorAnswer) => unknown
-  aliases?: (path: string) => readonly string[]
+  /** The paths of a route, if they are not its own. */
+  paths?: (path: string) => readonly string[]
 }
 
 /** Serves a group of routes. Each request is checked against the route's schemas before its handler is called. */
@@ -58,7 +59,7 @@ export function mount<T extends Record<string, Route>>(
 ): void {
   for (const [name, route] of Object.entries<Route>(group.routes)) {
     const handler = group.handlers[name] as unknown as AnyHandler
-    for (const path of [route.path, ...(group.aliases?.(route.path) ?? [])]) {
+    for (const path of group.paths?.(route.path) ?? [route.path]) {
       app.on(route.method, [path], (c) => handleRequest(c, { context, route, handler, group }))
     }
   }

@@ -17,9 +17,6 @@ export interface SharesOptions {
   /** The server's own token, which is always masked. */
   token: string | undefined
   publicUrl: () => string
-  /** Whether clients can reach that address. */
-  isReachable: () => boolean
-  onWarning: (error: unknown) => void
 }
 
 /** Sessions that anyone with the link can read. */
@@ -28,7 +25,6 @@ export class Shares {
   readonly #reader: SharedReader
   readonly #feeds = new Map<string, { feed: SharedFeed; readers: number }>()
   readonly #sharing = new Map<string, Promise<unknown>>()
-  readonly #unsubscribe: () => void
   #readers = 0
   #reads = 0
 
@@ -36,7 +32,6 @@ export class Shares {
     const { stemma, token } = options
     this.#options = options
     this.#reader = new SharedReader(stemma.reader, new ShareMasks(stemma, token))
-    this.#unsubscribe = stemma.sessions.onCreated((session) => this.#shareNew(session))
   }
 
   /** Creates the public page of a session. An existing page keeps its link and gets the new options. */
@@ -92,7 +87,6 @@ export class Shares {
   }
 
   close(): void {
-    this.#unsubscribe()
     for (const { feed } of this.#feeds.values()) feed.close()
   }
 
@@ -119,21 +113,6 @@ export class Shares {
       secret,
       include: shown,
     })
-  }
-
-  /**
-   * Shares a new session if the config says `share: "auto"`. A failure is only a warning and does not stop the
-   * creation.
-   */
-  async #shareNew(session: Session): Promise<void> {
-    const { stemma, isReachable, onWarning } = this.#options
-    if (!isReachable()) return
-    try {
-      const { loaded } = await (await stemma.project(session.directory)).setup()
-      if (loaded.config.share === "auto") await this.share(session.id, {})
-    } catch (error) {
-      onWarning(error)
-    }
   }
 }
 
