@@ -3,7 +3,7 @@ import { pageBytes } from "./open.ts"
 import type { WorkerClient } from "./worker-client.ts"
 
 /** The delay before sealed text is indexed, so that a burst of messages becomes one batch. */
-const indexDelayMs = 200
+const indexDelayMs = 1000
 /**
  * A log larger than `logBytesFull` is copied into the database while commits go on. Commits wait while the log is
  * larger than `logBytesHold`.
