@@ -19,8 +19,8 @@ const included = [
   "@ai-sdk/provider",
 ]
 
-/** Looks for `worker.js` beside itself, which is among the files of the program. */
-const startsWorker = "stores/sqlite/connection/worker-client.ts"
+/** Modules that look for files of the program: `worker.js` and `main.cjs`, which are beside their own file. */
+const besideProgram = ["stores/sqlite/connection/worker-client.ts", "cli/start/start.ts"]
 
 interface Manifest {
   name: string
@@ -36,17 +36,25 @@ export async function bundleProgram({ root, out }: { root: string; out: string }
   const folder = join(out, "cli")
   rmSync(folder, { recursive: true, force: true })
   const packages = new Set([
-    ...(await bundle({ main: "cli/main.ts" }, { root, folder })),
+    ...(await bundle({ main: "cli/main.ts" }, { root, folder, format: "cjs" })),
+    ...(await bundle({ start: "cli/start/start.ts" }, { root, folder, format: "cjs" })),
     // On its own: it must not share files that begin something when they are loaded.
-    ...(await bundle({ worker: "stores/sqlite/connection/worker.ts" }, { root, folder })),
+    ...(await bundle({ worker: "stores/sqlite/connection/worker.ts" }, { root, folder, format: "esm" })),
   ])
   writeFileSync(join(folder, "LICENSES.txt"), licenses([...packages].sort()))
+}
+
+interface BundleOptions {
+  root: string
+  folder: string
+  /** `cjs`: `cli/start/` loads the files. */
+  format: "cjs" | "esm"
 }
 
 /** Returns the directories of the packages whose code it has taken. */
 async function bundle(
   entries: Record<string, string>,
-  { root, folder }: { root: string; folder: string },
+  { root, folder, format }: BundleOptions,
 ): Promise<string[]> {
   const source = join(root, "src")
   const { dependencies } = JSON.parse(readFileSync(join(root, "package.json"), "utf8")) as Manifest
@@ -64,7 +72,15 @@ async function bundle(
     plugins: [ownAddress(source)],
     logLevel: "warn",
   })
-  const { output } = await made.write({ dir: folder, format: "esm", chunkFileNames: "[name]-[hash].js" })
+  const extension = format === "cjs" ? "cjs" : "js"
+  const { output } = await made.write({
+    dir: folder,
+    format,
+    entryFileNames: `[name].${extension}`,
+    chunkFileNames: `[name]-[hash].${extension}`,
+    // A script cannot import; `require` loads ES modules too.
+    dynamicImportInCjs: false,
+  })
   const chunks = output.filter((file) => file.type === "chunk")
   for (const { fileName, code } of chunks) writeFileSync(join(folder, fileName), plainText(code))
   return chunks.flatMap(({ moduleIds }) => moduleIds.flatMap((id) => packageDirectory.exec(id)?.[0] ?? []))
@@ -78,7 +94,7 @@ function ownAddress(source: string): Plugin {
     name: "own-address",
     transform(code, id) {
       const path = relative(source, id).split(sep).join("/")
-      if (path.startsWith("../") || path === startsWorker) return null
+      if (path.startsWith("../") || besideProgram.includes(path)) return null
       if (/import\.meta\.(?!url)/.test(code))
         throw new Error(`${path}: say where it is by import.meta.url only`)
       if (!code.includes("import.meta.url")) return null

@@ -1,5 +1,5 @@
 import { StemmaError, version } from "../protocol/index.ts"
-import { asCalled, type Command, type Program } from "./program.ts"
+import { asCalled, type Command, type MainOptions, type Program } from "./program.ts"
 import { onLostOutput, printableLine } from "./terminal/terminal.ts"
 
 const help = `stemma ${version}: the session system for AI agents
@@ -25,7 +25,7 @@ const commands: Record<string, () => Promise<Command>> = {
   untrust: async () => (await import("./commands/trust.ts")).untrustCommand,
 }
 
-export async function main(args: readonly string[]): Promise<number> {
+export async function main(args: readonly string[], options: MainOptions = {}): Promise<number> {
   let isUnwritten = false
   onLostOutput(process.stdout, ({ problem }) => {
     if (problem === undefined) return
@@ -34,7 +34,7 @@ export async function main(args: readonly string[]): Promise<number> {
   })
   // If stderr fails too, there is no way left to report it.
   onLostOutput(process.stderr, () => {})
-  const code = await dispatch(args)
+  const code = await dispatch(args, options)
   await flushed(process.stdout)
   return isUnwritten ? 1 : code
 }
@@ -44,7 +44,7 @@ function flushed(output: NodeJS.WriteStream): Promise<void> {
   return new Promise((resolve) => output.write("", () => setImmediate(resolve)))
 }
 
-async function dispatch(args: readonly string[]): Promise<number> {
+async function dispatch(args: readonly string[], options: MainOptions): Promise<number> {
   const [first, ...rest] = args
   switch (first) {
     case "--version":
@@ -59,7 +59,7 @@ async function dispatch(args: readonly string[]): Promise<number> {
       return 0
     default: {
       const load = Object.hasOwn(commands, first) ? commands[first] : undefined
-      if (load) return runCommand(await load(), rest)
+      if (load) return runCommand(await load(), rest, options)
       process.stderr.write(
         asCalled(`stemma has no command "${printableLine(first)}". See stemma --help.\n`, process.env),
       )
@@ -68,9 +68,9 @@ async function dispatch(args: readonly string[]): Promise<number> {
   }
 }
 
-async function runCommand(command: Command, args: readonly string[]): Promise<number> {
+async function runCommand(command: Command, args: readonly string[], options: MainOptions): Promise<number> {
   try {
-    return await command(args, createProgram())
+    return await command(args, createProgram(options))
   } catch (error) {
     if (!StemmaError.is(error)) throw error
     process.stderr.write(`${printableLine(asCalled(error.message, process.env), 2000)}\n`)
@@ -78,7 +78,7 @@ async function runCommand(command: Command, args: readonly string[]): Promise<nu
   }
 }
 
-function createProgram(): Program {
+function createProgram({ keepCompiledCode = flushCompileCache }: MainOptions): Program {
   const env = { ...process.env }
   // The commands get the token in `env`. Their child processes must not inherit it.
   delete process.env.STEMMA_TOKEN
@@ -96,5 +96,12 @@ function createProgram(): Program {
     directory: (env.npm_package_name === "stemma" && env.INIT_CWD) || process.cwd(),
     openStemma: async (options) => (await import("../index.ts")).openStemma(options),
     openStore: async (options) => (await import("../stores/sqlite/index.ts")).openSqliteStore(options),
+    keepCompiledCode,
   }
+}
+
+/** The sources use Node's compile cache, which Node writes at exit. */
+async function flushCompileCache(): Promise<void> {
+  const module = await import("node:module")
+  module.flushCompileCache()
 }

@@ -13,6 +13,13 @@ export interface OpenOptions {
   onWarning?: (error: unknown) => void
 }
 
+export interface MainOptions {
+  keepCompiledCode?: Program["keepCompiledCode"]
+}
+
+/** Selects the command by the first argument, and returns the exit code. */
+export type Main = (args: readonly string[], options?: MainOptions) => Promise<number>
+
 /** What a command receives: its input and output, and the functions that open Stemma and the store. */
 export interface Program {
   terminal: Terminal
@@ -20,6 +27,8 @@ export interface Program {
   directory: string
   openStemma(options: OpenOptions): Promise<Stemma>
   openStore(options: { path: string; readOnly?: boolean }): Promise<Store>
+  /** Writes the compiled code of the program to disk, for the next process. A process that ends in order does so anyway. */
+  keepCompiledCode(): Promise<void>
 }
 
 /** A command. Returns its exit code. */

@@ -36,6 +36,7 @@ function person() {
     directory: join(directory.path, "project"),
     openStemma,
     openStore: openSqliteStore,
+    keepCompiledCode: async () => {},
   }
   return {
     program,

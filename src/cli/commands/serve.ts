@@ -61,7 +61,7 @@ export const serve: Command = async (args, program) => {
     setFlagsFromString("--semi-space-growth-factor=2")
     if (!signals.markStarted()) return signals.code!
     terminal.output.write(values.quiet ? `${url}\n` : greeting({ url, token, program }))
-    writeCompileCache()
+    keepCompiledCode(program)
     await signals.firstSignal
   } finally {
     await drain({ server, stemma, signals })
@@ -229,9 +229,9 @@ function withoutToken(text: string, token: Token | undefined): string {
   return token ? text.replaceAll(token.value, "[secret]") : text
 }
 
-/** Node writes its compile cache at exit. A server is often killed, so the cache is written now. */
-function writeCompileCache(): void {
+/** A server is often killed, so its compiled code is written now and not only at exit. */
+function keepCompiledCode(program: Program): void {
   setTimeout(() => {
-    import("node:module").then(({ flushCompileCache }) => flushCompileCache()).catch(() => {})
+    program.keepCompiledCode().catch(() => {})
   }, 1000).unref()
 }
