@@ -2,6 +2,7 @@ import { runBenchmark } from "../run-groups.ts"
 import { builtPackage } from "./built-package.ts"
 import { benchCrowd } from "./groups/crowd.ts"
 import { benchDelay } from "./groups/delay.ts"
+import { benchFirst } from "./groups/first.ts"
 import { benchStalled } from "./groups/stalled.ts"
 import { benchStart } from "./groups/start.ts"
 import { benchStream } from "./groups/stream.ts"
@@ -18,6 +19,7 @@ await runBenchmark({
     crowd: (bench) => benchCrowd(bench, built),
     turn: (bench) => benchTurn(bench, built),
     start: (bench) => benchStart(bench, built),
+    first: (bench) => benchFirst(bench, built),
     stalled: (bench) => benchStalled(bench, built),
   },
   isStrict: true,

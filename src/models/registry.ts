@@ -54,6 +54,8 @@ export interface Models {
    * ms.
    */
   standard(): Promise<string>
+  /** The same model if it is known without looking for Ollama. */
+  standardAtHand(): string | undefined
   /** All providers and models, for a settings page. Sends no request. */
   list(): Promise<ListedProvider[]>
   /**
@@ -168,7 +170,7 @@ export function createModels(options: ModelsOptions): Models {
     }
   }
 
-  async function findStandard(): Promise<string> {
+  function standardAtHand(): string | undefined {
     for (const id of ids()) {
       const first = Object.keys(own(configured, id)?.models ?? {})[0]
       if (first !== undefined && isReady(resolve(id))) return `${id}/${first}`
@@ -178,6 +180,12 @@ export function createModels(options: ModelsOptions): Models {
       const { standardModel, apiKey } = resolve(id)
       if (standardModel !== undefined && apiKey !== undefined) return `${id}/${standardModel}`
     }
+    return undefined
+  }
+
+  async function findStandard(): Promise<string> {
+    const atHand = standardAtHand()
+    if (atHand !== undefined) return atHand
     const local = disabled.includes("ollama") ? [] : await ollamaModels(ollamaAddress(env), { fetch })
     return local[0] === undefined ? demoModel : `ollama/${local[0]}`
   }
@@ -194,6 +202,7 @@ export function createModels(options: ModelsOptions): Models {
       }
       return model
     },
+    standardAtHand,
     standard() {
       standard ??= findStandard()
       return standard

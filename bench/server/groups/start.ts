@@ -1,14 +1,14 @@
-import { execFile, spawn } from "node:child_process"
+import { execFile } from "node:child_process"
 import { writeFile } from "node:fs/promises"
 import { promisify } from "node:util"
 import { type Bench, scratchDirectory } from "../../bench.ts"
 import { median, percentile, sleep } from "../../measure.ts"
-import { onStop } from "../../on-stop.ts"
 import type { BuiltPackage } from "../built-package.ts"
 import { Caller } from "../caller.ts"
 import { startChild } from "../child.ts"
 import type { ModelHandlers } from "../children/model.ts"
 import { makeHome } from "../home.ts"
+import { type ServerProcess, startServer } from "../server-process.ts"
 import { marksPrompt, token } from "../stage.ts"
 
 /** The program that the figures are compared with: it answers every request, and prints its address. */
@@ -85,34 +85,6 @@ async function benchMemory(
     unit: "MB",
     target: { under: 130 },
   })
-}
-
-interface ServerProcess extends AsyncDisposable {
-  url: string
-  pid: number
-}
-
-/** Starts a program that prints its address once it listens. */
-async function startServer(
-  args: string[],
-  { env, cwd }: { env: Record<string, string>; cwd: string },
-): Promise<ServerProcess> {
-  const child = spawn(process.execPath, args, { env, cwd, stdio: ["ignore", "pipe", "inherit"] })
-  const forget = onStop(() => child.kill("SIGKILL"))
-  const exited = new Promise<void>((resolve) => child.once("exit", () => resolve()))
-  const line = await new Promise<string>((resolve, reject) => {
-    child.stdout.once("data", (bytes: Buffer) => resolve(bytes.toString()))
-    child.once("exit", (code) => reject(new Error(`${args[0]} ended with ${code}.`)))
-  })
-  return {
-    url: line.trim(),
-    pid: child.pid!,
-    async [Symbol.asyncDispose]() {
-      child.kill("SIGTERM")
-      await exited
-      forget()
-    },
-  }
 }
 
 /** From before the start of the process until its first answer. */

@@ -61,6 +61,7 @@ export const serve: Command = async (args, program) => {
     setFlagsFromString("--semi-space-growth-factor=2")
     if (!signals.markStarted()) return signals.code!
     terminal.output.write(values.quiet ? `${url}\n` : greeting({ url, token, program }))
+    prepareFirstTurn(stemma)
     keepCompiledCode(program)
     await signals.firstSignal
   } finally {
@@ -227,6 +228,20 @@ function shellQuoted(path: string): string {
 
 function withoutToken(text: string, token: Token | undefined): string {
   return token ? text.replaceAll(token.value, "[secret]") : text
+}
+
+/** The wait between the first line of output and further work, so that a caller who waits for that line is not delayed. */
+const prepareMs = 50
+
+/** Loads what the first turn needs while there is nothing else to do. A problem is reported by the turn that meets it. */
+function prepareFirstTurn(stemma: Stemma): void {
+  const prepare = async () => {
+    // A turn that already runs has loaded everything.
+    if (stemma.statuses().size > 0) return
+    const engine = await import("../../run/index.ts")
+    await engine.prepareFirstTurn(await stemma.project())
+  }
+  setTimeout(() => prepare().catch(() => {}), prepareMs).unref()
 }
 
 /** A server is often killed, so its compiled code is written now and not only at exit. */

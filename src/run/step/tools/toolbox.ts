@@ -111,7 +111,8 @@ function isOn(tool: string, switches: Record<string, boolean>): boolean {
   return line?.[1] !== false
 }
 
-function schemaOf(tool: Tool): JsonObject {
+/** The JSON Schema of a tool's input, made once. */
+export function schemaOf(tool: Tool): JsonObject {
   const cached = schemas.get(tool)
   if (cached) return cached
   const { $schema: _, ...schema } = z.toJSONSchema(tool.input, { target: "draft-7", io: "input" })
