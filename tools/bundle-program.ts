@@ -36,7 +36,7 @@ export async function bundleProgram({ root, out }: { root: string; out: string }
   const folder = join(out, "cli")
   rmSync(folder, { recursive: true, force: true })
   const packages = new Set([
-    ...(await bundle({ main: "cli/main.ts" }, { root, folder, format: "cjs" })),
+    ...(await bundle({ main: "cli/main.ts" }, { root, folder, format: "cjs", wrap: asFunction })),
     ...(await bundle({ start: "cli/start/start.ts" }, { root, folder, format: "cjs" })),
     // On its own: it must not share files that begin something when they are loaded.
     ...(await bundle({ worker: "stores/sqlite/connection/worker.ts" }, { root, folder, format: "esm" })),
@@ -47,14 +47,19 @@ export async function bundleProgram({ root, out }: { root: string; out: string }
 interface BundleOptions {
   root: string
   folder: string
-  /** `cjs`: `cli/start/` loads the files. */
   format: "cjs" | "esm"
+  wrap?: (code: string) => string
+}
+
+/** `cli/start/` runs the files as scripts, and gives them what Node gives to a CommonJS module. */
+function asFunction(code: string): string {
+  return `(function (exports, require, module, __filename) {"use strict";${code}\n})\n`
 }
 
 /** Returns the directories of the packages whose code it has taken. */
 async function bundle(
   entries: Record<string, string>,
-  { root, folder, format }: BundleOptions,
+  { root, folder, format, wrap = (code) => code }: BundleOptions,
 ): Promise<string[]> {
   const source = join(root, "src")
   const { dependencies } = JSON.parse(readFileSync(join(root, "package.json"), "utf8")) as Manifest
@@ -82,7 +87,7 @@ async function bundle(
     dynamicImportInCjs: false,
   })
   const chunks = output.filter((file) => file.type === "chunk")
-  for (const { fileName, code } of chunks) writeFileSync(join(folder, fileName), plainText(code))
+  for (const { fileName, code } of chunks) writeFileSync(join(folder, fileName), plainText(wrap(code)))
   return chunks.flatMap(({ moduleIds }) => moduleIds.flatMap((id) => packageDirectory.exec(id)?.[0] ?? []))
 }
 

@@ -18,7 +18,8 @@ beforeEach(() => {
 
 afterEach(() => rmSync(directory, { recursive: true }))
 
-const write = (name: string, text: string) => writeFileSync(join(directory, name), text)
+const write = (name: string, text: string) =>
+  writeFileSync(join(directory, name), `(function (exports, require, module, __filename) {${text}\n})`)
 const open = () => new ProgramFiles({ directory, keptAt })
 const brew = (files: ProgramFiles) => (files.load("main.cjs") as { brew: () => string }).brew()
 const namesKept = () => [...new CompiledCode(keptAt).names].sort()

@@ -15,12 +15,12 @@ interface Loaded {
   wasCompiled: boolean
 }
 
-type Wrapper = (
+/** The value of a file of the program: the build makes a function of each CommonJS module. */
+type ProgramFile = (
   exports: object,
   require: (id: string) => unknown,
   module: { exports: object },
   filename: string,
-  dirname: string,
 ) => void
 
 /**
@@ -53,14 +53,13 @@ export class ProgramFiles {
     const kept = this.#kept?.get(name)
     const cachedData = kept?.sourceCrc === sourceCrc ? kept.data : undefined
     // The build escapes all other characters: a text with one byte for each character takes half the memory.
-    const source = `(function (exports, require, module, __filename, __dirname) {"use strict";${bytes.toString("latin1")}\n})`
-    const script = new Script(source, { filename: path, ...(cachedData && { cachedData }) })
+    const script = new Script(bytes.toString("latin1"), { filename: path, ...(cachedData && { cachedData }) })
     const wasCompiled = cachedData !== undefined && script.cachedDataRejected === false
     this.#loaded.set(name, { script, sourceCrc, wasCompiled })
     const module = { exports: {} }
     this.#modules.set(name, module)
-    const wrapper = script.runInThisContext() as Wrapper
-    wrapper(module.exports, (id) => this.#resolve(id), module, path, this.#directory)
+    const run = script.runInThisContext() as ProgramFile
+    run(module.exports, (id) => this.#resolve(id), module, path)
     return module.exports
   }
 
