@@ -145,8 +145,17 @@ describe("the published package", () => {
       timeout: 60_000,
     }
     const program = join(installed, "bin/stemma.js")
-    const said = await run(process.execPath, [program, "run", "todo: order oolong"], options)
+    const config = join(home, ".config/stemma")
+    await mkdir(join(config, "agents"), { recursive: true })
+    await writeFile(join(config, "stemma.json"), '{ "default_agent": "tea" /* a comment */ }')
+    await writeFile(join(config, "agents/tea.md"), "---\ndescription: Knows tea\n---\nYou know tea.\n")
+    const said = await run(
+      process.execPath,
+      [program, "run", "--agent", "tea", "todo: order oolong"],
+      options,
+    )
     expect(said.stdout).toContain("todo")
+    expect(said.stderr).toMatch(/^Session \S+ in [^\n]+\n>/)
     // A search is done by a worker, which is a file of the library.
     const found = await run(process.execPath, [program, "session", "list", "--search", "oolong"], options)
     expect(found.stdout).toMatch(/^ses_/)

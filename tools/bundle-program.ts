@@ -3,8 +3,8 @@ import { join, relative, sep } from "node:path"
 import { type Plugin, rolldown } from "rolldown"
 
 /**
- * The packages that are bundled: what every start of the program loads, in hundreds of small files, and the providers'
- * packages, which otherwise load a second copy of zod. A dynamic import stays one: its files are loaded when they are first
+ * The packages that are bundled: what every start of the program loads, in hundreds of small files, what many starts load to
+ * read the config, and the providers' packages, which otherwise load a second copy of zod. A dynamic import stays one: its files are loaded when they are first
  * needed.
  */
 const included = [
@@ -17,6 +17,7 @@ const included = [
   "@ai-sdk/openai",
   "@ai-sdk/openai-compatible",
   "@ai-sdk/provider",
+  "yaml",
 ]
 
 /** Modules that look for files of the program: `worker.js` and `main.cjs`, which are beside their own file. */

@@ -227,6 +227,20 @@ describe("stemma run", () => {
     expect(stdout).not.toContain('"status":"running"')
   })
 
+  test.each([
+    ["@ai-sdk/openai-compatible", { code: 0, stdout: "Oolong.\n" }],
+    ["@ai-sdk/openai", { code: 0, stdout: "Oolong.\n" }],
+    ["@ai-sdk/anthropic", { code: 0, stdout: "Oolong.\n" }],
+    // The test server does not speak this protocol.
+    ["@ai-sdk/google", { code: 1, stderr: expect.stringContaining("mine refused the request (404)") }],
+  ])("the built program contains %s", async (npm, expected) => {
+    await using at = await home()
+    await using server = await startModelServer({ fallback: { text: "Oolong." } })
+    const options = { baseURL: server.baseURL, apiKey: "a-key" }
+    await at.config({ title: false, model: "mine/m1", provider: { mine: { npm, options } } })
+    expect(await at.run(["run", "which tea?"])).toMatchObject(expected)
+  })
+
   test("stays until the title of its new session is written", async () => {
     await using at = await home()
     await using server = await startModelServer()
