@@ -37,8 +37,11 @@ export function setupFromArgs(): Setup {
   return { baseURL, directory, data }
 }
 
-/** How Stemma is opened in all groups: the SQLite store, snapshots on, no title. */
-export function stemmaOptions({ baseURL, directory, data }: Setup): StemmaOptions {
+/** How Stemma is opened in all groups: the SQLite store, snapshots on, no title, and a context window that is never full. */
+export function stemmaOptions(
+  { baseURL, directory, data }: Setup,
+  { contextLimit = 10_000_000 }: { contextLimit?: number } = {},
+): StemmaOptions {
   return {
     directory,
     data,
@@ -50,7 +53,7 @@ export function stemmaOptions({ baseURL, directory, data }: Setup): StemmaOption
         local: {
           npm: "@ai-sdk/openai-compatible",
           options: { baseURL, apiKey: "bench" },
-          models: { m1: { limit: { context: 10_000_000, output: 8192 }, cost: { input: 1, output: 2 } } },
+          models: { m1: { limit: { context: contextLimit, output: 8192 }, cost: { input: 1, output: 2 } } },
         },
       },
     },

@@ -1,10 +1,10 @@
 import { setImmediate } from "node:timers/promises"
 import { maskDeep } from "../../config/secrets/environment.ts"
 import type { HistoryItem, LedgerFacts } from "../../protocol/index.ts"
-import { growingLedger, newestPrompt } from "../../session/index.ts"
+import { growingLedger, mayHaveFarFacts, nearStart, newestPrompt } from "../../session/index.ts"
 
 /**
- * A long history takes seconds. After each slice the event loop gets a tick, to renew the lease and serve other
+ * A long history takes up to a second. After each slice the event loop gets a tick, to renew the lease and serve other
  * sessions.
  */
 const sliceMs = 10
@@ -20,9 +20,12 @@ export async function writeLedger(
 ): Promise<LedgerFacts> {
   const ledger = growingLedger(before)
   const newest = newestPrompt(items)
+  const near = nearStart(items)
   let sliceEnd = performance.now() + sliceMs
   for (const [index, item] of items.entries()) {
-    ledger.add(maskDeep(item, options.mask), { isNewest: index === newest })
+    const isFar = index < near
+    if (!isFar || mayHaveFarFacts(item))
+      ledger.add(maskDeep(item, options.mask), { isNewest: index === newest, isFar })
     if (performance.now() < sliceEnd) continue
     await setImmediate()
     options.signal.throwIfAborted()

@@ -334,3 +334,17 @@ describe("the text", () => {
     expect(extendLedger(JSON.parse(JSON.stringify(facts)), [], roomy)).toEqual(facts)
   })
 })
+
+test("of a very long history, the older text is read only for what the user demands, and the calls are read as always", () => {
+  const old = [
+    says("Never write to src/legacy/old.ts. We chose the build KX-4711 for the release."),
+    answers("The build is KX-4712.", calls("edit", { filePath: "src/changed.ts" })),
+  ]
+  const near = ledger(...old)
+  for (const fact of ["Never write to src/legacy/old.ts", "KX-4711", "KX-4712", "src/changed.ts"])
+    expect(near).toContain(fact)
+  const remarks = Array.from({ length: 1000 }, () => says("Thanks, that is fine. ".repeat(20)))
+  const far = ledger(...old, ...remarks)
+  for (const fact of ["Never write to src/legacy/old.ts", "src/changed.ts"]) expect(far).toContain(fact)
+  for (const fact of ["KX-4711", "KX-4712"]) expect(far).not.toContain(fact)
+})

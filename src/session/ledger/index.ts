@@ -1,2 +1,9 @@
-export { extendLedger, type GrowingLedger, growingLedger, newestPrompt } from "./extend.ts"
+export {
+  extendLedger,
+  type GrowingLedger,
+  growingLedger,
+  mayHaveFarFacts,
+  nearStart,
+  newestPrompt,
+} from "./extend.ts"
 export { ledgerText } from "./render.ts"

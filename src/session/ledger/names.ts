@@ -1,3 +1,5 @@
+import { rememberLast } from "./last-result.ts"
+
 /**
  * A name that means one thing only, such as a URL, a hash or a ticket number. `rank` says how certain that is, 0 to
  * 100.
@@ -112,7 +114,9 @@ function withoutSecret(word: string): string {
 const plainWord = /^[A-Z]?[a-z]+$/
 
 /** The names in a sentence, each once, in order. */
-export function namesIn(sentence: string): Name[] {
+export const namesIn: (sentence: string) => readonly Name[] = rememberLast(findNames)
+
+function findNames(sentence: string): Name[] {
   const found = new Map<string, number>()
   for (const run of wordsOf(sentence)) {
     if (plainWord.test(run)) continue
@@ -137,7 +141,9 @@ const widePath = new RegExp(
   "giu",
 )
 
-export function pathsIn(sentence: string): string[] {
+export const pathsIn: (sentence: string) => readonly string[] = rememberLast(findPaths)
+
+function findPaths(sentence: string): string[] {
   const paths = wordsOf(sentence).flatMap((word) => pathOf(word) ?? [])
   const wide = /[^\0-\u024f]\/|\/[^\0-\u024f]/.test(sentence) ? (sentence.match(widePath) ?? []) : []
   return [...new Set([...paths.filter((path) => !wide.some((whole) => whole.includes(path))), ...wide])]

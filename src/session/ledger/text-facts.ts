@@ -5,7 +5,7 @@ import type { Facts } from "./collect.ts"
 import { type Name, namesIn, pathsIn } from "./names.ts"
 import { rankAssistantSentence, reportsChange } from "./rank/rank-assistant.ts"
 import { rankUserSentence } from "./rank/rank-user.ts"
-import { outcomes } from "./sentences/cues.ts"
+import { limits, outcomes } from "./sentences/cues.ts"
 import { pastedLines, sentences } from "./sentences/prose.ts"
 import { wordCount } from "./sentences/word-count.ts"
 
@@ -58,6 +58,21 @@ export function userFacts(text: string, facts: Facts, { within, newest = false }
   }
   facts.asked = undefined
   pastedNames(text, facts)
+}
+
+/** The sentences of an old message that forbid, demand or limit something: they may still hold. */
+export function farUserFacts(text: string, facts: Facts, { within }: TextOptions): void {
+  facts.asked = undefined
+  if (!limits.test(text)) return
+  const said = sentences(text)
+  if (said.length > typedSentencesMax) return
+  for (const sentence of said) {
+    if (!limits.test(sentence)) continue
+    const { rank, states, text: kept } = rankUserSentence(sentence)
+    if (rank < plainRankMin || !states) continue
+    addMentions(sentence, facts, { within, states, nameRankMax: 100 })
+    facts.said(kept, { rank })
+  }
 }
 
 const pastedNamesMax = 6

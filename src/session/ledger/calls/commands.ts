@@ -1,4 +1,5 @@
 import { visibleLine } from "../../text/visible-text.ts"
+import { rememberLast } from "../last-result.ts"
 import { namesIn } from "../names.ts"
 import { outcomes } from "../sentences/cues.ts"
 import { shorten } from "../sentences/prose.ts"
@@ -14,7 +15,9 @@ const argument =
   /^\S+ (?:-{1,2}\w|\.{0,2}\/|\S*[/:=@_]|\S+\.\w|(?:run|test|tests|build|install|ci|add|remove|exec|start|stop|restart|up|down|ps|logs|lint|check|fmt|format|clippy|vet|publish|deploy|apply|plan|destroy|init|migrate|upgrade|downgrade|generate|push|pull|fetch|merge|rebase|commit|checkout|switch|stash|clone|reset|revert|tag|cherry-pick|bisect|status|diff|log|show|rollout|get|describe|delete|create|scale|compose|audit|outdated|update|pack|version|dev|watch|serve|typecheck|bench|coverage|sync|lock|pr|issue|release|repo|workflow|package|verify|clean|compile|all|doctor|db:\w+)\b)/
 
 /** Whether a sentence mentions a command: one in backticks, or a program name followed by a typical argument. */
-export function mentionsCommand(sentence: string): boolean {
+export const mentionsCommand: (sentence: string) => boolean = rememberLast(findCommand)
+
+function findCommand(sentence: string): boolean {
   for (const [, quoted] of sentence.matchAll(/`([^`]{2,200})`/g)) if (quotedCommand.test(quoted!)) return true
   for (const [, bare] of sentence.matchAll(bareCommand)) {
     if (bare!.startsWith("./") || argument.test(bare!)) return true
