@@ -3,7 +3,7 @@ import { makeSetup } from "../../run/setup.ts"
 import { type Crew, openCrew } from "../crew.ts"
 import { taskWork } from "../work.ts"
 
-/** This many sessions stay in memory between their runs. Until the number is reached, memory is expected to grow. */
+/** After about this many short sessions, the cache of resting sessions is full. Until then, memory is expected to grow. */
 const rememberedMax = 2000
 
 /** The memory that tasks leave after they have ended. */

@@ -14,6 +14,7 @@ import {
 } from "../../session/index.ts"
 import type { Store } from "../../stores/store.ts"
 import { findMessage } from "../schedule/waiters.ts"
+import { heapBytes } from "./heap-bytes.ts"
 import type { CountedCall } from "./next-call-tokens.ts"
 
 const pageLimit = 1000
@@ -37,8 +38,9 @@ export class HistoryMemo {
   #firstPrompt: { position: number; messages: readonly ContextMessage[] } | undefined
   /** The last call whose tokens the provider counted. */
   lastCounted: CountedCall | undefined
-  /** Estimated memory use of the items, in characters. */
-  size = 0
+  /** For each item that was counted: about how many bytes of heap it uses, with what is built from it. */
+  readonly #itemBytes: number[] = []
+  #bytes = 0
   /**
    * The value of `count` when waiting callers were last notified. Searching a long history for answers is expensive.
    */
@@ -47,6 +49,16 @@ export class HistoryMemo {
   /** The cached items, an open one included. */
   get items(): readonly HistoryItem[] {
     return this.#items
+  }
+
+  /** About how many bytes of heap the items and their context use. */
+  get bytes(): number {
+    for (let index = this.#itemBytes.length; index < this.#items.length; index++) {
+      const bytes = itemBytes(this.#items[index]!)
+      this.#itemBytes.push(bytes)
+      this.#bytes += bytes
+    }
+    return this.#bytes
   }
 
   get count(): number {
@@ -105,7 +117,6 @@ export class HistoryMemo {
   add(item: HistoryItem): void {
     this.#items.push(item)
     this.#withoutOpen = undefined
-    this.size += sizeOf(item)
   }
 
   /** Adds a sealed message that was just appended to the store. */
@@ -229,7 +240,7 @@ export class HistoryMemo {
     const item = this.#items.pop()
     if (!item) return
     this.#withoutOpen = undefined
-    this.size -= sizeOf(item)
+    if (this.#itemBytes.length > this.#items.length) this.#bytes -= this.#itemBytes.pop()!
     const built = this.#built
     if (!built) return
     const { length } = this.#items
@@ -242,7 +253,8 @@ export class HistoryMemo {
   #dropHidden(): void {
     const built = this.#built
     if (!built || built.base.start === 0) return
-    for (const item of this.#items.splice(0, built.base.start)) this.size -= sizeOf(item)
+    this.#items.splice(0, built.base.start)
+    for (const bytes of this.#itemBytes.splice(0, built.base.start)) this.#bytes -= bytes
     this.#withoutOpen = undefined
     this.#start += built.base.start
     built.seen -= built.base.start
@@ -262,7 +274,8 @@ export class HistoryMemo {
     this.#withoutOpen = undefined
     this.#firstPrompt = undefined
     this.#start = start
-    this.size = 0
+    this.#itemBytes.length = 0
+    this.#bytes = 0
     this.notifiedCount = 0
     this.#built = undefined
   }
@@ -370,12 +383,11 @@ async function turnStart(store: Store, session: Session, bounded: number): Promi
   return 0
 }
 
-function sizeOf(item: HistoryItem): number {
-  let size = 200
-  for (const part of item.parts) {
-    if (part.type === "text" || part.type === "reasoning") size += part.text.length
-    else if (part.type === "tool") size += part.state.status === "completed" ? part.state.output.length : 200
-    else size += 100
-  }
-  return size
+/** The messages of the context and of the request that are built from an item, without the texts, which they share. */
+const contextBytes = 200
+const toolContextBytes = 400
+
+function itemBytes(item: HistoryItem): number {
+  const calls = item.parts.reduce((count, { type }) => (type === "tool" ? count + 1 : count), 0)
+  return heapBytes(item) + contextBytes + calls * toolContextBytes
 }

@@ -8,7 +8,7 @@ import { ChildSlots } from "../tasks/child-slots.ts"
 import { CommitPace } from "./commit-pace.ts"
 import { LeaseKeeper } from "./lease-keeper.ts"
 import { Limiter } from "./limiter.ts"
-import { SessionCache } from "./session-cache.ts"
+import { type CachedSession, SessionCache } from "./session-cache.ts"
 import { Waiters } from "./waiters.ts"
 
 /** Inbox items of other processes are handled within 100 ms; `store.watch` may take most of that. */
@@ -137,14 +137,16 @@ export class Coordinator {
     this.#active.set(sessionID, active)
     try {
       const lease = await this.#claimUntil(sessionID, until)
+      const cached = this.#cache.take(sessionID)
       try {
-        const run = await this.#open(sessionID, lease)
+        const run = await this.#open(sessionID, { lease, cached })
         if (run.memo.last && !run.memo.last.sealed) await recoverRun(run, { mayGoOn: false })
         run.beginTurn()
         const joining = run.telemetry.joinCaller()
         if (joining) await joining
         return takesTime ? await this.#busyWith(run, { active, work }) : await work(run)
       } finally {
+        this.#cache.rest(sessionID)
         await lease.release()
         if (takesTime) this.engine.hub.setStatus(sessionID, { type: "idle" })
       }
@@ -246,13 +248,14 @@ export class Coordinator {
     { active, lease, onAsking }: { active: Active; lease: LeaseKeeper; onAsking: () => void },
   ): Promise<void> {
     let run: Run | undefined
+    const cached = this.#cache.take(sessionID)
     try {
       this.engine.hub.setStatus(sessionID, { type: "busy" })
-      run = await this.#open(sessionID, lease, onAsking)
+      run = await this.#open(sessionID, { lease, cached, onAsking })
       active.run = run
       active.again = false
       await loop(run)
-      this.#cache.get(sessionID).idleFence = lease.fence
+      cached.idleFence = lease.fence
     } catch (error) {
       run?.telemetry.end({ outcome: lease.signal.aborted ? "interrupted" : "error", error })
       if (!lease.signal.aborted) throw error
@@ -261,6 +264,7 @@ export class Coordinator {
     } finally {
       run?.telemetry.end({ outcome: "interrupted" })
       delete active.run
+      this.#cache.rest(sessionID)
       await lease.release()
       this.engine.hub.setStatus(sessionID, { type: "idle" })
     }
@@ -276,10 +280,12 @@ export class Coordinator {
     if (items.some(isWork) || this.waiters.has(sessionID)) active.again = true
   }
 
-  async #open(sessionID: string, lease: LeaseKeeper, onAsking?: () => void): Promise<Run> {
+  async #open(
+    sessionID: string,
+    { lease, cached, onAsking }: { lease: LeaseKeeper; cached: CachedSession; onAsking?: () => void },
+  ): Promise<Run> {
     const session = await this.engine.store.session(sessionID)
     const project = await this.engine.projects.get(session.directory)
-    const cached = this.#cache.get(sessionID)
     const { memo, reads } = cached
     // No other process has held the lease since a run of this process ended in order.
     const isUntouched = cached.idleFence === lease.fence - 1

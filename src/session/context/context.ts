@@ -114,7 +114,7 @@ export function summaryText(compaction: { summary?: string; ledger?: string }): 
 
 function itemMessages(item: HistoryItem, pair: (part: PartOf<"tool">) => ToolPair): ContextMessage[] {
   if (item.message.role === "user") {
-    const content = item.parts.flatMap(userContent)
+    const content = item.parts.flatMap(userContent).slice()
     return content.length > 0 ? [{ role: "user", content }] : []
   }
   return item.message.summary ? [] : assistantMessages(item.parts, pair)
@@ -144,8 +144,10 @@ function assistantMessages(
   let results: ContextToolResult[] = []
   const flush = () => {
     // Models reject an assistant message that has only reasoning.
-    if (said.some((part) => part.type !== "reasoning")) messages.push({ role: "assistant", content: said })
-    if (results.length > 0) messages.push({ role: "tool", content: results })
+    // A copy has the right size. An array that grows by `push` has room for 17 elements, in each of thousands of messages.
+    if (said.some((part) => part.type !== "reasoning"))
+      messages.push({ role: "assistant", content: said.slice() })
+    if (results.length > 0) messages.push({ role: "tool", content: results.slice() })
     said = []
     results = []
   }
