@@ -7,6 +7,7 @@ import { type Run, Scene } from "../../src/stores/conformance/scene.ts"
 import { openJsonlStore } from "../../src/stores/jsonl/index.ts"
 import { openSqliteStore } from "../../src/stores/sqlite/index.ts"
 import type { Store } from "../../src/stores/store.ts"
+import { until } from "../support/run-scene.ts"
 import { temporaryDirectory } from "../support/temporary-directory.ts"
 
 /** A scene on a database file; `await using` closes its store. */
@@ -154,6 +155,24 @@ test("the write-ahead log stays bounded while commits come as fast as they can",
   }
   expect(most).toBeLessThan(8 * 1024 * 1024)
   expect(most).toBeGreaterThan(0)
+})
+
+test("five seconds after the last commit, the log is empty and the database has everything", async () => {
+  await using directory = await temporaryDirectory()
+  const path = join(directory.path, "stemma.db")
+  await using scene = await sceneIn(path)
+  const run = await scene.session()
+  for (let i = 0; i < 200; i++) await run.say(`Message ${i} of the session.`)
+  const last = performance.now()
+  expect((await stat(`${path}-wal`)).size).toBeGreaterThan(100_000)
+  await until("the log is empty", async () => (await stat(`${path}-wal`)).size === 0)
+  expect(performance.now() - last).toBeLessThan(5000)
+  let sum = 0
+  for (const name of await readdir(directory.path)) {
+    const info = await stat(join(directory.path, name))
+    if (info.isFile()) sum += info.size
+  }
+  expect(sum).toBeLessThan(300_000)
 })
 
 test("a database of another program is refused and not changed", async () => {

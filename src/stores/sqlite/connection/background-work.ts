@@ -19,8 +19,9 @@ const logBytesUrgent = 5 * 1024 * 1024
 /** The size of the log is checked after this many writes. */
 const logCheckEvery = 16
 const frameBytes = pageBytes + 24
-/** The log is emptied after this time without a write. */
+/** The log is emptied after this time without a write, and this is checked several times. */
 const idleMs = 2000
+const idleCheckMs = 500
 
 /**
  * Decides when the worker thread indexes text and checkpoints the write-ahead log. The timers never keep the process
@@ -61,7 +62,7 @@ export class BackgroundWork {
     this.#writes += writes
     if (this.#writes >= logCheckEvery) this.#checkLog()
     if (this.#idleTimer !== undefined) return
-    this.#idleTimer = setInterval(() => this.#whenIdle(), idleMs)
+    this.#idleTimer = setInterval(() => this.#whenIdle(), idleCheckMs)
     this.#idleTimer.unref()
   }
 

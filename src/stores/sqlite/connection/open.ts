@@ -20,6 +20,9 @@ export interface OpenOptions {
 /** Pages are small because a streaming commit changes a few bytes, but writes whole pages to the log. */
 export const pageBytes = 1024
 
+/** The pages that each connection keeps in memory. The system's file cache has the others. */
+const cacheKiB = 12_000
+
 const openDeadlineMs = 10_000
 
 /** Opens a connection and sets all pragmas explicitly. Imports `node:sqlite` on the first call. */
@@ -99,7 +102,7 @@ function setPragmas(db: Database, options: OpenOptions): void {
   db.exec(`PRAGMA synchronous = ${options.durability === "full" ? "FULL" : "NORMAL"}`)
   // The worker thread runs checkpoints, which would block the event loop in this thread.
   db.exec("PRAGMA wal_autocheckpoint = 0; PRAGMA journal_size_limit = 1048576")
-  db.exec("PRAGMA cache_size = -32000; PRAGMA temp_store = MEMORY; PRAGMA foreign_keys = OFF")
+  db.exec(`PRAGMA cache_size = -${cacheKiB}; PRAGMA temp_store = MEMORY; PRAGMA foreign_keys = OFF`)
   db.exec("PRAGMA secure_delete = FAST")
 }
 

@@ -17,18 +17,29 @@ interface Pending {
 const youngMB = 16
 
 /**
- * Sends requests to the worker thread. The first request starts the thread. An idle worker does not keep the process
- * alive.
+ * A thread without a request for this long ends, which frees about 12 MB. Longer than the time after which an idle store
+ * empties its log, so that no thread is started only for that.
+ */
+const defaultRestMs = 5000
+
+/**
+ * Sends requests to the worker thread. A request starts the thread if there is none. An idle worker does not keep the
+ * process alive.
  */
 export class WorkerClient {
   readonly #options: OpenOptions
+  readonly #restMs: number
   readonly #pending = new Map<number, Pending>()
   #worker: Worker | undefined
+  #restTimer: NodeJS.Timeout | undefined
+  /** Resolves when the threads that ended for lack of requests have closed their connections. */
+  #ended: Promise<unknown> = Promise.resolve()
   #nextID = 1
   #closed = false
 
-  constructor(options: OpenOptions) {
+  constructor(options: OpenOptions, { restMs = defaultRestMs }: { restMs?: number } = {}) {
     this.#options = options
+    this.#restMs = restMs
   }
 
   get started(): boolean {
@@ -51,12 +62,17 @@ export class WorkerClient {
 
   async close(): Promise<void> {
     this.#closed = true
+    clearTimeout(this.#restTimer)
     const worker = this.#worker
-    if (worker === undefined) return
-    const exited = new Promise((resolve) => worker.once("exit", resolve))
-    worker.ref()
-    worker.postMessage("close")
-    await exited
+    worker?.ref()
+    await Promise.all([this.#ended, worker && end(worker)])
+  }
+
+  #rest(): void {
+    const worker = this.#worker
+    if (worker === undefined || this.#pending.size > 0 || this.#closed) return
+    this.#worker = undefined
+    this.#ended = Promise.all([this.#ended, end(worker)])
   }
 
   #start(): Worker {
@@ -77,7 +93,11 @@ export class WorkerClient {
   #settle(worker: Worker, reply: WorkerReply): void {
     const pending = this.#pending.get(reply.id)
     this.#pending.delete(reply.id)
-    if (this.#pending.size === 0 && !this.#closed) worker.unref()
+    if (this.#pending.size === 0 && !this.#closed) {
+      worker.unref()
+      clearTimeout(this.#restTimer)
+      this.#restTimer = setTimeout(() => this.#rest(), this.#restMs).unref()
+    }
     if (pending === undefined) return
     if ("value" in reply) {
       pending.resolve(reply.value)
@@ -91,7 +111,8 @@ export class WorkerClient {
 
   /** Rejects all pending requests. The next request starts a new worker. */
   #fail(worker: Worker, cause: Error): void {
-    if (this.#worker === worker) this.#worker = undefined
+    if (this.#worker !== worker) return
+    this.#worker = undefined
     for (const pending of this.#pending.values()) {
       pending.reject(
         new StemmaError(
@@ -105,4 +126,11 @@ export class WorkerClient {
     }
     this.#pending.clear()
   }
+}
+
+/** Tells a thread to close its connection, and resolves when the thread has ended. */
+function end(worker: Worker): Promise<unknown> {
+  const exited = new Promise((resolve) => worker.once("exit", resolve))
+  worker.postMessage("close")
+  return exited
 }
