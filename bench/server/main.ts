@@ -3,6 +3,7 @@ import { builtPackage } from "./built-package.ts"
 import { benchCrowd } from "./groups/crowd.ts"
 import { benchDelay } from "./groups/delay.ts"
 import { benchFirst } from "./groups/first.ts"
+import { benchMemory } from "./groups/memory.ts"
 import { benchStalled } from "./groups/stalled.ts"
 import { benchStart } from "./groups/start.ts"
 import { benchStream } from "./groups/stream.ts"
@@ -20,6 +21,7 @@ await runBenchmark({
     turn: (bench) => benchTurn(bench, built),
     start: (bench) => benchStart(bench, built),
     first: (bench) => benchFirst(bench, built),
+    memory: (bench) => benchMemory(bench, built),
     stalled: (bench) => benchStalled(bench, built),
   },
   isStrict: true,

@@ -1,4 +1,5 @@
-import { spawn } from "node:child_process"
+import { execFile, spawn } from "node:child_process"
+import { promisify } from "node:util"
 import { onStop } from "../on-stop.ts"
 
 export interface ServerProcess extends AsyncDisposable {
@@ -27,4 +28,10 @@ export async function startServer(
       forget()
     },
   }
+}
+
+/** The resident memory of a process, as `ps` reports it. */
+export async function residentMB(pid: number): Promise<number> {
+  const { stdout } = await promisify(execFile)("ps", ["-o", "rss=", "-p", String(pid)])
+  return (Number(stdout) * 1024) / 1e6
 }

@@ -1,7 +1,10 @@
-/** A Stemma of the built package behind its server. */
+/** A Stemma of the built package behind its server, with the heap settings of `stemma serve`. */
 import { setImmediate } from "node:timers/promises"
+import { keepHeapSmall } from "../../../src/cli/heap.ts"
 import type { StemmaOptions } from "../../../src/index.ts"
 import { answerParent } from "../child.ts"
+
+keepHeapSmall()
 
 const [directory, token, given] = process.argv.slice(2) as [string, string, string]
 const { openStemma }: typeof import("../../../src/index.ts") = await import(`${directory}/dist/index.js`)

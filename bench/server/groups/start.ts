@@ -1,6 +1,4 @@
-import { execFile } from "node:child_process"
 import { writeFile } from "node:fs/promises"
-import { promisify } from "node:util"
 import { type Bench, scratchDirectory } from "../../bench.ts"
 import { median, percentile, sleep } from "../../measure.ts"
 import type { BuiltPackage } from "../built-package.ts"
@@ -8,7 +6,7 @@ import { Caller } from "../caller.ts"
 import { startChild } from "../child.ts"
 import type { ModelHandlers } from "../children/model.ts"
 import { makeHome } from "../home.ts"
-import { type ServerProcess, startServer } from "../server-process.ts"
+import { residentMB, type ServerProcess, startServer } from "../server-process.ts"
 import { marksPrompt, token } from "../stage.ts"
 
 /** The program that the figures are compared with: it answers every request, and prints its address. */
@@ -96,9 +94,4 @@ async function timeStart(start: () => Promise<ServerProcess>, path: string): Pro
   const ms = performance.now() - startMs
   caller.close()
   return ms
-}
-
-async function residentMB(pid: number): Promise<number> {
-  const { stdout } = await promisify(execFile)("ps", ["-o", "rss=", "-p", String(pid)])
-  return (Number(stdout) * 1024) / 1e6
 }

@@ -1,5 +1,4 @@
 import { resolve } from "node:path"
-import { setFlagsFromString } from "node:v8"
 import { configDirectory, dataDirectory } from "../../config/paths.ts"
 import { openToken, type Token, tokenVariable } from "../../config/secrets/token.ts"
 import { readServerConfig } from "../../config/server-config.ts"
@@ -8,6 +7,7 @@ import type { Stemma } from "../../run/index.ts"
 import type { ServerOptions, StemmaServer } from "../../server/index.ts"
 import { command, helpOf, type OptionValues, parseCommand, wholeNumber } from "../arguments.ts"
 import { checkDirectory } from "../directory.ts"
+import { keepHeapSmall } from "../heap.ts"
 import { asCalled, type Command, type Program, programName } from "../program.ts"
 import { outlivesTerminal } from "../terminal/hangup.ts"
 import { printableLine, type Terminal } from "../terminal/terminal.ts"
@@ -50,15 +50,12 @@ export const serve: Command = async (args, program) => {
   checkDirectory(directory)
   using signals = new Signals(terminal)
 
-  // Nearly all objects that are created while code is loaded stay alive. V8 would grow its space for new objects
-  // because of that, and keep several megabytes for good.
-  setFlagsFromString("--semi-space-growth-factor=1")
+  keepHeapSmall()
   const { server, stemma, token } = await start({ ...program, directory }, values)
   try {
     // A signal during the start means that no server is wanted.
     if (signals.code !== undefined) return signals.code
     const { url } = await server.listen({ port, host })
-    setFlagsFromString("--semi-space-growth-factor=2")
     if (!signals.markStarted()) return signals.code!
     terminal.output.write(values.quiet ? `${url}\n` : greeting({ url, token, program }))
     prepareFirstTurn(stemma)
