@@ -10,6 +10,7 @@ const longer = [
   "test/client/replica-property.test.ts",
   "test/run/{ascending-ids,context-property,history-memo-property,slow-disk}.test.ts",
   "test/server/fuzz.test.ts",
+  "test/server/share-secrets.test.ts",
   "test/session/{ledger,search}.test.ts",
   "test/stores/processes.test.ts",
   "test/stream/hub-property.test.ts",

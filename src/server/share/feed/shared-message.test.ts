@@ -194,7 +194,7 @@ describe("a shared session", () => {
     const options = { include: includeOf(session), mask, titleSource: undefined }
     const titleOf = (title: string) => sharedHeader({ ...session, title }, options).title
     expect(titleOf("please use postgres://me:Tr0ub")).toBe("please [redacted]")
-    expect(titleOf(`see ${token.slice(0, 26)}`)).toBe("[redacted]")
+    expect(titleOf(`see ${token.slice(0, 26)}`)).toBe("see [redacted]")
     for (const title of [
       "Explain the token bucket algorithm",
       "Why is my password: field empty",

@@ -24,7 +24,8 @@ const cutTitleMin = 25
  */
 const continuations = [
   "@host.example/x",
-  "a1B2c3D4e5F6g7H8i9J0".repeat(10),
+  // Longer than random text that is masked for itself.
+  "a1B2c3D4e5F6g7H8i9J0".repeat(25),
   ":a1B2c3D4e5F6g7H8@host.example/x",
 ]
 

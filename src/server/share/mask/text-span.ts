@@ -9,18 +9,6 @@ export interface Replacement extends TextSpan {
   text: string
 }
 
-/** Merges spans that overlap or touch. */
-export function union(spans: readonly TextSpan[]): TextSpan[] {
-  const sorted = spans.filter(({ start, end }) => end > start).sort((a, b) => a.start - b.start)
-  const merged: TextSpan[] = []
-  for (const { start, end } of sorted) {
-    const last = merged.at(-1)
-    if (last && start <= last.end) last.end = Math.max(last.end, end)
-    else merged.push({ start, end })
-  }
-  return merged
-}
-
 /** All occurrences of a text in another, without overlaps. */
 export function occurrencesOf(needle: string, text: string): TextSpan[] {
   const found: TextSpan[] = []

@@ -21,6 +21,7 @@ import {
   valueStart,
   wholeValue,
 } from "./named-value.ts"
+import { isKeyLike, isRandomMix } from "./random-text.ts"
 
 /** Finds values next to a secret name: variables and settings, fields of configs and code, tables and XML. */
 export function assignedSpans(text: string): TextSpan[] {
@@ -70,6 +71,8 @@ function variables(text: string): TextSpan[] {
   return valuesAfter(variable, text, (value, [, name, kind, suffix, sign]) => {
     const isWeak = suffix !== "" || isWeakName(name!, kind!)
     if (sign !== "=" && isDotted(value)) return false
+    // `SECRET_KEY_BASE`: a hash behind a strong name is a secret.
+    if (isWeak && strong.test(name!) && isIdentity(value.text)) return true
     if (isWeak) return isRandom(value.text) && !isNoSecret(name!, value.text)
     return isGiven(value, { isAssigned: sign === "=" }) || isLoneWord(text, value)
   })
@@ -131,8 +134,10 @@ function isPadded(text: string): boolean {
 }
 
 /** Whether only letters follow the name on its line, as in a config file and unlike a sentence or code. */
-function isLoneWord(text: string, { text: word, isQuoted, end }: Value): boolean {
-  return !isQuoted && isLetters(word, 8) && /^[ \t]{0,8}(?:$|[\r\n]|\\[rn])/.test(text.slice(end, end + 10))
+function isLoneWord(text: string, { text: word, isQuoted, end }: Value, unitsMin = 8): boolean {
+  return (
+    !isQuoted && isLetters(word, unitsMin) && /^[ \t]{0,8}(?:$|[\r\n]|\\[rn])/.test(text.slice(end, end + 10))
+  )
 }
 
 const field = new RegExp(
@@ -142,7 +147,7 @@ const field = new RegExp(
 const noSecretKey =
   /(?:public|primary|foreign|sort|partition|cache|idempotency|i18n|translation|object|group|unique|hash)[_-]?key$/i
 const strongField =
-  /(?:api|access|secret|private|auth|client|encryption|signing|master|bearer|refresh|session)[_-]?(?:key|token|secret)$|(?:password|passwd|passphrase|secret|token)$/i
+  /(?:api|access|secret|private|auth|client|encryption|signing|master|bearer|refresh|session|license)[_ -]?(?:key|token|secret)$|(?:password|passwd|passphrase|secret|token)$/i
 /** After these names, letters alone are a secret too. */
 const strongestField =
   /(?:api|access|secret|private|auth|client|encryption|signing|master|refresh)[_-]?(?:key|token|secret)$/i
@@ -161,11 +166,12 @@ function fields(text: string): TextSpan[] {
     // An unquoted value after `==` is a variable in a comparison.
     if (!value.isQuoted && match[0].includes("==")) return false
     const isPassword = /^(?:pass|pwd|密码|口令)/i.test(kind)
-    if (isPassword && isLoneWord(text, value)) return true
+    if (isPassword && isLoneWord(text, value, match[0].endsWith("=") ? 6 : 8)) return true
     return isFieldSecret(value, {
       isPassword,
       isStrong: strongField.test(name),
       isStrongest: strongestField.test(name),
+      isSet: match[0].endsWith("="),
     })
   })
 }
@@ -174,9 +180,11 @@ interface FieldName {
   isPassword: boolean
   isStrong: boolean
   isStrongest: boolean
+  /** True if the value follows the sign `=` directly, as in config files. */
+  isSet: boolean
 }
 
-function isFieldSecret(value: Value, { isPassword, isStrong, isStrongest }: FieldName): boolean {
+function isFieldSecret(value: Value, { isPassword, isStrong, isStrongest, isSet }: FieldName): boolean {
   const { text, isQuoted } = value
   if (isPassword) return isQuoted ? isQuotedPassword(text) : isBarePassword(value)
   if (!isStrong && isIdentity(text)) return false
@@ -185,7 +193,12 @@ function isFieldSecret(value: Value, { isPassword, isStrong, isStrongest }: Fiel
   if (isQuoted) return text.length >= (isStrong ? 8 : 16)
   if (isDotted(value)) return false
   if (text.length < 20 || !/^[\w+/=.~-]+$/.test(text)) return false
-  return text.replace(/\D/g, "").length >= 3 || (isStrongest && isTangled(text))
+  const digits = text.replace(/\D/g, "").length
+  return (
+    digits >= 3 ||
+    (isStrongest && isTangled(text)) ||
+    (isStrong && (isRandomMix(text) || ((digits === 2 || isSet) && isKeyLike(text))))
+  )
 }
 
 function isQuotedPassword(text: string): boolean {

@@ -129,8 +129,6 @@ const login = /(?<=[ \t])(?:-[sSkLfvigGnN]{0,8}u|--user)[ \t=]{0,4}["']?[^\s:"']
 const quotedCookies =
   /(?<=[ \t])(?:-[sSkLfvigGnN]{0,8}b|--cookie)[ \t=]{0,4}["']([\w.-]{1,64}=[^\n"'\\]{1,4096})/g
 const bareCookies = /(?<=[ \t])(?:-[sSkLfvigGnN]{0,8}b|--cookie)[ \t=]{0,4}([\w.-]{1,64}=[^\s"'\\]{1,4096})/g
-const mysqlPassword = /(?<=[ \t])-p["']?([^\s"'\\]{3,256})/g
-const sshPassword = /(?<![\w-])sshpass[ \t]{1,4}-p[ \t]{0,4}["']?([^\s"'\\]{1,256})/g
 const netrc =
   /(?<!\w)(?:machine\s{1,8}\S{1,255}|default)\s{1,8}login\s{1,8}\S{1,128}(?:\s{1,8}account\s{1,8}\S{1,128})?\s{1,8}password\s{1,8}(\S{1,256})/g
 
@@ -146,8 +144,6 @@ function commands(text: string): TextSpan[] {
       .map(lastGroup)
   return [
     ...[login, quotedCookies, bareCookies].flatMap((pattern) => of(pattern, /(?<![\w-])curl(?![\w-])/)),
-    ...of(mysqlPassword, /(?:(?<![\w/-])|(?<=bin\/))(?:mysql|mysqldump|mysqladmin|mariadb)(?![\w/])/),
-    ...of(sshPassword),
     ...of(netrc),
   ]
 }

@@ -46,8 +46,7 @@ const formats: readonly Format[] = [
   format("gl", "gl(?:pat|dt|rt|cbt|ptt|ft|soat|imt|agent)-[A-Za-z0-9_-]{20,}"),
   // Slack: tokens and webhooks.
   format("xox", "xox[abceoprs]-[A-Za-z0-9-]{10,}", (key) => /\d/.test(key)),
-  format("xapp-", "xapp-\\d-[A-Za-z0-9-]{10,}"),
-  format("hooks.slack.com/", String.raw`hooks\.slack\.com\/services\/([A-Za-z0-9/_-]{20,})`),
+  format("xapp-", "xapp-[A-Za-z0-9-]{12,}", (key) => /\d/.test(key)),
   format(["AKIA", "ASIA", "ABIA", "ACCA"], "(?:AKIA|ASIA|ABIA|ACCA)[A-Z2-7]{16}(?![A-Za-z0-9])"),
   // Stripe.
   format(["sk_", "rk_", "pk_live"], "[sr]k_(?:live|test)_[A-Za-z0-9]{16,}"),
@@ -67,7 +66,7 @@ const formats: readonly Format[] = [
     `${wordEdge}[MNO][A-Za-z0-9_-]{22,27}\\.[A-Za-z0-9_-]{6}\\.[A-Za-z0-9_-]{27,38}(?![A-Za-z0-9_-])`,
   ),
   format("/webhooks/", String.raw`discord(?:app)?\.com\/api\/webhooks\/\d{5,25}\/([A-Za-z0-9_-]{20,})`),
-  format("SG.", String.raw`SG\.[A-Za-z0-9_-]{16,32}\.[A-Za-z0-9_-]{16,64}`),
+  format("SG.", String.raw`${edge}SG\.[A-Za-z0-9_-]{1,128}\.[A-Za-z0-9_-]{8,256}`, (key) => /\d/.test(key)),
   // Twilio.
   format("SK", `${edge}SK[0-9a-f]{32}(?![A-Za-z0-9])`),
   // JSON Web Tokens.
