@@ -10,7 +10,7 @@ const rulesMax = 2000
 
 /** The work limit for the rules of one project, so that no file can keep Stemma busy. */
 export function stricterBudget(): OverlapBudget {
-  return { steps: 500_000 }
+  return { steps: 1_500_000 }
 }
 
 /**

@@ -5,8 +5,21 @@
  */
 export function matchWildcard(text: string, pattern: string): boolean {
   if (pattern === "*" || pattern === text) return true
-  if (!pattern.includes("*") && !pattern.includes("?")) return false
+  if (isPlainlyDifferent(text, pattern)) return false
   return matchWhole(text, pattern) || (pattern.endsWith(" *") && matchWhole(text, pattern.slice(0, -2)))
+}
+
+/** A quick check for most patterns that do not match: a search judges many files by many patterns. */
+function isPlainlyDifferent(text: string, pattern: string): boolean {
+  const last = Math.max(pattern.lastIndexOf("*"), pattern.lastIndexOf("?"))
+  if (last < 0 || !text.endsWith(pattern.slice(last + 1))) return true
+  if (pattern.includes("?") || pattern.endsWith(" *")) return false
+  const first = pattern.indexOf("*")
+  if (first > 0) return !text.startsWith(pattern.slice(0, first))
+  // `*name*`
+  return (
+    last === pattern.length - 1 && pattern.indexOf("*", 1) === last && !text.includes(pattern.slice(1, last))
+  )
 }
 
 function matchWhole(text: string, pattern: string): boolean {
