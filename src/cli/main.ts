@@ -10,6 +10,7 @@ Usage: stemma <command>
   run PROMPT                  send a prompt and print the answer while it is written
   session list                list the sessions of this directory
   session show ID             print the messages and tool calls of a session
+  session share ID            publish a page of a session, or preview what it would show
   trust [DIRECTORY] [--yes]   show a project's config files and what they would be allowed to do, and trust them
   untrust [DIRECTORY]         stop trusting them
   --version, --help

@@ -170,6 +170,7 @@ export class StemmaServer implements AsyncDisposable {
           process: this.#processMeter.read(),
         }),
       share: async (sessionID, include) => (await this.#loadShares()).share(sessionID, include),
+      previewShare: async (sessionID, options) => (await this.#loadShares()).preview(sessionID, options),
       publicUrl: () => options.publicUrl ?? this.#listening?.url ?? "http://localhost",
     }
   }

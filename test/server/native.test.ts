@@ -216,6 +216,7 @@ describe("every native route gives answers that match its schema", () => {
     const { id } = await ask<Session>(scene, "sessions.create")
     const shared = await ask<Session>(scene, "session.share", { params: { id } })
     expect(shared.share?.url).toMatch(/\/share\//)
+    expect(await ask(scene, "session.previewShare", { params: { id } })).toMatchObject({ messages: [] })
     expect((await ask<Session>(scene, "session.unshare", { params: { id } })).share).toBeUndefined()
   })
 

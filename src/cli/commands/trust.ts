@@ -1,10 +1,9 @@
-import { once } from "node:events"
 import { resolve } from "node:path"
-import { createInterface } from "node:readline/promises"
 import { type ConfigSource, openConfig, type PendingTrust } from "../../config/load.ts"
 import { configDirectory, dataDirectory } from "../../config/paths.ts"
 import { command, helpOf, parseCommand } from "../arguments.ts"
 import { asCalled, type Command } from "../program.ts"
+import { isYes } from "../terminal/confirm.ts"
 import type { Terminal } from "../terminal/terminal.ts"
 
 const trustSpec = command({
@@ -24,6 +23,8 @@ const untrustSpec = command({
   options: {},
 })
 
+const hint = "There is no terminal to ask on. Read the files, then add --yes.\n"
+
 export const trustCommand: Command = (args, { terminal, directory }) => trust(args, terminal, directory)
 export const untrustCommand: Command = (args, { terminal, directory }) => untrust(args, terminal, directory)
 
@@ -42,7 +43,7 @@ export async function trust(args: readonly string[], terminal: Terminal, from = 
     return 0
   }
   show(pending, terminal.output)
-  if (!parsed.values.yes && !(await isYes("Trust these files? [y/N] ", terminal))) {
+  if (!parsed.values.yes && !(await isYes("Trust these files? [y/N] ", terminal, { hint }))) {
     terminal.output.write("Nothing was changed.\n")
     return 1
   }
@@ -85,19 +86,4 @@ function printable(text: string): string {
     /[[\p{Cc}\p{Cf}]--[\n\t]]/gv,
     (character) => `\\u${character.codePointAt(0)!.toString(16).padStart(4, "0")}`,
   )
-}
-
-async function isYes(question: string, terminal: Terminal): Promise<boolean> {
-  if (!terminal.input.isTTY || terminal.input.readableEnded) {
-    terminal.error.write("There is no terminal to ask on. Read the files, then add --yes.\n")
-    return false
-  }
-  const lines = createInterface({ input: terminal.input, output: terminal.output })
-  try {
-    // Closing the terminal counts as no.
-    const closed = once(lines, "close").then(() => "")
-    return /^y(es)?$/i.test((await Promise.race([lines.question(question), closed])).trim())
-  } finally {
-    lines.close()
-  }
 }

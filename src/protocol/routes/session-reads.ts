@@ -20,6 +20,7 @@ import {
   StatisticsShape,
   UsageShape,
 } from "./shapes.ts"
+import { SharePreview } from "./share-shapes.ts"
 
 /** Routes that read one session. */
 export const sessionReadRoutes = {
@@ -201,6 +202,23 @@ export const sessionReadRoutes = {
       query: z.strictObject({ last: queryCount.optional() }),
       kind: "text",
       errors: ["not_found"],
+    }),
+  ),
+  previewShare: route(
+    ofSession({
+      method: "GET",
+      path: "/sessions/:id/share/preview",
+      summary:
+        "What the public page of the session would show, and which kinds of secrets are masked where. Publishes nothing.",
+      query: z.strictObject({
+        reasoning: queryFlag.optional().describe("As for sharing: the page also shows reasoning"),
+        tools: queryFlag
+          .optional()
+          .describe("As for sharing: the page also shows the input and output of tools"),
+        before: queryCount.optional().describe("Only messages before this position"),
+      }),
+      answer: SharePreview,
+      errors: ["not_found", "denied", "unavailable"],
     }),
   ),
 }

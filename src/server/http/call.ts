@@ -1,11 +1,19 @@
 import type { IncomingMessage, ServerResponse } from "node:http"
 import { isAbsolute } from "node:path"
 import type { Session } from "../../protocol/index.ts"
+import type { SharePreview } from "../../protocol/routes/share-shapes.ts"
 import type { Stemma } from "../../run/index.ts"
 import type { ResolvedOptions } from "../options.ts"
 import type { Presence } from "../presence.ts"
 import type { Streams } from "../streams/streams.ts"
 import { HttpError } from "./errors.ts"
+
+/** What a preview of a public page includes. `before`: only messages before this position. */
+export interface PreviewOptions {
+  reasoning?: boolean | undefined
+  tools?: boolean | undefined
+  before?: number | undefined
+}
 
 /** What all routes share. */
 export interface ServerContext {
@@ -25,6 +33,8 @@ export interface ServerContext {
   metrics(): string
   /** Creates the public page of a session. */
   share(sessionID: string, include: { reasoning?: boolean; tools?: boolean }): Promise<Session>
+  /** What the public page of a session would show. */
+  previewShare(sessionID: string, options: PreviewOptions): Promise<SharePreview>
   /** The address that links start with: from the config, or else the address that the server listens on. */
   publicUrl(): string
 }

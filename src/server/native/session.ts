@@ -50,6 +50,7 @@ function readingHandlers(server: ServerContext): Handlers<typeof sessionReadRout
     statistics: ({ params }) => sessions.stats(params.id),
     diff: ({ params, query }) => sessionDiff(reader, params.id, query.messageID),
     transcript: async ({ params, query }) => (await sessions.get(params.id)).transcript(query),
+    previewShare: ({ params, query }) => server.previewShare(params.id, query),
   }
 }
 

@@ -14,7 +14,7 @@ import { ChatEvent } from "../panel/chat-event.ts"
 import { panelRoutes } from "../panel/routes.ts"
 import { SharedEvent } from "../share/feed/shared-event.ts"
 import { shareRoutes } from "../share/routes.ts"
-import * as shared from "../share/shapes.ts"
+import * as shared from "../../protocol/routes/share-shapes.ts"
 import { ErrorShape, StreamError, StreamFrame } from "./named-schemas.ts"
 import { documentRoutes } from "./routes.ts"
 

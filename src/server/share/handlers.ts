@@ -1,4 +1,5 @@
 import { StemmaError } from "../../protocol/index.ts"
+import type { SharedDocument } from "../../protocol/routes/share-shapes.ts"
 import type { Call, ServerContext } from "../http/call.ts"
 import { errorAnswer } from "../http/errors.ts"
 import type { Handlers } from "../http/mount.ts"
@@ -8,7 +9,6 @@ import { cursorOf, type SharedFrame } from "./feed/shared-feed.ts"
 import { assets } from "./page/assets.ts"
 import { errorPage, sharedPage } from "./page/page.ts"
 import type { shareRoutes } from "./routes.ts"
-import type { SharedDocument } from "./shapes.ts"
 import type { Shares } from "./shares.ts"
 
 const format = new Format<SharedFrame>(({ body }) => body)

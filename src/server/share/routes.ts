@@ -1,6 +1,6 @@
 import { z } from "zod"
 import { route } from "../../protocol/routes/index.ts"
-import { SharedDocument } from "./shapes.ts"
+import { SharedDocument } from "../../protocol/routes/share-shapes.ts"
 
 /** Any text: a wrong secret gets the same answer as a share that was ended. */
 const params = z.object({ secret: z.string().max(1024) })

@@ -1,6 +1,8 @@
 import { randomBytes } from "node:crypto"
 import { type Session, StemmaError } from "../../protocol/index.ts"
+import type { SharePreview } from "../../protocol/routes/share-shapes.ts"
 import type { Stemma } from "../../run/index.ts"
+import type { PreviewOptions } from "../http/call.ts"
 import { type SharedRange, SharedReader, visibilityKey } from "./feed/read-shared.ts"
 import { positionOf, SharedFeed } from "./feed/shared-feed.ts"
 import { SharedSource } from "./feed/shared-source.ts"
@@ -47,14 +49,30 @@ export class Shares {
     }
   }
 
+  /** What the page of a session would show, and what is masked. The session need not be shared. */
+  async preview(sessionID: string, { reasoning, tools, before }: PreviewOptions): Promise<SharePreview> {
+    const { parentID } = await this.#options.stemma.reader.session(sessionID)
+    if (parentID !== undefined) throw childIsNotShared(sessionID)
+    const include = { reasoning: reasoning === true, tools: tools === true }
+    const options = before === undefined ? {} : { before }
+    const range = await this.#limited(() => this.#reader.preview(sessionID, include, options))
+    if (!range) throw sharingIsForbidden()
+    const { header, messages, from, masked } = range
+    return { session: header, messages, ...(from > 0 && { earlier: from }), masked }
+  }
+
   /** The newest messages, or the messages before a position. */
   async read(secret: string, options: { before?: number } = {}): Promise<SharedRange> {
+    const range = await this.#limited(() => this.#reader.last(secret, options))
+    if (range) return range
+    throw nothingShared()
+  }
+
+  async #limited<T>(read: () => Promise<T>): Promise<T> {
     if (this.#reads >= readsMax) throw tooMany("read")
     this.#reads++
     try {
-      const range = await this.#reader.last(secret, options)
-      if (range) return range
-      throw nothingShared()
+      return await read()
     } finally {
       this.#reads--
     }
@@ -120,6 +138,20 @@ function tooMany(what: "read" | "follow"): StemmaError {
   return new StemmaError(
     "unavailable",
     `Too many clients ${what} shared sessions at the moment. Try again soon.`,
+  )
+}
+
+function childIsNotShared(sessionID: string): StemmaError {
+  return new StemmaError(
+    "invalid",
+    `Session ${sessionID} is a child and cannot be shared by itself. Preview the root session of its tree.`,
+  )
+}
+
+function sharingIsForbidden(): StemmaError {
+  return new StemmaError(
+    "denied",
+    'The config of this project forbids sharing (`share` is "disabled"), or cannot be read.',
   )
 }
 

@@ -46,6 +46,7 @@ function identities(s: SecretSource): string[] {
     `test_user_can_reset_password_with_token_after_24_hours`,
     `TheQuickBrownFoxJumpsOverTheLazyDog-and-runs-away-2024`,
     `x86_64-unknown-linux-gnu-gcc-13.2.0-build-20240501`,
+    "convertBase64ToUint8Array(data) and convertUint8ArrayToBase64(bytes)",
     `550e8400-e29b-41d4-a716-446655440000`,
     `v1.2.3-0.20240102150405-${s.hex(12)}`,
   ]

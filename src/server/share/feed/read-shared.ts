@@ -1,10 +1,10 @@
 import { createHash } from "node:crypto"
 import type { HistoryItem, Revert, Session } from "../../../protocol/index.ts"
 import { StemmaError } from "../../../protocol/index.ts"
+import type { SharedHeader, SharedMessage, SharePreview } from "../../../protocol/routes/share-shapes.ts"
 import type { StoreReader } from "../../../run/index.ts"
 import { namesakesMax, promptTitle } from "../../../session/index.ts"
-import type { ShareMask, ShareMasks } from "../mask/share-mask.ts"
-import type { SharedHeader, SharedMessage } from "../shapes.ts"
+import type { MessageMask, ShareMasks } from "../mask/share-mask.ts"
 import { type Include, includeOf } from "./shared-message.ts"
 import type { TitleSource } from "./shared-title.ts"
 
@@ -12,7 +12,12 @@ import type { TitleSource } from "./shared-title.ts"
 export interface SharedSession {
   session: Session
   include: Include
-  mask: ShareMask
+  mask: MessageMask
+}
+
+/** A range, and what was masked in it. */
+export interface PreviewedRange extends SharedRange {
+  masked: SharePreview["masked"]
 }
 
 /** A range of the visible messages. */
@@ -25,6 +30,12 @@ export interface SharedRange {
   /** The range covers the positions from `from` to `next`. */
   from: number
   next: number
+}
+
+/** How a session is found, again after each read, and the name under which it is found. */
+interface Sought {
+  find: () => Promise<SharedSession | undefined>
+  name: string
 }
 
 const secretPattern = /^[A-Za-z0-9_-]{20,256}$/
@@ -64,16 +75,44 @@ export class SharedReader {
 
   /** The newest messages, or the newest before a position. Undefined if nothing is shared under the secret. */
   last(secret: string, options: { before?: number } = {}): Promise<SharedRange | undefined> {
-    return this.#readConsistently(secret, async (found, end) => {
+    return this.#readLast(this.#under(secret), options)
+  }
+
+  #readLast(sought: Sought, options: { before?: number }): Promise<SharedRange | undefined> {
+    return this.#readConsistently(sought, async (found, end) => {
       const to = Math.min(options.before ?? end, end)
       const items = await this.#itemsBefore(found.session, to)
       return { items, from: items[0]?.position ?? 0, next: Math.max(0, to) }
     })
   }
 
+  #under(secret: string): Sought {
+    return { find: () => this.find(secret), name: secret }
+  }
+
+  /**
+   * What readers of a session would see, and what is masked, even if the session is not shared. Undefined if the config
+   * forbids sharing.
+   */
+  async preview(
+    sessionID: string,
+    include: Include,
+    options: { before?: number },
+  ): Promise<PreviewedRange | undefined> {
+    let masked: SharePreview["masked"] = []
+    const find = async (): Promise<SharedSession | undefined> => {
+      const session = await this.#reader.session(sessionID)
+      const mask = await this.#masks.forSession(session)
+      masked = []
+      return mask && { session, include, mask: mask.recorded(masked) }
+    }
+    const range = await this.#readLast({ find, name: sessionID }, options)
+    return range && { ...range, masked }
+  }
+
   /** The messages from a position on. Undefined if nothing is shared under the secret. */
   from(secret: string, from: number): Promise<SharedRange | undefined> {
-    return this.#readConsistently(secret, async ({ session }, end) => {
+    return this.#readConsistently(this.#under(secret), async ({ session }, end) => {
       const { items } = await this.#reader.history(session.id, {
         from,
         to: Math.max(from, end),
@@ -89,13 +128,13 @@ export class SharedReader {
    * revert at any moment. Reads again if something changed.
    */
   async #readConsistently(
-    secret: string,
+    { find, name }: Sought,
     read: (
       found: SharedSession,
       end: number,
     ) => Promise<{ items: readonly HistoryItem[]; from: number; next: number }>,
   ): Promise<SharedRange | undefined> {
-    let found = await this.find(secret)
+    let found = await find()
     for (let tries = 0; found && tries < triesMax; tries++) {
       const mark = found.session.revert
       const marked =
@@ -103,9 +142,9 @@ export class SharedReader {
       const end = mark ? visibleEnd(mark, marked) : found.session.history.count
       const { items, from, next } = await read(found, end)
       const titleSource = await this.#titleSource(found.session, end)
-      const after = await this.find(secret)
-      if (after && visibilityKey(secret, after) === visibilityKey(secret, found)) {
-        return await rangeOf(after, { secret, items, from, next, titleSource })
+      const after = await find()
+      if (after && visibilityKey(name, after) === visibilityKey(name, found)) {
+        return await rangeOf(after, { name, items, from, next, titleSource })
       }
       found = after
     }
@@ -154,13 +193,13 @@ function visibleEnd(mark: Revert, marked: HistoryItem | undefined): number {
 async function rangeOf(
   { session, include, mask }: SharedSession,
   {
-    secret,
+    name,
     items,
     from,
     next,
     titleSource,
   }: {
-    secret: string
+    name: string
     items: readonly HistoryItem[]
     from: number
     next: number
@@ -179,7 +218,7 @@ async function rangeOf(
     end = item.position + 1
   }
   const header = mask.header(session, { include, titleSource })
-  const key = visibilityKey(secret, { session, include, mask })
+  const key = visibilityKey(name, { session, include, mask })
   return { header, include, key, messages, from, next: Math.min(next, end) }
 }
 

@@ -1,5 +1,5 @@
 import { z } from "zod"
-import { SharedHeader, SharedMessage } from "../shapes.ts"
+import { SharedHeader, SharedMessage } from "../../../protocol/routes/share-shapes.ts"
 
 /** An event for readers of a shared session. */
 export const SharedEvent = z.discriminatedUnion("type", [

@@ -1,6 +1,6 @@
 import type { HistoryItem, Part, PartOf, Session } from "../../../protocol/index.ts"
+import type { SharedHeader, SharedMessage, SharedPart } from "../../../protocol/routes/share-shapes.ts"
 import type { SharedMask } from "../mask/mask-shared.ts"
-import type { SharedHeader, SharedMessage, SharedPart } from "../shapes.ts"
 import { type LimitedText, maskedTexts, nameUnitsMax } from "./masked-texts.ts"
 import { sharedTitle, type TitleSource } from "./shared-title.ts"
 

@@ -1,10 +1,10 @@
 import { createHmac, randomBytes } from "node:crypto"
 import { homedir } from "node:os"
 import { type HistoryItem, type Session, StemmaError } from "../../../protocol/index.ts"
+import type { SharedHeader, SharedMessage, SharePreview } from "../../../protocol/routes/share-shapes.ts"
 import type { Setup, Stemma } from "../../../run/index.ts"
 import { type Include, sharedHeader, sharedMessage } from "../feed/shared-message.ts"
 import type { TitleSource } from "../feed/shared-title.ts"
-import type { SharedHeader, SharedMessage } from "../shapes.ts"
 import { createSharedMask, type MaskTargets, type SharedMask } from "./mask-shared.ts"
 import { environmentSecrets } from "./secrets/secret-values.ts"
 import { Throttle } from "./throttle.ts"
@@ -12,9 +12,16 @@ import { Throttle } from "./throttle.ts"
 /** How much masked text the cache holds. */
 const cacheUnitsMax = 4 * 1024 * 1024
 
-/** Masks the sessions of a directory for readers of a share. */
-export class ShareMask {
+/** Masks the title and the messages of a session. */
+export interface MessageMask {
   /** The same for two masks that hide the same secrets and paths. */
+  readonly fingerprint: string
+  header(session: Session, options: { include: Include; titleSource: TitleSource | undefined }): SharedHeader
+  message(item: HistoryItem, options: { include: Include; epoch: number }): Promise<SharedMessage | undefined>
+}
+
+/** Masks the sessions of a directory for readers of a share. */
+export class ShareMask implements MessageMask {
   readonly fingerprint: string
   readonly #stemma: Stemma
   readonly #mask: SharedMask
@@ -55,14 +62,47 @@ export class ShareMask {
       // An earlier request for the same message has filled the cache.
       const added = this.#cache.get(key)
       if (added) return added.message
-      const shown = await sharedMessage(item, {
-        include,
-        mask: this.#mask,
-        sizeOf: (hash) => this.#stemma.reader.blobs.size(hash).catch(() => undefined),
-      })
+      const shown = await this.#shownMessage(item, { include, mask: this.#mask })
       this.#addToCache(key, shown)
       return shown
     })
+  }
+
+  #shownMessage(
+    item: HistoryItem,
+    options: { include: Include; mask: SharedMask },
+  ): Promise<SharedMessage | undefined> {
+    const sizeOf = (hash: string) => this.#stemma.reader.blobs.size(hash).catch(() => undefined)
+    return sharedMessage(item, { ...options, sizeOf })
+  }
+
+  /** The same mask, which adds what it masks to a list. It masks each message anew, without the cache. */
+  recorded(masked: SharePreview["masked"]): MessageMask {
+    const kindsOf = (kinds: Map<string, number>) => ({
+      add: (kind: string) => kinds.set(kind, (kinds.get(kind) ?? 0) + 1),
+      list: () => [...kinds].map(([kind, count]) => ({ kind, count })),
+    })
+    return {
+      fingerprint: this.fingerprint,
+      header: (session, options) => {
+        const header = this.header(session, options)
+        const kinds = kindsOf(new Map())
+        if (header.title !== session.title) this.#mask([session.title], ({ kind }) => kinds.add(kind))
+        masked.push(...kinds.list())
+        return header
+      },
+      message: (item, { include }) =>
+        this.#throttle.run(async () => {
+          const kinds = kindsOf(new Map())
+          const mask: SharedMask = (texts) =>
+            // Every second text is the text behind a cut, which is searched but not shown.
+            this.#mask(texts, ({ kind, text }) => text % 2 === 0 && kinds.add(kind))
+          const shown = await this.#shownMessage(item, { include, mask })
+          const { message, position } = item
+          masked.push(...kinds.list().map((one) => ({ ...one, messageID: message.id, position })))
+          return shown
+        }),
+    }
   }
 
   #addToCache(key: string, message: SharedMessage | undefined): void {

@@ -1,4 +1,9 @@
-import type { SharedDocument, SharedHeader, SharedMessage, SharedPart } from "../shapes.ts"
+import type {
+  SharedDocument,
+  SharedHeader,
+  SharedMessage,
+  SharedPart,
+} from "../../../protocol/routes/share-shapes.ts"
 
 /** Markup that is safe to insert into a page. All other values are escaped. */
 class Html {

@@ -20,13 +20,20 @@ export function isRandom(text: string, { split = pieces, unitsMax = pieceUnitsMa
 /** Letters of both cases and digits in random order; without a digit, if the text is long. */
 export function isRandomMix(text: string): boolean {
   if (count(text, /[a-z]/g) < 2 || count(text, /[A-Z]/g) < 2) return false
-  // Identifiers rarely have two numbers.
-  const unitsMax = count(text, /\d+/g) >= 2 ? piecesWithNumbersMax : pieceUnitsMax
+  // Identifiers rarely have two numbers, and those that do are made of words: `convertBase64ToUint8Array`.
+  const hasNumbers = count(text, /\d+/g) >= 2 && !isOfWords(text)
+  const unitsMax = hasNumbers ? piecesWithNumbersMax : pieceUnitsMax
   if (!isRandom(text, { split: piecesOfMix, unitsMax })) return false
   // Times and numbers have few letters.
   const letters = count(text, /[A-Za-z]/g)
   const digits = count(text, /\d/g)
   return (digits > 0 && letters > digits / 2) || text.length >= 32
+}
+
+/** Whether most of the text is words of four letters and more. */
+function isOfWords(text: string): boolean {
+  const units = text.match(/[A-Z]?[a-z]{3,}/g)?.reduce((sum, word) => sum + word.length, 0) ?? 0
+  return units > 0.6 * text.length
 }
 
 /** Random, or of both cases and digits without a separator, as long as keys are. For texts that a name announces. */

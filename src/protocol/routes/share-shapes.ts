@@ -54,3 +54,18 @@ export const SharedDocument = z.object({
   cursor: z.string().describe("Where the stream continues"),
 })
 export type SharedDocument = z.infer<typeof SharedDocument>
+
+/** What the page of a session would show, before it is shared. */
+export const SharePreview = SharedDocument.omit({ cursor: true }).extend({
+  masked: z
+    .array(
+      z.object({
+        kind: z.string().describe("The kind of secret, never the secret"),
+        count: z.number().int().positive(),
+        messageID: z.string().optional().describe("Absent for the title"),
+        position: z.number().int().nonnegative().optional(),
+      }),
+    )
+    .describe("What is masked in the title and in these messages"),
+})
+export type SharePreview = z.infer<typeof SharePreview>
