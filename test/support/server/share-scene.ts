@@ -1,8 +1,8 @@
 import { once } from "node:events"
 import { type IncomingMessage, request } from "node:http"
 import type { Session } from "../../../src/protocol/index.ts"
-import { SharedEvent } from "../../../src/server/share/feed/shared-event.ts"
 import type { SharedDocument, SharedMessage } from "../../../src/protocol/routes/share-shapes.ts"
+import { SharedEvent } from "../../../src/server/share/feed/shared-event.ts"
 import { expectShape } from "./expect-shape.ts"
 import type { HttpScene } from "./http-scene.ts"
 
