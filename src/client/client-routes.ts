@@ -55,6 +55,11 @@ export const clientRoutes = {
     statistics: { method: "GET", path: "/sessions/:id/statistics" },
     diff: { method: "GET", path: "/sessions/:id/diff", query: ["messageID"] },
     transcript: { method: "GET", path: "/sessions/:id/transcript", kind: "text", query: ["last"] },
+    previewShare: {
+      method: "GET",
+      path: "/sessions/:id/share/preview",
+      query: ["reasoning", "tools", "before"],
+    },
     prompt: { method: "POST", path: "/sessions/:id/prompt", body: "required" },
     ask: { method: "POST", path: "/sessions/:id/ask", kind: "slow", body: "required" },
     command: { method: "POST", path: "/sessions/:id/command", body: "required" },

@@ -4,7 +4,7 @@ import { SessionID, StemmaError } from "../../protocol/index.ts"
 import type { SharedMessage, SharedPart, SharePreview } from "../../protocol/routes/share-shapes.ts"
 import { command, helpOf, type OptionValues, parseCommand } from "../arguments.ts"
 import { connect } from "../connect.ts"
-import type { Command } from "../program.ts"
+import { asCalled, type Command } from "../program.ts"
 import { isYes } from "../terminal/confirm.ts"
 import { Output, printableJson, printableLine, printableText } from "../terminal/terminal.ts"
 
@@ -33,7 +33,7 @@ export const share: Command = async (args, program) => {
   const parsed = parseCommand(shareSpec, args)
   const output = new Output(program.terminal.output)
   if (!parsed) {
-    await output.write(helpOf(shareSpec))
+    await output.write(asCalled(helpOf(shareSpec), program.terminal.env))
     return 0
   }
   const { values, operands } = parsed
