@@ -94,8 +94,8 @@ export interface StemmaOptions {
   /** Additional tools. A tool with the name of a built-in tool replaces it. */
   tools?: readonly Tool[]
   /**
-   * True: runs that a dead process left behind are resumed on start. False: such a session is only repaired at its next
-   * use.
+   * True: runs that a dead process left behind are resumed on start, as `stemma.recover()` does later. False: such a
+   * session is only repaired at its next use.
    */
   recover?: boolean
   /**
@@ -117,8 +117,6 @@ export interface StemmaOptions {
   /** Called with errors of background work that no caller waits for. If absent, they become process warnings. */
   onWarning?: (error: unknown) => void
 }
-
-const recoveredSessionsMax = 2000
 
 const checkedOptions = optionsOf<StemmaOptions>("openStemma", openShape)
 
@@ -157,7 +155,7 @@ export async function openStemma(given: StemmaOptions = {}): Promise<Stemma> {
     timing: { ...standardTiming, ...options.timing },
     metrics: new Metrics(),
     tracing: new Tracing({ env }),
-    recover: options.recover ?? false,
+    recover: false,
     background: (work) => background.add(work),
     warn: report,
   }
@@ -168,8 +166,15 @@ export async function openStemma(given: StemmaOptions = {}): Promise<Stemma> {
     await hub.close()
     if (isOwn) await store.close()
   }
-  if (engine.recover) background.add(() => coordinator.recoverAll({ sessions: recoveredSessionsMax }))
-  return new Stemma({ engine, coordinator, directory, closeRest, stopRest: () => background.stop() })
+  const stemma = new Stemma({
+    engine,
+    coordinator,
+    directory,
+    closeRest,
+    stopRest: () => background.stop(),
+  })
+  if (options.recover) stemma.recover()
+  return stemma
 }
 
 /** No caller waits for a warning, so an error that `listener` throws must not end the process. */

@@ -7,7 +7,6 @@ export interface OpenOptions {
   directory?: string
   data?: string
   env?: Record<string, string | undefined>
-  recover?: boolean
   timing?: { titleGraceMs?: number }
   store?: Store
   onWarning?: (error: unknown) => void

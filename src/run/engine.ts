@@ -17,8 +17,8 @@ export interface Engine {
   readonly timing: Timing
   readonly metrics: Metrics
   readonly tracing: Tracing
-  /** Continue the runs that a dead process left; otherwise their histories are only repaired. */
-  readonly recover: boolean
+  /** Continue the runs that a dead process left; otherwise their histories are only repaired. `Stemma.recover` sets it. */
+  recover: boolean
   /** Starts work in the background; closing aborts it and waits for its end. */
   readonly background: (work: (signal: AbortSignal) => Promise<void>) => void
   /** Reports a failure that no caller waits for. */

@@ -18,6 +18,9 @@ import type { Project } from "./project.ts"
 import type { Coordinator } from "./schedule/coordinator.ts"
 import type { MetricsSnapshot } from "./telemetry/metrics.ts"
 
+/** How many of the most recently used sessions are searched for runs that dead processes left. */
+const recoveredSessionsMax = 2000
+
 /** An open Stemma: its sessions, their events and their permission questions. `openStemma` returns it. */
 export class Stemma implements AsyncDisposable {
   /** Creates, finds, changes and removes sessions. */
@@ -118,6 +121,17 @@ export class Stemma implements AsyncDisposable {
   /** The config, agents, models and tools of a directory. */
   async project(directory?: string): Promise<Project> {
     return this.#project(directory, "stemma.project")
+  }
+
+  /**
+   * Continues the runs that dead processes left, now and from now on, as the option `recover` of `openStemma` does from the
+   * start. A server calls it once it listens: a process that cannot listen must not call a model.
+   */
+  recover(): void {
+    const engine = this.#engine
+    if (engine.recover || this.#closing) return
+    engine.recover = true
+    engine.background(() => this.#coordinator.recoverAll({ sessions: recoveredSessionsMax }))
   }
 
   /** Counters of this process since Stemma was opened. */

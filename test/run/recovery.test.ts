@@ -10,6 +10,7 @@ import {
   type Stemma,
   type Tool,
 } from "../../src/index.ts"
+import { storeWith } from "../support/run/store-with.ts"
 import {
   answered,
   assertValid,
@@ -306,4 +307,68 @@ test("checking whether a session is busy does not stop another process from cont
     const [last] = await session.messages({ last: 1 })
     return last?.message.role === "assistant" && last.message.finish === "stop"
   })
+})
+
+test("a process that closes while it opens an interrupted session asks no model, and the next process goes on", async () => {
+  await using one = await scene()
+  const session = await leave(one.stemma, { parts: [{ id: id("part"), type: "text", text: "Half an ans" }] })
+  const opening = Promise.withResolvers<void>()
+  const held = Promise.withResolvers<void>()
+  let histories = 0
+  const store = storeWith(one.stemma.store, {
+    async history(sessionID, query) {
+      // The first read finds the session, the second one opens it.
+      if (++histories === 2) {
+        opening.resolve()
+        await held.promise
+      }
+      return one.stemma.store.history(sessionID, query)
+    },
+  })
+  const stopped = await one.again({ recover: true, store })
+  await opening.promise
+  const closed = Promise.all([stopped.close(), stopped.close()])
+  held.resolve()
+  await closed
+  expect(one.model.requests).toHaveLength(0)
+  expect((await session.messages()).at(-1)).toMatchObject({ sealed: false })
+
+  const server = await one.again({ recover: true })
+  const again = await server.sessions.get(session.id)
+  await answered(again)
+  await assertValid(again)
+  expect(one.model.requests).toHaveLength(1)
+  expect(one.warnings).toEqual([])
+})
+
+test("a process that closes while it looks for interrupted sessions continues none of them", async () => {
+  await using one = await scene()
+  await leave(one.stemma, { parts: [{ id: id("part"), type: "text", text: "Half an ans" }] })
+  const looking = Promise.withResolvers<void>()
+  const held = Promise.withResolvers<void>()
+  const store = storeWith(one.stemma.store, {
+    async inbox(sessionID) {
+      looking.resolve()
+      await held.promise
+      return one.stemma.store.inbox(sessionID)
+    },
+  })
+  const stopped = await one.again({ recover: true, store })
+  await looking.promise
+  const closed = stopped.close()
+  held.resolve()
+  await closed
+  expect(one.model.requests).toHaveLength(0)
+})
+
+test("`recover()` continues interrupted runs of a Stemma that was opened without the option", async () => {
+  await using one = await scene()
+  const session = await leave(one.stemma, { parts: [{ id: id("part"), type: "text", text: "Half an ans" }] })
+  const server = await one.again()
+  const again = await server.sessions.get(session.id)
+  expect((await again.messages()).at(-1)).toMatchObject({ sealed: false })
+  server.recover()
+  server.recover()
+  await answered(again)
+  expect(one.model.requests).toHaveLength(1)
 })

@@ -57,6 +57,8 @@ export const serve: Command = async (args, program) => {
     if (signals.code !== undefined) return signals.code
     const { url } = await server.listen({ port, host })
     if (!signals.markStarted()) return signals.code!
+    // A process that cannot listen must not call a model, so runs are continued only now.
+    stemma.recover()
     terminal.output.write(values.quiet ? `${url}\n` : greeting({ url, token, program }))
     prepareFirstTurn(stemma)
     keepCompiledCode(program)
@@ -93,7 +95,6 @@ async function start(
   }
   const stemma = await openStemma({
     directory,
-    recover: true,
     // With the token in `env` it counts as a secret: tools do not receive it, and texts are shown without it.
     env: { ...env, ...(token && { [tokenVariable]: token.value }) },
     onWarning,

@@ -199,9 +199,12 @@ export class Coordinator {
     const { store } = this.engine
     let cursor: string | undefined
     const updated = { from: this.engine.clock.now() - recoveredAgeMs }
-    for (let seen = 0; seen < options.sessions && !this.#stopping.signal.aborted; ) {
+    for (let seen = 0; seen < options.sessions && !this.isDraining; ) {
       const page = await store.sessions({ limit: 100, updated, ...(cursor !== undefined && { cursor }) })
-      for (const session of page.items) if (await this.#isLeft(session)) this.wake(session.id)
+      for (const session of page.items) {
+        if (this.isDraining) return
+        if ((await this.#isLeft(session)) && !this.isDraining) this.wake(session.id)
+      }
       seen += page.items.length
       cursor = page.next
       if (cursor === undefined) return
@@ -231,6 +234,7 @@ export class Coordinator {
     const leave = await this.#beginning.enter()
     active.waitsFor = undefined
     try {
+      if (this.#stopping.signal.aborted) return this.waiters.fail(sessionID, closed())
       const lease = await this.#claimOrLeave(sessionID, { active, leave })
       if (lease) await this.#run(sessionID, { active, lease, onAsking: leave })
     } catch (error) {
@@ -254,8 +258,10 @@ export class Coordinator {
       run = await this.#open(sessionID, { lease, cached, onAsking })
       active.run = run
       active.again = false
-      await loop(run)
-      cached.idleFence = lease.fence
+      // `stop` closes the runs that it knows. This run was still being opened, and has nothing to seal.
+      if (this.#stopping.signal.aborted) run.close()
+      else await loop(run)
+      if (!run.isClosing) cached.idleFence = lease.fence
     } catch (error) {
       run?.telemetry.end({ outcome: lease.signal.aborted ? "interrupted" : "error", error })
       if (!lease.signal.aborted) throw error
@@ -371,9 +377,8 @@ export class Coordinator {
 
   /** Waits before claiming, so that the process that admitted the item can claim first. */
   #serveLater(sessionID: string): void {
-    if (this.#stopping.signal.aborted) return
     const look = async () => {
-      if (this.#active.has(sessionID) || this.#stopping.signal.aborted) return
+      if (this.#active.has(sessionID) || this.isDraining) return
       const items = await this.engine.store.inbox(sessionID)
       if (items.length > 0) this.wake(sessionID)
     }
