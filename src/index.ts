@@ -10,6 +10,7 @@ import { HumanPresence } from "./run/permission/human-presence.ts"
 import { Projects } from "./run/project.ts"
 import { Background } from "./run/schedule/background.ts"
 import { Coordinator } from "./run/schedule/coordinator.ts"
+import { Slices } from "./run/schedule/slices.ts"
 import { Stemma } from "./run/stemma.ts"
 import { Metrics } from "./run/telemetry/metrics.ts"
 import { Tracing } from "./run/telemetry/tracing.ts"
@@ -153,6 +154,7 @@ export async function openStemma(given: StemmaOptions = {}): Promise<Stemma> {
       ...(options.onPermission && { handler: options.onPermission }),
     }),
     timing: { ...standardTiming, ...options.timing },
+    slices: new Slices(),
     metrics: new Metrics(),
     tracing: new Tracing({ env }),
     recover: false,

@@ -3,6 +3,7 @@ import type { Store } from "../stores/store.ts"
 import type { Hub } from "../stream/hub.ts"
 import type { HumanPresence } from "./permission/human-presence.ts"
 import type { Projects } from "./project.ts"
+import type { Slices } from "./schedule/slices.ts"
 import type { Metrics } from "./telemetry/metrics.ts"
 import type { Tracing } from "./telemetry/tracing.ts"
 
@@ -15,6 +16,8 @@ export interface Engine {
   readonly projects: Projects
   readonly presence: HumanPresence
   readonly timing: Timing
+  /** Shares the ticks of the event loop among prompts that arrive at once and models that stream at once. */
+  readonly slices: Slices
   readonly metrics: Metrics
   readonly tracing: Tracing
   /** Continue the runs that a dead process left; otherwise their histories are only repaired. `Stemma.recover` sets it. */

@@ -62,6 +62,7 @@ async function inboxItems(run: Run, next: AfterStep): Promise<InboxItem[]> {
 }
 
 async function beginTurn(run: Run, prompt: Prompt | undefined): Promise<void> {
+  if (prompt) await run.awaitTurn(prompt.time)
   run.beginTurn()
   if (!prompt) return
   const { id, message } = prompt

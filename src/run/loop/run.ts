@@ -22,6 +22,14 @@ export class Aborted extends Error {
   override name = "Aborted"
 }
 
+/** How a run takes part in the limit on turns that start at the same time. */
+export interface RunPlace {
+  /** Called when the run starts to wait: for its model, a person, a command or a child. */
+  onAsking: () => void
+  /** Resolves when the turn of a prompt that was admitted at this time may start. */
+  onTurn: (admittedMs: number) => Promise<void>
+}
+
 /**
  * One session's run in this process, from the claim of the lease to its release. All writes to the session's history go
  * through `writer`.
@@ -65,33 +73,35 @@ export class Run {
   readonly #ids: SessionIDs
   readonly #onAnswered: ((items: readonly HistoryItem[]) => void) | undefined
   readonly #onRefused: ((promptID: string, error: unknown) => void) | undefined
-  readonly #onAsking: (() => void) | undefined
+  readonly #onAsking: RunPlace["onAsking"] | undefined
+  readonly #onTurn: RunPlace["onTurn"] | undefined
   #turnAbort = new AbortController()
   #closing: Closing | undefined
   #inboxQueue: Promise<void> = Promise.resolve()
 
-  constructor(options: {
-    engine: Engine
-    project: Project
-    session: Session
-    lease: LeaseKeeper
-    memo: HistoryMemo
-    reads: ReadFiles
-    coordinator: Coordinator
-    /** Called when a turn is over, with the items of the turn and earlier ones. */
-    onAnswered?: (items: readonly HistoryItem[]) => void
-    /** Called when a prompt or a requested compaction is refused for good. */
-    onRefused?: (promptID: string, error: unknown) => void
-    /** Called when a person answered a permission question with `always`. */
-    onGranted?: () => void
-    isUntouched?: boolean
-    /** Called when the run starts to wait: for its model, a person, a command or a child. */
-    onAsking?: (() => void) | undefined
-  }) {
+  constructor(
+    options: {
+      engine: Engine
+      project: Project
+      session: Session
+      lease: LeaseKeeper
+      memo: HistoryMemo
+      reads: ReadFiles
+      coordinator: Coordinator
+      /** Called when a turn is over, with the items of the turn and earlier ones. */
+      onAnswered?: (items: readonly HistoryItem[]) => void
+      /** Called when a prompt or a requested compaction is refused for good. */
+      onRefused?: (promptID: string, error: unknown) => void
+      /** Called when a person answered a permission question with `always`. */
+      onGranted?: () => void
+      isUntouched?: boolean
+    } & Partial<RunPlace>,
+  ) {
     const { engine, project } = options
     this.#onAnswered = options.onAnswered
     this.#onRefused = options.onRefused
     this.#onAsking = options.onAsking
+    this.#onTurn = options.onTurn
     this.isUntouched = options.isUntouched ?? false
     this.engine = engine
     this.project = project
@@ -179,6 +189,11 @@ export class Run {
   /** The run is about to wait for its model, a person, a command or a child: other runs may start meanwhile. */
   notifyWaiting(): void {
     this.#onAsking?.()
+  }
+
+  /** Waits until the turn of a prompt that was admitted at this time may start. */
+  async awaitTurn(admittedMs: number): Promise<void> {
+    await this.#onTurn?.(admittedMs)
   }
 
   /** Rejects the promise of the caller that sent a prompt or a compaction request: it can never be taken. */

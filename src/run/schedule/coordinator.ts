@@ -3,11 +3,11 @@ import type { Watched } from "../../stores/store.ts"
 import type { Engine } from "../engine.ts"
 import { loop } from "../loop/loop.ts"
 import { isUnfinishedEnd, recoverRun } from "../loop/recovery.ts"
-import { Run } from "../loop/run.ts"
+import { Run, type RunPlace } from "../loop/run.ts"
 import { ChildSlots } from "../tasks/child-slots.ts"
 import { CommitPace } from "./commit-pace.ts"
 import { LeaseKeeper } from "./lease-keeper.ts"
-import { Limiter } from "./limiter.ts"
+import { Limiter, Place } from "./limiter.ts"
 import { type CachedSession, SessionCache } from "./session-cache.ts"
 import { Waiters } from "./waiters.ts"
 
@@ -47,8 +47,8 @@ export class Coordinator {
   readonly #touched = new Set<string>()
   readonly #stopping = new AbortController()
   /**
-   * Limits how many runs start at the same time. Until the model is called, a run only uses this process's CPU, so a thousand
-   * prompts at once are started a few at a time.
+   * Limits how many turns start at the same time, in the order in which their prompts were admitted. Until the model is
+   * called, a turn only uses this process's CPU, so a thousand prompts at once are started a few at a time.
    */
   readonly #beginning = new Limiter(4)
   readonly #unwatch: () => void
@@ -78,6 +78,8 @@ export class Coordinator {
 
   /** Runs work that accepts a prompt. Throws `unavailable` while this process is closing. */
   async accept<T>(work: () => Promise<T>): Promise<T> {
+    const turn = this.engine.slices.turn()
+    if (turn) await turn
     if (this.isDraining) {
       throw new StemmaError("unavailable", "Stemma is closing and accepts no more prompts. Open it again.")
     }
@@ -230,13 +232,18 @@ export class Coordinator {
   }
 
   async #hold(sessionID: string, active: Active): Promise<void> {
-    active.waitsFor = "place"
-    const leave = await this.#beginning.enter()
-    active.waitsFor = undefined
+    const place = new Place(this.#beginning)
+    const leave = () => place.leave()
+    const enter = async (sinceMs: number) => {
+      active.waitsFor = "place"
+      await place.enter(sinceMs)
+      active.waitsFor = undefined
+    }
+    await enter(this.engine.clock.now())
     try {
       if (this.#stopping.signal.aborted) return this.waiters.fail(sessionID, closed())
       const lease = await this.#claimOrLeave(sessionID, { active, leave })
-      if (lease) await this.#run(sessionID, { active, lease, onAsking: leave })
+      if (lease) await this.#run(sessionID, { active, lease, onAsking: leave, onTurn: enter })
     } catch (error) {
       active.again = false
       const isWaitedFor = this.waiters.has(sessionID)
@@ -249,13 +256,13 @@ export class Coordinator {
 
   async #run(
     sessionID: string,
-    { active, lease, onAsking }: { active: Active; lease: LeaseKeeper; onAsking: () => void },
+    { active, lease, ...place }: { active: Active; lease: LeaseKeeper } & RunPlace,
   ): Promise<void> {
     let run: Run | undefined
     const cached = this.#cache.take(sessionID)
     try {
       this.engine.hub.setStatus(sessionID, { type: "busy" })
-      run = await this.#open(sessionID, { lease, cached, onAsking })
+      run = await this.#open(sessionID, { lease, cached, place })
       active.run = run
       active.again = false
       // `stop` closes the runs that it knows. This run was still being opened, and has nothing to seal.
@@ -288,7 +295,7 @@ export class Coordinator {
 
   async #open(
     sessionID: string,
-    { lease, cached, onAsking }: { lease: LeaseKeeper; cached: CachedSession; onAsking?: () => void },
+    { lease, cached, place }: { lease: LeaseKeeper; cached: CachedSession; place?: RunPlace },
   ): Promise<Run> {
     const session = await this.engine.store.session(sessionID)
     const project = await this.engine.projects.get(session.directory)
@@ -311,7 +318,7 @@ export class Coordinator {
       onRefused,
       onGranted: () => this.#recheckQuestions(),
       isUntouched,
-      onAsking,
+      ...place,
     })
   }
 

@@ -1,4 +1,3 @@
-import { setImmediate } from "node:timers/promises"
 import type { ModelEvent, ModelRequest } from "../../../models/model.ts"
 import { ModelError } from "../../../models/model-error.ts"
 import { noTokens, type PartBody, type Tokens } from "../../../protocol/index.ts"
@@ -95,9 +94,8 @@ function requestOf(plan: Step): ModelRequest {
   }
 }
 
-/** A fast model may have all its events ready at once. After this long, other runs and subscribers get a tick. */
-const sliceMs = 10
-const eventsPerClockCheck = 16
+/** A fast model may have all its events ready at once. After so many, other runs and subscribers may get a tick. */
+const eventsPerSliceCheck = 16
 
 /** The provider's count, or else an estimate. The memo keeps a count, to correct later estimates. */
 function countTokens(plan: Step, answer: StreamedAnswer, request: ModelRequest): Tokens {
@@ -193,16 +191,13 @@ async function readEvents(
   }
   signal.addEventListener("abort", end, { once: true })
   plan.run.notifyWaiting()
-  let sliceEnd = performance.now() + sliceMs
+  const { slices } = plan.run.engine
   let taken = 0
   const take = (event: ModelEvent): Promise<void> | undefined => {
     onEvent()
     if (taken === 0) call.began()
     answer.take(event)
-    if (++taken % eventsPerClockCheck !== 0 || performance.now() < sliceEnd) return undefined
-    return setImmediate().then(() => {
-      sliceEnd = performance.now() + sliceMs
-    })
+    return taken++ % eventsPerSliceCheck === 0 ? slices.turn() : undefined
   }
   const stream = plan.model.stream(request)
   try {
