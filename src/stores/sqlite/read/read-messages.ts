@@ -1,4 +1,10 @@
-import { type HistoryItem, type Part, type PartBody, StemmaError } from "../../../protocol/index.ts"
+import {
+  type HistoryItem,
+  type Message,
+  type Part,
+  type PartBody,
+  StemmaError,
+} from "../../../protocol/index.ts"
 import type { Span } from "../../../session/history/spans.ts"
 import { growingField, grownText, withGrownText } from "../../../session/replica/grow.ts"
 import { lastPieceKeyOf } from "../commit/open-tail.ts"
@@ -47,18 +53,21 @@ function readSpan(reader: Reader, sessionID: string, span: Span<number>, items: 
   let next = 0
   for (const [position, id, version, sealed, constants, data, piece, pieceEnd] of messages) {
     const where = `Message ${String(position)} of session ${sessionID}`
-    const body = decodeMessage(id, dictionary.text(constants as number), data, where)
+    const message = decodeMessage(id, dictionary.text(constants as number), data, where) as Message
+    message.sessionID = sessionID
     const item: HistoryItem = {
       position: position as number,
       version: version as number,
       sealed: sealed === 1,
-      message: { ...body, sessionID },
+      message,
       parts: [],
     }
     for (; next < parts.length && parts[next]![0] === position; next++) {
       const row = parts[next]!
-      const part = decodePart(row[1], row[3] as number, row[4], where)
-      item.parts.push({ ...part, sessionID, messageID: body.id } as Part)
+      const part = decodePart(row[1], row[3] as number, row[4], where) as Part
+      part.sessionID = sessionID
+      part.messageID = message.id
+      item.parts.push(part)
       item.version = Math.max(item.version, row[2] as number)
     }
     if (piece !== null) {

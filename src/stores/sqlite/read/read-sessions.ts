@@ -52,14 +52,19 @@ export function readSessions(reader: Reader, query: SessionQuery): Page<Session>
     const [time, key] = decodePage(order, query.cursor)
     where.push([`(s.${order}, s.key) < (?, ?)`, time as number, key as number])
   }
-  const sql = `SELECT s.key FROM sessions s ${indexFor(query, order)} WHERE ${where.map(([text]) => text).join(" AND ")}
-                ORDER BY s.${order} DESC, s.key DESC LIMIT ?`
+  // The keys are found by an index alone; only the rows of the page are read whole.
+  const sql = `${sessionSelect} WHERE s.key IN (
+                 SELECT s.key FROM sessions s ${indexFor(query, order)} WHERE ${where.map(([text]) => text).join(" AND ")}
+                  ORDER BY s.${order} DESC, s.key DESC LIMIT ?)
+                ORDER BY s.${order} DESC, s.key DESC`
   const values = where.flatMap(([, ...rest]) => rest)
-  const keys = reader.db.all(sql, ...values, limit + 1)
-  const items = keys.slice(0, limit).map(([key]) => sessionByKey(reader, key as number))
+  const rows = reader.db.all(sql, ...values, limit + 1)
+  const isCut = rows.length > limit
+  if (isCut) rows.pop()
+  const items = rows.map((row) => decodeSession(row, reader.dictionary))
   const page: Page<Session> = { items: items.map((item) => item.session) }
   const last = items.at(-1)
-  if (keys.length > limit && last) page.next = encodePage(order, [last.session.time[order], last.key])
+  if (isCut && last) page.next = encodePage(order, [last.session.time[order], last.key])
   return page
 }
 

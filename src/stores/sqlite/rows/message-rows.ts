@@ -168,9 +168,28 @@ export function roleOf(constants: string): MessageBody["role"] {
   return constants.startsWith('["u"') ? "user" : "assistant"
 }
 
+/** Parsed constants. Few different texts are in use at a time, and nearly all messages of a page have the same. */
+const parsedConstants = new Map<string, unknown>()
+const parsedConstantsMax = 100
+
+function parseConstants(text: string, where: string): unknown {
+  let parsed = parsedConstants.get(text)
+  if (parsed === undefined) {
+    parsed = parseStored(text, where)
+    if (parsedConstants.size >= parsedConstantsMax) parsedConstants.clear()
+    parsedConstants.set(text, parsed)
+  }
+  // Each message has objects of its own, so that a caller who changes one changes no other message.
+  return Array.isArray(parsed) ? parsed.map((value) => (isFlatObject(value) ? { ...value } : value)) : parsed
+}
+
+function isFlatObject(value: unknown): value is object {
+  return typeof value === "object" && value !== null
+}
+
 export function decodeMessage(id: unknown, constants: string, data: unknown, where: string): MessageBody {
   const values = parseStored(data, where)
-  const shared = parseStored(constants, where)
+  const shared = parseConstants(constants, where)
   if (!Array.isArray(values) || !Array.isArray(shared)) {
     throw new StemmaError(
       "internal",

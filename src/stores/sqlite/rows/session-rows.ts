@@ -50,7 +50,7 @@ export function decodeSession(row: Tuple, dictionary: Dictionary): SessionRow {
     directory: dictionary.text(row[4] as number),
     title: row[11] as string,
     version: data.version,
-    cost: fromPico(BigInt(row[15] as string)),
+    cost: row[15] === "0" ? 0 : fromPico(BigInt(row[15] as string)),
     tokens: unpackTokens(parseStored(row[16], `Session ${id}`) as number[]),
     time: { created: row[9] as number, updated: row[10] as number },
     history: {
