@@ -6,6 +6,7 @@ import { readJson } from "./body.ts"
 import type { Call, ServerContext } from "./call.ts"
 import { type ErrorAnswer, errorAnswer, HttpError } from "./errors.ts"
 import type { Guard } from "./guard.ts"
+import { answerJson } from "./json-answer.ts"
 import { sendSlowly } from "./slow-answer.ts"
 
 /** The data of a network request. A call within this process has none of it. */
@@ -119,7 +120,10 @@ export function errorResponse(
   const failure = errorAnswer(error)
   if (failure.status === 500) context.options.onWarning(error)
   const body = group.errorBody ? group.errorBody(failure) : failure.body
-  return Response.json(body, { status: failure.status, headers: { ...call.headers, ...failure.headers } })
+  return answerJson(call, body, {
+    status: failure.status,
+    headers: { ...call.headers, ...failure.headers },
+  })
 }
 
 async function send(
@@ -150,7 +154,7 @@ async function send(
         headers: { "content-type": "text/plain; charset=utf-8", ...headers },
       })
     case "json":
-      return Response.json(result, { status, headers })
+      return answerJson(call, result, { status, headers })
     default:
       return kind satisfies never
   }
