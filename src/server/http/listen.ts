@@ -9,11 +9,13 @@ import type { AddressInfo } from "node:net"
 import type { Duplex } from "node:stream"
 import { getRequestListener } from "@hono/node-server"
 import { StemmaError } from "../../protocol/index.ts"
+import { routes } from "../../protocol/routes/index.ts"
 import type { ResolvedOptions } from "../options.ts"
 import { badRequestAnswer, badRequestText, sendBadRequest } from "./bad-request.ts"
 import { errorAnswer } from "./errors.ts"
 import { type Guard, isLoopback, normalizeHost } from "./guard.ts"
 import type { Bindings } from "./mount.ts"
+import { RequestPace } from "./request-pace.ts"
 
 export interface Listening {
   url: string
@@ -32,6 +34,12 @@ const unknownExpectation = {
 }
 
 type Fetch = (request: Request, env: Bindings) => Promise<Response>
+
+/** Monitors call these paths. They are answered at once, however many other requests wait. */
+const urgentPaths: ReadonlySet<string> = new Set(Object.values(routes.server).map(({ path }) => path))
+
+/** How many connections may wait to be accepted. With Node's 511, clients of a crowd would have to try again, after seconds. */
+const backlog = 4096
 
 /** How long open answers may take to arrive when the server closes. */
 const lastAnswersMs = 500
@@ -94,14 +102,22 @@ function createNodeServer(fetch: Fetch, options: ResolvedOptions): Server {
     // A request without a Host is refused by the guard, with a proper answer.
     requireHostHeader: false,
   }
+  const pace = new RequestPace()
   const server = createServer(limits, (incoming, outgoing) => {
     answers.set(incoming.socket, outgoing)
     if (!isOwnTarget(incoming)) return sendBadRequest(outgoing, foreignTarget)
-    listener(incoming, outgoing).catch((error) => {
-      options.onWarning(error)
-      outgoing.destroy()
-    })
+    const begin = () => {
+      // The client has gone while its request was waiting.
+      if (outgoing.destroyed) return
+      listener(incoming, outgoing).catch((error) => {
+        options.onWarning(error)
+        outgoing.destroy()
+      })
+    }
+    if (urgentPaths.has(incoming.url ?? "")) begin()
+    else pace.run(begin)
   })
+  server.on("connection", () => pace.arrived())
   server.on("clientError", (error: NodeJS.ErrnoException, socket) => {
     const answer = answers.get(socket)
     // While an answer is being sent, no other answer can be written to the connection.
@@ -137,7 +153,7 @@ async function bind(server: Server, { port, host }: { port: number; host: string
   await new Promise<void>((resolve, reject) => {
     const fail = (error: NodeJS.ErrnoException) => reject(bindError(error, { port, host }))
     server.once("error", fail)
-    server.listen({ port, host }, () => {
+    server.listen({ port, host, backlog }, () => {
       server.off("error", fail)
       resolve()
     })
