@@ -23,11 +23,21 @@ export class Caller {
     return this.#send("GET", path)
   }
 
+  /** The body as it came, not parsed. */
+  async read(path: string): Promise<Buffer> {
+    return this.#receive("GET", path)
+  }
+
   close(): void {
     this.#agent.destroy()
   }
 
   async #send(method: string, path: string, body?: string): Promise<unknown> {
+    const text = (await this.#receive(method, path, body)).toString()
+    return text === "" ? undefined : JSON.parse(text)
+  }
+
+  async #receive(method: string, path: string, body?: string): Promise<Buffer> {
     const asked = request(`${this.#url}${path}`, {
       method,
       agent: this.#agent,
@@ -38,9 +48,9 @@ export class Caller {
     const chunks: Buffer[] = []
     response.on("data", (bytes: Buffer) => chunks.push(bytes))
     await once(response, "end")
-    const text = Buffer.concat(chunks).toString()
+    const bytes = Buffer.concat(chunks)
     if (response.statusCode! >= 300)
-      throw new Error(`${method} ${path} answered ${response.statusCode}: ${text}`)
-    return text === "" ? undefined : JSON.parse(text)
+      throw new Error(`${method} ${path} answered ${response.statusCode}: ${bytes.toString()}`)
+    return bytes
   }
 }

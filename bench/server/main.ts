@@ -1,13 +1,16 @@
 import { runBenchmark } from "../run-groups.ts"
 import { builtPackage } from "./built-package.ts"
+import { benchAtOnce } from "./groups/at-once.ts"
 import { benchCrowd } from "./groups/crowd.ts"
 import { benchDelay } from "./groups/delay.ts"
 import { benchFirst } from "./groups/first.ts"
 import { benchMemory } from "./groups/memory.ts"
+import { benchReads } from "./groups/reads.ts"
 import { benchStalled } from "./groups/stalled.ts"
 import { benchStart } from "./groups/start.ts"
 import { benchStream } from "./groups/stream.ts"
 import { benchTurn } from "./groups/turn.ts"
+import { benchTurns } from "./groups/turns.ts"
 
 await using built = builtPackage()
 await runBenchmark({
@@ -19,6 +22,9 @@ await runBenchmark({
     stream: (bench) => benchStream(bench, built),
     crowd: (bench) => benchCrowd(bench, built),
     turn: (bench) => benchTurn(bench, built),
+    turns: (bench) => benchTurns(bench, built),
+    reads: (bench) => benchReads(bench, built),
+    "at-once": (bench) => benchAtOnce(bench, built),
     start: (bench) => benchStart(bench, built),
     first: (bench) => benchFirst(bench, built),
     memory: (bench) => benchMemory(bench, built),

@@ -38,7 +38,7 @@ async function benchAtOnce(bench: Bench): Promise<void> {
     value: answer.peakMB,
     first: answer.beforeMB,
     unit: "MB",
-    target: { under: 450 },
+    target: { under: 400 },
   })
   bench.add({ name: `${name}: until the last reply`, value: answer.elapsedMs, unit: "ms" })
   bench.add({ name: `${name}: CPU of a turn`, value: answer.cpuMs / sessions, unit: "ms" })

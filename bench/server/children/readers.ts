@@ -18,6 +18,7 @@ export interface ReadResult {
   /** From the model's write of a delta until it is parsed here. */
   medianMs: number
   p90Ms: number
+  p95Ms: number
   p99Ms: number
   /** Between two arrivals of deltas at one reader. */
   longestGapMs: number
@@ -155,6 +156,7 @@ function summary(cpuMs: number): ReadResult {
   return {
     medianMs: delays.percentileMs(0.5),
     p90Ms: delays.percentileMs(0.9),
+    p95Ms: delays.percentileMs(0.95),
     p99Ms: delays.percentileMs(0.99),
     longestGapMs: Math.max(...readers.map((reader) => reader.longestGapUs)) / 1000,
     lastTenthShare: Math.max(...shares),

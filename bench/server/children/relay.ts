@@ -1,6 +1,6 @@
 /**
  * A plain `node:http` server that only relays: `POST /stream` pipes the bytes of the model's stream to the caller, `POST /turn`
- * answers when that stream has ended.
+ * answers when that stream has ended. `POST /keep` keeps a body, which any GET is answered with.
  */
 import { once } from "node:events"
 import { Agent, createServer, type IncomingMessage, request, type ServerResponse } from "node:http"
@@ -9,6 +9,7 @@ import { answerParent } from "../child.ts"
 
 const [baseURL] = process.argv.slice(2) as [string]
 const agent = new Agent({ keepAlive: true })
+let kept = Buffer.from("{}")
 
 const server = createServer({ keepAliveTimeout: 60_000, noDelay: true }, (incoming, response) => {
   relay(incoming, response).catch((error) => {
@@ -26,6 +27,15 @@ answerParent(handlers)
 async function relay(incoming: IncomingMessage, response: ServerResponse): Promise<void> {
   const chunks: Buffer[] = []
   for await (const bytes of incoming) chunks.push(bytes as Buffer)
+  if (incoming.method === "GET") {
+    response.writeHead(200, { "content-type": "application/json" }).end(kept)
+    return
+  }
+  if (incoming.url === "/keep") {
+    kept = Buffer.concat(chunks)
+    response.writeHead(204).end()
+    return
+  }
   const { text } = JSON.parse(Buffer.concat(chunks).toString()) as { text: string }
   const stream = await askModel(text)
   if (incoming.url === "/stream") {
