@@ -5,6 +5,7 @@ import { Caller } from "../caller.ts"
 import { marksPrompt, openStage } from "../stage.ts"
 
 const readMs = 8
+const cpuReads = 40
 
 /** Long lists by GET on one connection, beside a bare server that sends the same bytes from its memory. */
 export async function benchReads(bench: Bench, built: BuiltPackage): Promise<void> {
@@ -42,6 +43,13 @@ export async function benchReads(bench: Bench, built: BuiltPackage): Promise<voi
       first: timings.own.firstMs,
       unit: "ms",
       target: { under: readMs },
+    })
+    const cpuMs = await stemma.ask("cpuMs")
+    for (let i = 0; i < cpuReads; i++) await caller.read(path)
+    bench.add({
+      name: `${name}: CPU of the server`,
+      value: ((await stemma.ask("cpuMs")) - cpuMs) / cpuReads,
+      unit: "ms",
     })
   }
   bare.close()
