@@ -2,7 +2,7 @@ import type { Store } from "../../stores/store.ts"
 
 /** After a slow commit, text waits for its commit for this long. */
 const cautionMs = 1000
-/** Text that waits for its commit is committed at once, but not more often than this for all runs together. */
+/** Text that waits for its commit is committed at once, but not sooner after other text, for all runs together. */
 const waitingFlushMs = 5
 /** Commits of one tick share a transaction. */
 const tickMs = 1
@@ -35,8 +35,12 @@ export class CommitPace {
     return nowMs >= this.#cautionEndMs && this.#store.delaysCommits !== true
   }
 
-  /** Whether text that waits for its commit is committed now. Otherwise it waits a little for other text. */
-  flushesWaiting(nowMs: number): boolean {
+  /**
+   * Whether text that waits for its commit is committed now. Otherwise it waits a little for more text. `flushedMs`: when
+   * text of the same message was last committed.
+   */
+  flushesWaiting(nowMs: number, flushedMs: number): boolean {
+    if (nowMs - flushedMs < waitingFlushMs) return false
     const sinceMs = nowMs - this.#waitingFlushedMs
     if (sinceMs < tickMs) return true
     if (sinceMs < waitingFlushMs) return false

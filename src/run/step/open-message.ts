@@ -38,8 +38,9 @@ export class OpenMessage {
   /** The text that grew last. The next delta is mostly for the same text, so this saves a lookup. */
   #lastGrown: GrowingText | undefined
   #unflushedUnits = 0
-  /** When the oldest unflushed text arrived, by `performance.now()`. */
+  /** When the oldest unflushed text arrived, and when text was last flushed, by `performance.now()`. */
   #unflushedSinceMs = 0
+  #flushedMs = Number.NEGATIVE_INFINITY
   #timer: NodeJS.Timeout | undefined
 
   constructor(options: {
@@ -114,7 +115,8 @@ export class OpenMessage {
     growing.unflushed += text
     if (this.#unflushedUnits === 0) this.#unflushedSinceMs = nowMs
     this.#unflushedUnits += text.length
-    const isDue = this.#unflushedUnits >= flushUnits || (!isSent && pace.flushesWaiting(nowMs))
+    const isDue =
+      this.#unflushedUnits >= flushUnits || (!isSent && pace.flushesWaiting(nowMs, this.#flushedMs))
     if (isDue) this.flush()
     else this.#timer ??= setTimeout(() => this.flush(), isSent ? flushEveryMs : flushWaitingEveryMs)
   }
@@ -150,7 +152,8 @@ export class OpenMessage {
     this.#timer = undefined
     if (this.#unflushedUnits === 0) return []
     this.#unflushedUnits = 0
-    this.#writer.pace.noticeDelay(performance.now() - this.#unflushedSinceMs - flushEveryMs)
+    this.#flushedMs = performance.now()
+    this.#writer.pace.noticeDelay(this.#flushedMs - this.#unflushedSinceMs - flushEveryMs)
     const ops: Op[] = []
     for (const growing of this.#growing.values()) {
       const { partID, field, stored, unflushed } = growing
