@@ -141,7 +141,7 @@ function isLoneWord(text: string, { text: word, isQuoted, end }: Value, unitsMin
 }
 
 const field = new RegExp(
-  String.raw`(key|token|secret|passw(?:or)?d|passphrase|pwd|credential|(?<=[_.-])pass|(?<![A-Za-z])pass(?=${nameEnd}[ \t]{0,40}[:=][ \t]{0,40}${quoteMark})|密码|口令|密钥|令牌)s?${nameEnd}${blank}{0,40}(?:=>|:=|={1,3}|[:：＝])${blank}{0,40}`,
+  String.raw`(key|token|secret|passw(?:or)?d|passphrase|pwd|credential|(?<=[_.-])pass|(?<![A-Za-z])pass(?=${nameEnd}[ \t]{0,40}[:=][ \t]{0,40}${quoteMark})|passwort|kennwort|contrase[nñ]a|senha|mot de passe|wachtwoord|hasło|парол[ья]|パスワード|비밀번호|密码|密碼|口令|密钥|令牌)s?${nameEnd}${blank}{0,40}(?:=>|:=|={1,3}|[:：＝])${blank}{0,40}`,
   "gi",
 )
 const noSecretKey =
@@ -165,8 +165,9 @@ function fields(text: string): TextSpan[] {
     if (/\s/.test(value.text) || noSecretKey.test(name)) return false
     // An unquoted value after `==` is a variable in a comparison.
     if (!value.isQuoted && match[0].includes("==")) return false
-    const isPassword = /^(?:pass|pwd|密码|口令)/i.test(kind)
-    if (isPassword && isLoneWord(text, value, match[0].endsWith("=") ? 6 : 8)) return true
+    const isPassword = !/^(?:key|token|secret|credential|密钥|令牌)/i.test(kind)
+    const isShort = match[0].endsWith("=") || isBesideUser(text, match.index)
+    if (isPassword && isLoneWord(text, value, isShort ? 6 : 8)) return true
     return isFieldSecret(value, {
       isPassword,
       isStrong: strongField.test(name),
@@ -174,6 +175,13 @@ function fields(text: string): TextSpan[] {
       isSet: match[0].endsWith("="),
     })
   })
+}
+
+/** Whether the name of a user stands shortly before. */
+function isBesideUser(text: string, index: number): boolean {
+  return /(?:user(?:[ _-]?name)?|login|account|e-?mail|用户名|账号)["']?[ \t]{0,4}[:=：]/i.test(
+    text.slice(Math.max(0, index - 80), index),
+  )
 }
 
 interface FieldName {
@@ -192,7 +200,8 @@ function isFieldSecret(value: Value, { isPassword, isStrong, isStrongest, isSet 
   if (!isMixed(text) || !/^[\w+/=.~!@#$%^&*:-]+$/.test(text)) return false
   if (isQuoted) return text.length >= (isStrong ? 8 : 16)
   if (isDotted(value)) return false
-  if (text.length < 20 || !/^[\w+/=.~-]+$/.test(text)) return false
+  const unitsMin = isSet && isStrong && isRandomMix(text) ? 12 : 20
+  if (text.length < unitsMin || !/^[\w+/=.~-]+$/.test(text)) return false
   const digits = text.replace(/\D/g, "").length
   return (
     digits >= 3 ||

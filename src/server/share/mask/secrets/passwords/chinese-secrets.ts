@@ -4,12 +4,12 @@ import { isKeyLike } from "../random-text.ts"
 import { isGivenPassword } from "./given-password.ts"
 
 const noun =
-  "密码|密碼|口令|暗号|密钥|秘钥|密鑰|金鑰|令牌|私钥|私鑰|授权码|激活码|提取码|凭证|[Tt]oken|API [Kk]ey"
+  "密码|密碼|口令|暗号|密钥|秘钥|密鑰|金鑰|令牌|私钥|私鑰|授权码|激活码|提取码|凭证|(?:[Tt]oken|API [Kk]ey)(?![A-Za-z])"
 /** Text between the noun and the value: `已经改成`, `目前是`, `（临时）：`. */
 const link = String.raw`(?:[（(][^（()）\n]{1,16}[)）])?[ \t\u3000]{0,3}(?:[\p{Script=Han}]{0,8}?(?:是|为|為|成|用|叫|到|：|:)了?|[:：=＝]|->|→|=>)?[ \t\u3000]{0,3}[:：]?[ \t\u3000]{0,3}`
 const opening = "[\"'`“‘「『【]{0,2}"
 const value = "([!-&(-.0-~][!-~]{2,127})"
-const announced = new RegExp(`(${noun})(?![A-Za-z])(${link})${opening}${value}`, "gu")
+const announced = new RegExp(`(${noun})(${link})${opening}${value}`, "gu")
 
 /** Words between that describe the password instead of giving it. */
 const describing =

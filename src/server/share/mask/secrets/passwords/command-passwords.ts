@@ -102,7 +102,7 @@ function positional(
   const given = (word: CommandWord | undefined) => (word ? givenValueAt(text, word.start) : undefined)
   switch (name) {
     case "htpasswd":
-    case "htdigest":
+    case "mosquitto_passwd":
       if (!words.some((word) => /^-[A-Za-z]*b/.test(word.text))) return []
       return [given(plain.at(words.some((word) => /^-[A-Za-z]*n/.test(word.text)) ? 1 : 2))]
     case "sqlplus":
@@ -168,7 +168,7 @@ function isCommandPassword(
   return !/^(?:\d{1,5}|\d+:\d+|ort|rotocol)$/.test(value) || quote !== "" || text[start - 1] === " "
 }
 
-const optionName = String.raw`(?:-{1,2}|\/)(?:[A-Za-z]{1,16}[-_]){0,3}(?:(?:src|dest|store|key|trust|user|old|new|http|ftp|proxy)-?)*(?:pass(?:w(?:or)?d|phrase|code)?|pwd|pw)`
+const optionName = String.raw`(?:-{1,2}|\/|-D[\w.]{0,80}?)(?:[A-Za-z]{1,16}[-_]){0,3}(?:(?:src|dest|store|key|trust|user|old|new|http|ftp|proxy)-?)*(?:pass(?:w(?:or)?d|phrase|code)?|pwd|pw)`
 const namedOption = new RegExp(String.raw`(?<=^|[\s"'(\[,\x60])${optionName}(?:[ \t]{1,4}|=|:)(?=\S)`, "gi")
 
 /** `-storepass ...` and other options that say what they are, of any program. */

@@ -34,7 +34,7 @@ export interface GivenValue extends TextSpan {
 }
 
 const openingQuote = /\\{0,3}["']/y
-const bareValue = /(?:[^\s"'\x60\\;|&<>]|\\[^\s\\nrt"'\x60])+/y
+const bareValue = /(?:[^\s"'\x60\\;|&<>]|\\\\|\\[^\s\\nrt"'\x60])+/y
 
 /** The value that begins at `at`. Undefined if there is none on this line. */
 export function givenValueAt(text: string, at: number, unitsMax = 256): GivenValue | undefined {

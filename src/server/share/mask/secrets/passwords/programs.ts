@@ -45,10 +45,14 @@ const programs: readonly [names: string, options: string, needs?: string][] = [
   ["pdftk", "input_pw_ user_pw_ owner_pw_"],
   ["rclone", "obscure_ pass_ password_"],
   ["db2", "using_"],
+  ["ansible-vault", "encrypt_string_"],
   ["gbak gfix isql-fb gsec", "-pas_ -password_ -pw_"],
   ["jenkins-cli jenkins-cli.jar", "-auth:"],
   ["flyway liquibase", "-password=* --password=*"],
-  ["htpasswd sqlplus exp imp expdp impdp sqlldr rman rabbitmqctl net cf vault wpa_passphrase", ""],
+  [
+    "htpasswd mosquitto_passwd sqlplus exp imp expdp impdp sqlldr rman rabbitmqctl net cf vault wpa_passphrase",
+    "",
+  ],
 ]
 
 export interface Option {

@@ -109,7 +109,8 @@ export function wordAt(text: string, from: number): Word | undefined {
 
 function isAnnounced({ text, isQuoted, isPassword, link, after }: Judged): boolean {
   if (!isGivenPassword(text, { quote: isQuoted ? "'" : "", after }) || text.length < 4) return false
-  if (/\s/.test(text)) return isQuoted && isPassword && link !== "none" && isPhrase(text)
+  if (/\s/.test(text))
+    return isQuoted && isPassword && link !== "none" && (isPhrase(text) || isWordWithNumber(text))
   if (
     /^[-/~.]|^https?:|^\w+\(|[({[]$|[<>|]/.test(text) ||
     isFile(text) ||
@@ -138,7 +139,15 @@ function isLonelyWord(text: string, { isQuoted, after }: { isQuoted: boolean; af
   if (!/^[A-Za-z][A-Za-z-]{4,}$/.test(text) || plainWord.test(text)) return false
   if (isQuoted) return true
   if (suffix.test(text) || /^[a-z]+(?:-[a-z]+)+$/.test(text)) return false
-  return /^[*_"'\x60”’]{0,3}(?:$|[.,;!?)\r\n]|\\[nr]|[ \t]{1,4}(?:for|and|on|in|to|at|as)\b)/.test(after)
+  return /^[*_"'\x60”’]{0,3}(?:$|[.,;!?)\r\n]|\\[nr]|[ \t]{1,4}(?:for|and|on|in|to|at|as|now|today|yesterday|again|instead|since|until|because|last|this|but|so)\b)/.test(
+    after,
+  )
+}
+
+/** Two words, one of them with letters and digits. */
+function isWordWithNumber(text: string): boolean {
+  const words = text.split(" ")
+  return words.length === 2 && words.some((word) => word.length >= 4 && isMixed(word))
 }
 
 /** Two to eight words, as people choose for a passphrase. */
@@ -214,7 +223,7 @@ function phrases(text: string): TextSpan[] {
 }
 
 const code =
-  /(?<![A-Za-z_])(?:PIN(?:[ -]?(?:code|number))?|(?:verification|security|access|confirmation|one-time|2FA|MFA|login|auth(?:entication)?|backup|recovery)[ -]codes?|OTP|TOTP|验证码|动态码|提取码|PIN码)[*_\x60"']{0,3}[ \t]{0,3}(?:[:：=]|is|was|are|是|为)?[ \t]{0,3}["'\x60“]?((?:\d{3}[ -]?\d{3,5}|\d{4,10}|[A-Za-z0-9]{4}(?:-[A-Za-z0-9]{4}){1,7}))(?!\w|\.\d)/g
+  /(?<![A-Za-z_])(?:PIN(?:[ -]?(?:code|number))?|[Pp]in(?=[ \t]{0,3}(?:[:=]|is|was))|(?:verification|security|access|confirmation|one-time|2FA|MFA|login|auth(?:entication)?|backup|recovery)[ -]codes?|OTP|TOTP|验证码|动态码|提取码|PIN码)[*_\x60"']{0,3}[ \t]{0,3}(?:[:：=]|is|was|are|是|为)?[ \t]{0,3}["'\x60“]?((?:\d{3}[ -]?\d{3,5}|\d{4,10}|[A-Za-z0-9]{4}(?:-[A-Za-z0-9]{4}){1,7}))(?!\w|\.\d)/g
 
 /** PINs and codes of a few digits. */
 function codes(text: string): TextSpan[] {

@@ -24,7 +24,7 @@ const clauses: readonly RegExp[] = [
   // A function that hashes a password: PASSWORD('...'), crypt('...', gen_salt('bf')).
   new RegExp(String.raw`\b(?:PASSWORD|CRYPT|ENCRYPT)\(${space}${literal}`, "gi"),
   new RegExp(
-    String.raw`\b(?:password|passwd|pwd|pass)\b["'\x60]?${space}=${space}(?:MD5|SHA\d?|SHA2|HASHBYTES|ENCODE|DIGEST|crypt|hash\w{0,16}|bcrypt)\(${space}(?:'SHA\w{1,8}'${space},${space})?${literal}`,
+    String.raw`\b\w{0,24}?(?:password|passwd|pwd|pass)\b["'\x60]?${space}=${space}(?:MD5|SHA\d?|SHA2|HASHBYTES|ENCODE|DIGEST|crypt|hash\w{0,16}|bcrypt)\(${space}(?:'SHA\w{1,8}'${space},${space})?${literal}`,
     "gi",
   ),
   // ACL SETUSER name on >password, of Redis.

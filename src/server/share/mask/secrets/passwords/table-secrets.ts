@@ -24,7 +24,7 @@ const lineUnitsMax = 2000
 const rowsMax = 10_000
 
 const passwordHeader =
-  /^(?:[\w /.-]{0,24}[ _.-])?(?:passw(?:or)?ds?|pass ?phrases?|pass ?codes?|pwd|pw|pass)$|^[\p{Script=Han} ]{0,8}(?:密码|口令|密碼)$/iu
+  /^(?:[\w /.-]{0,24}[ _.-])?(?:passw(?:or)?ds?|pass ?phrases?|pass ?codes?|pwd|pw|pass)(?:[ _-]?hash)?$|^[\p{Script=Han} ]{0,8}(?:密码|口令|密碼)$/iu
 const keyHeader =
   /^(?:[\w /.-]{0,24}[ _.-])?(?:(?:api|access|secret|private|auth|client|license)[ _-]?(?:key|token|secret)s?|tokens?|secrets?|keys?|credentials?)$|^[\p{Script=Han}A-Za-z ]{0,12}(?:密钥|秘钥|令牌|私钥|金鑰)$/iu
 
