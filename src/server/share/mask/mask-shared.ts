@@ -43,7 +43,14 @@ export function createSharedMask({ values, paths }: MaskTargets): SharedMask {
     const secrets = secretsIn(joined).flatMap((found) => splitAtWords(found, texts))
     let offset = 0
     for (const text of texts) {
-      for (const found of secretsIn(text)) secrets.push({ ...found, ...shifted(found, offset) })
+      for (const { part, start } of edgesOf(text)) {
+        for (const found of secretsIn(part)) {
+          const isAtCut =
+            (start > 0 && found.start === 0) ||
+            (start + part.length < text.length && found.end === part.length)
+          if (!isAtCut) secrets.push({ ...found, ...shifted(found, offset + start) })
+        }
+      }
       for (const replacement of pathReplacements(text, directories))
         paths.push({ ...replacement, ...shifted(replacement, offset) })
       offset += text.length
@@ -59,6 +66,19 @@ const knownKind = "value of the environment or the config"
 const pathKind = "directory of this machine"
 /** A shorter end of a text is no part of random text that spans several texts. */
 const fragmentUnitsMin = 6
+
+/** Longer than any secret. */
+const edgeUnits = 16 * 1024
+
+/** The ends of a text, which the search of the joined texts may read differently. A short text as a whole. */
+function edgesOf(text: string): { part: string; start: number }[] {
+  if (text.length <= 2 * edgeUnits) return [{ part: text, start: 0 }]
+  const start = text.length - edgeUnits
+  return [
+    { part: text.slice(0, edgeUnits), start: 0 },
+    { part: text.slice(start), start },
+  ]
+}
 
 function shifted(span: TextSpan, by: number): TextSpan {
   return { start: span.start + by, end: span.end + by }
