@@ -9,4 +9,6 @@ export function keepHeapSmall(): void {
   setFlagsFromString("--semi-space-growth-factor=1")
   // Old objects are collected when their space has grown by this much since the last collection; by default up to 300.
   setFlagsFromString("--heap-growing-percent=60")
+  // The compiler in the middle needs up to 30 MB at a time, which stays with `malloc`. The last one makes code as fast.
+  setFlagsFromString("--no-maglev")
 }
