@@ -51,8 +51,8 @@ export class StreamedAnswer {
         this.#openMessage.grow(this.#begunPart(event.id).id, "text", event.text)
         break
       case "tool-input-delta":
-        this.#countBytes(event.text)
         this.#countArguments(event.id, event.text)
+        this.#countBytes(event.text)
         this.#openMessage.grow(this.#begunPart(event.id).id, "raw", event.text)
         break
       case "text-start":

@@ -158,7 +158,7 @@ function messageRows(
   const where = `Message ${position} of session ${sessionID}`
   const [id, version, sealed, constants, data] = message as [unknown, number, number, number, unknown]
   const body = decodeMessage(id, reader.dictionary.text(constants), data, where)
-  const { parts, lowest, count } = readPartsSince(reader.db, { segment, position, since })
+  const { parts, lowest } = readPartsSince(reader.db, { segment, position, since })
   const rows: Row[] = []
   if (version > since) {
     rows.push({
@@ -167,18 +167,19 @@ function messageRows(
       sessionID,
       position,
       sealed: sealed === 1,
-      parts: count,
+      parts: parts.length,
       message: { ...body, sessionID },
     })
   }
-  for (const { index, version: partVersion, body: part } of parts) {
+  for (const [index, part] of parts.entries()) {
+    if (part === undefined) continue
     rows.push({
       type: "part",
-      version: partVersion,
+      version: part.version,
       sessionID,
       position,
       index,
-      part: { ...part, sessionID, messageID: body.id } as Part,
+      part: { ...part.body, sessionID, messageID: body.id } as Part,
     })
   }
   return { message: version, lowest: Math.min(version, lowest), rows }

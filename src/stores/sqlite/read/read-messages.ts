@@ -134,21 +134,17 @@ export function readSealedParts(db: Database, segment: number, position: number)
       data: data as string,
       body: decodePart(id, kind as number, data, where),
     }))
-  appendLongTexts(
-    db,
-    { segment, position },
-    stored.map((part, index) => ({ part, index })),
-  )
+  appendLongTexts(db, { segment, position }, stored)
   return stored
 }
 
-/** Appends the texts that stay in the pieces of a sealed message to these parts of it. */
+/** Appends the texts that stay in the pieces of a sealed message to its parts, which may be an incomplete list. */
 function appendLongTexts(
   db: Database,
   { segment, position }: { segment: number; position: number },
-  found: readonly { part: StoredPart; index: number }[],
+  found: readonly ({ kind: number; body: PartBody } | undefined)[],
 ): void {
-  if (!found.some(({ part }) => part.kind >= longKind)) return
+  if (!found.some((part) => part !== undefined && part.kind >= longKind)) return
   const range = db.get(
     "SELECT piece, piece_end FROM messages WHERE segment = ? AND position = ?",
     segment,
@@ -156,39 +152,38 @@ function appendLongTexts(
   )
   if (typeof range?.[0] !== "number") return
   const bodies: PartBody[] = []
-  for (const { part, index } of found) bodies[index] = part.body
+  for (const [index, part] of found.entries()) if (part) bodies[index] = part.body
   appendPieces(db, { first: range[0], last: range[1] as number }, bodies)
-  for (const { part, index } of found) part.body = bodies[index]!
+  for (const [index, part] of found.entries()) if (part) part.body = bodies[index]!
 }
 
-/** The parts of a message that are newer than a version, and the number and the lowest version of all its parts. */
+export interface NewerParts {
+  /** By the index of the part; undefined for older parts. */
+  parts: ({ version: number; kind: number; body: PartBody } | undefined)[]
+  /** The lowest version of all parts. */
+  lowest: number
+}
+
+/** Reads the parts of a message that are newer than a version. Older parts may be long and are not read. */
 export function readPartsSince(
   db: Database,
   { segment, position, since }: { segment: number; position: number; since: number },
-): { parts: (StoredPart & { index: number })[]; count: number; lowest: number } {
+): NewerParts {
   const where = `Message ${position} of segment ${segment}`
-  const parts: (StoredPart & { index: number })[] = []
-  let count = 0
-  let lowest = Number.POSITIVE_INFINITY
-  for (const row of db.all(
-    `SELECT key, version, kind, id, CASE WHEN version > ? THEN data END FROM parts
+  const newer: NewerParts = { parts: [], lowest: Number.POSITIVE_INFINITY }
+  for (const row of db.each(
+    `SELECT version, kind, id, CASE WHEN version > ? THEN data END FROM parts
       WHERE segment = ? AND position = ? ORDER BY place`,
     since,
     segment,
     position,
   )) {
-    const [key, version, kind, id, data] = row as [number, number, number, unknown, string | null]
-    const index = count++
-    lowest = Math.min(lowest, version)
-    if (data === null) continue
-    parts.push({ key, version, kind, data, body: decodePart(id, kind, data, where), index })
+    const [version, kind, id, data] = row as [number, number, unknown, string | null]
+    newer.lowest = Math.min(newer.lowest, version)
+    newer.parts.push(data === null ? undefined : { version, kind, body: decodePart(id, kind, data, where) })
   }
-  appendLongTexts(
-    db,
-    { segment, position },
-    parts.map((part) => ({ part, index: part.index })),
-  )
-  return { parts, count, lowest }
+  appendLongTexts(db, { segment, position }, newer.parts)
+  return newer
 }
 
 /**
