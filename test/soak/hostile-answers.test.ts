@@ -17,7 +17,7 @@ const stoppedMax = 256 * mega
  */
 const takenMax = 448 * mega
 /** What stays for a while: the history of the session, and pages that the allocators have not given back. */
-const keptMax = 96 * mega
+const keptMax = 128 * mega
 
 type Row = Omit<HostileAnswer, "api"> & { most: number }
 

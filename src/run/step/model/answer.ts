@@ -14,6 +14,8 @@ import { areTokens } from "./valid-tokens.ts"
 /** How many texts, reasonings and files an answer may have. No useful answer has as many. */
 const partsMax = 10_000
 
+const deltaUnitsMax = 64 * 1024
+
 type StreamedPart = Extract<PartBody, { type: "text" | "reasoning" | "tool" }>
 
 /** Collects the events of one model call as parts of the open message. */
@@ -48,12 +50,12 @@ export class StreamedAnswer {
       case "text-delta":
       case "reasoning-delta":
         this.#countBytes(event.text)
-        this.#openMessage.grow(this.#begunPart(event.id).id, "text", event.text)
+        this.#grow(event.id, "text", event.text)
         break
       case "tool-input-delta":
         this.#countArguments(event.id, event.text)
         this.#countBytes(event.text)
-        this.#openMessage.grow(this.#begunPart(event.id).id, "raw", event.text)
+        this.#grow(event.id, "raw", event.text)
         break
       case "text-start":
         this.#beginPart(event.id, this.#textPart("text", event.metadata))
@@ -123,6 +125,15 @@ export class StreamedAnswer {
     if (before) this.#parts.set(before.id, before)
     this.#parts.set(id, part)
     this.#openMessage.putGrowing(part)
+  }
+
+  /** A long delta becomes many: each is copied several times on its way to the store and to subscribers. */
+  #grow(id: string, field: "text" | "raw", text: string): void {
+    const partID = this.#begunPart(id).id
+    if (text.length <= deltaUnitsMax) return this.#openMessage.grow(partID, field, text)
+    for (let at = 0; at < text.length; at += deltaUnitsMax) {
+      this.#openMessage.grow(partID, field, text.slice(at, at + deltaUnitsMax))
+    }
   }
 
   /** The model port promises a start event before each delta. Throws if there was none. */
