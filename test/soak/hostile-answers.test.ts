@@ -15,7 +15,7 @@ const stoppedMax = 256 * mega
  * The longest answers that are taken whole, with a subscriber: their text is in the model's stream, in the message, in the
  * rows of the store and in events, and SQLite and the garbage collector have their share.
  */
-const takenMax = 448 * mega
+const takenMax = 400 * mega
 /** What stays for a while: the history of the session, and pages that the allocators have not given back. */
 const keptMax = 128 * mega
 
@@ -30,7 +30,7 @@ const rows: Row[] = [
   { kind: "event", size: 100 * mega, most: stoppedMax },
   { kind: "arguments", size: 100 * mega, most: stoppedMax },
   { kind: "argument-event", size: 100 * mega, most: stoppedMax },
-  { kind: "argument-event", size: 10 * mega, most: stoppedMax },
+  { kind: "argument-event", size: 10 * mega, most: takenMax },
   { kind: "calls", size: 10_000, most: stoppedMax },
   { kind: "text", size: giga, most: takenMax },
   { kind: "event", size: 30 * mega, most: takenMax },
