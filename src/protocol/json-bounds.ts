@@ -23,12 +23,14 @@ const backslash = 92
 const openBracket = 123
 const closeBracket = 125
 
-/** A string is read character by character for this long. Then its end is searched for, which is faster if it is far. */
+/**
+ * A string is read character by character for this long. Then its end is searched for, which is faster if it is far.
+ */
 const searchAfter = 128
 
 /**
- * Finds out, before JSON is parsed, whether it is nested too deeply or has too many values. Reads the text once, stops at
- * the first excess, and does not check whether the text is valid JSON. Comments are skipped.
+ * Finds out, before JSON is parsed, whether it is nested too deeply or has too many values. Reads the text once, stops
+ * at the first excess, and does not check whether the text is valid JSON. Comments are skipped.
  */
 export function findJsonExcess(text: string, bounds: JsonBounds = {}): JsonExcess | undefined {
   const { depthMax = jsonDepthMax, valuesMax = Number.POSITIVE_INFINITY } = bounds

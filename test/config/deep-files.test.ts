@@ -8,7 +8,7 @@ import { configScene } from "./config-scene.ts"
 
 const levels = 30_000
 const lists = "[".repeat(levels) + "]".repeat(levels)
-const objects = '{"a":'.repeat(levels) + "1" + "}".repeat(levels)
+const objects = `${'{"a":'.repeat(levels)}1${"}".repeat(levels)}`
 
 /** The texts of a config file, each nested deeply in another way. */
 const deepJson = {

@@ -6,7 +6,9 @@ import { startSseServer } from "./sse-server.ts"
 const server = await startSseServer()
 afterAll(() => server[Symbol.asyncDispose]())
 
-/** An answer in the words of one API: its events, and the paths of their metadata. A path begins with an event's index. */
+/**
+ * An answer in the words of one API: its events, and the paths of their metadata. A path begins with an event's index.
+ */
 interface Api {
   name: string
   npm: string

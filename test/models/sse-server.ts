@@ -5,7 +5,9 @@ import type { AddressInfo } from "node:net"
 export interface SseServer extends AsyncDisposable {
   url: string
   requests: { url: string; headers: NodeJS.Dict<string | string[]>; body: Record<string, unknown> }[]
-  /** The next answers: each is a list of values for `data:` lines, a status and a body, or the text of a whole stream. */
+  /**
+   * The next answers: each is a list of values for `data:` lines, a status and a body, or the text of a whole stream.
+   */
   answers: (object[] | string | { status: number; body: object })[]
 }
 

@@ -42,8 +42,8 @@ const bodies: Record<string, { body: () => string; says: string | number }> = {
 }
 
 /**
- * In CPU time of the thread that serves everybody; the time until others are answered also depends on the machine. Without
- * the bounds the slowest of these bodies takes several seconds or all memory.
+ * In CPU time of the thread that serves everybody; the time until others are answered also depends on the machine.
+ * Without the bounds the slowest of these bodies takes several seconds or all memory.
  */
 const cpuMsMax = 600
 

@@ -12,8 +12,8 @@ const giga = 1024 * mega
 /** Four times the standard bound of an answer. */
 const stoppedMax = 256 * mega
 /**
- * The longest answers that are taken whole, with a subscriber: their text is in the model's stream, in the message, in the
- * rows of the store and in events, and SQLite and the garbage collector have their share.
+ * The longest answers that are taken whole, with a subscriber: their text is in the model's stream, in the message, in
+ * the rows of the store and in events, and SQLite and the garbage collector have their share.
  */
 const takenMax = 400 * mega
 /** What stays for a while: the history of the session, and pages that the allocators have not given back. */

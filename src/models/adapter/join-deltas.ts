@@ -9,8 +9,8 @@ const carriageReturn = 13
 /**
  * Returns the same event stream, but joins consecutive text deltas that arrived in one network read to one event. A
  * fast model sends hundreds of deltas at once, and the provider's package spends most of the processor time of a call
- * on parsing each. A delta that arrives alone is not changed. See docs/decisions/joined-deltas.md. Metadata of the wrong
- * type is mended, because the package would refuse the answer for it.
+ * on parsing each. A delta that arrives alone is not changed. See docs/decisions/joined-deltas.md. Metadata of the
+ * wrong type is mended, because the package would refuse the answer for it.
  */
 export function withJoinedDeltas(response: Response): Response {
   const { body, headers, status, statusText } = response
@@ -39,8 +39,8 @@ function joined(body: ReadableStream<Uint8Array>): ReadableStream<Uint8Array> {
 }
 
 /**
- * Takes the bytes of an event stream and returns the same events, or fewer. Events of unknown form are not changed. In a
- * stream with carriage returns, metadata is mended but no event is joined.
+ * Takes the bytes of an event stream and returns the same events, or fewer. Events of unknown form are not changed. In
+ * a stream with carriage returns, metadata is mended but no event is joined.
  */
 export class DeltaJoiner {
   #rest: Buffer | undefined
@@ -147,7 +147,9 @@ function readEvent(event: string, { canJoin }: { canJoin: boolean }): { mended?:
   }
 }
 
-/** Numbers that some servers write though JSON does not have them; and texts, which are not searched for such numbers. */
+/**
+ * Numbers that some servers write though JSON does not have them; and texts, which are not searched for such numbers.
+ */
 const noNumber = /"(?:[^"\\]|\\.)*"|-?\b(?:NaN|Infinity)\b/g
 
 function readMended(data: string): { value: unknown; isMended: boolean } {

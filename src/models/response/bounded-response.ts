@@ -15,8 +15,8 @@ const errorBytesMax = 1024 * 1024
 export const mebibyte = 1024 * 1024
 
 /**
- * Returns the same response with a body that ends with a ModelError once it has too many bytes or JSON that is nested too
- * deeply. The body of an error is cut instead, so that its reason is still read.
+ * Returns the same response with a body that ends with a ModelError once it has too many bytes or JSON that is nested
+ * too deeply. The body of an error is cut instead, so that its reason is still read.
  */
 export function boundedResponse(response: Response, bounds: ResponseBounds): Response {
   const { body, headers, status, statusText, ok } = response

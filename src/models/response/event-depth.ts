@@ -9,8 +9,8 @@ const openObject = 123
 const closeObject = 125
 
 /**
- * Reads an event stream chunk by chunk and notices JSON that is nested deeper than `jsonDepthMax`. The JSON of an event is
- * one line, and a line feed inside a string is escaped, so each line starts anew.
+ * Reads an event stream chunk by chunk and notices JSON that is nested deeper than `jsonDepthMax`. The JSON of an event
+ * is one line, and a line feed inside a string is escaped, so each line starts anew.
  */
 export class EventDepth {
   #depth = 0

@@ -1,4 +1,6 @@
-/** Returns the value itself if it is as expected, another value that stands for it, or undefined to remove the field. */
+/**
+ * Returns the value itself if it is as expected, another value that stands for it, or undefined to remove the field.
+ */
 export type Mend = (value: unknown, change: Change) => unknown
 
 export interface Change {
@@ -18,7 +20,9 @@ function isNothing(value: unknown): boolean {
 /** No answer has as many tokens: a larger count is wrong. */
 export const tokensMax = 1_000_000_000
 
-/** The count for a count that is wrong. However a package adds or subtracts other counts, the sum is not valid either. */
+/**
+ * The count for a count that is wrong. However a package adds or subtracts other counts, the sum is not valid either.
+ */
 const wrongCount = Number.MIN_SAFE_INTEGER
 
 export function isCount(value: unknown): value is number {

@@ -18,8 +18,8 @@ import {
 } from "./mend.ts"
 
 /**
- * Mends the metadata of an event in place: token counts, ids, times, finish reasons. A provider's package refuses an event
- * with metadata of the wrong type, and with it a complete answer. Returns true if the event was changed.
+ * Mends the metadata of an event in place: token counts, ids, times, finish reasons. A provider's package refuses an
+ * event with metadata of the wrong type, and with it a complete answer. Returns true if the event was changed.
  */
 export function mendMetadata(event: unknown): boolean {
   if (!isFields(event) || isPlainDelta(event)) return false

@@ -130,7 +130,6 @@ export class StreamedAnswer {
   /** A long delta becomes many: each is copied several times on its way to the store and to subscribers. */
   #grow(id: string, field: "text" | "raw", text: string): void {
     const partID = this.#begunPart(id).id
-    if (text.length <= deltaUnitsMax) return this.#openMessage.grow(partID, field, text)
     for (let at = 0; at < text.length; at += deltaUnitsMax) {
       this.#openMessage.grow(partID, field, text.slice(at, at + deltaUnitsMax))
     }

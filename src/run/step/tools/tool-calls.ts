@@ -104,8 +104,8 @@ function settledCall(step: Step, call: Call) {
 const briefUnits = 1000
 
 /**
- * The text, or the start and the hash of a long one: texts of settled calls are compared and shown, and kept until the run
- * ends. The start is copied, because a slice keeps the whole text in memory.
+ * The text, or the start and the hash of a long one: texts of settled calls are compared and shown, and kept until the
+ * run ends. The start is copied, because a slice keeps the whole text in memory.
  */
 function briefly(text: string): string {
   if (text.length <= briefUnits) return text
