@@ -63,8 +63,8 @@ export default defineConfig({
 })
 
 /**
- * Runs one project after the other, the one with the longest tests first. A process that several files share is kept
- * only as long as the next file is of the same project.
+ * Runs one project after the other, the one with the longest tests first. A process that several files share is kept only
+ * as long as the next file is of the same project.
  */
 function byProject() {
   const order = ["processes", "engine", "unit"]
