@@ -20,12 +20,11 @@ if (major < 24) {
 /** The published package has no sources; a checkout runs them, whatever was built of it at some time. */
 function start(args) {
   // Faster than an import, which loads everything that a module of Node could need.
-  const load = process.getBuiltinModule("node:module").createRequire(import.meta.url)
-  const sources = process
-    .getBuiltinModule("node:url")
-    .fileURLToPath(new URL("../src/cli/main.ts", import.meta.url))
-  if (load("node:fs").existsSync(sources)) return startSources(args)
-  return load("../dist/cli/start.cjs").start(args)
+  const node = (name) => process.getBuiltinModule(name)
+  const here = node("node:fs").realpathSync(process.argv[1])
+  const sources = node("node:path").join(here, "../../src/cli/main.ts")
+  if (node("node:fs").existsSync(sources)) return startSources(args)
+  return node("node:module").createRequire(here)("../dist/cli/start.cjs").start(args)
 }
 
 function startSources(args) {
