@@ -24,7 +24,7 @@ function start(args) {
   const here = node("node:fs").realpathSync(process.argv[1])
   const sources = node("node:path").join(here, "../../src/cli/main.ts")
   if (node("node:fs").existsSync(sources)) return startSources(args)
-  return node("node:module").createRequire(here)("../dist/cli/start.cjs").start(args)
+  return import("../dist/cli/start.cjs").then((program) => program.start(args))
 }
 
 function startSources(args) {
