@@ -1,4 +1,5 @@
 import { StemmaError, version } from "../protocol/index.ts"
+import { keepHeapSmall } from "./heap.ts"
 import { asCalled, type Command, type MainOptions, type Program } from "./program.ts"
 import { onLostOutput, printableLine } from "./terminal/terminal.ts"
 
@@ -79,7 +80,12 @@ async function runCommand(command: Command, args: readonly string[], options: Ma
   }
 }
 
-function createProgram({ keepCompiledCode = flushCompileCache }: MainOptions): Program {
+/** In a checkout, no other part of the program changes V8's settings. */
+function setHeap({ isServer }: { isServer: boolean }): void {
+  if (isServer) keepHeapSmall()
+}
+
+function createProgram({ keepCompiledCode = flushCompileCache, endStart = setHeap }: MainOptions): Program {
   const env = { ...process.env }
   // The commands get the token in `env`. Their child processes must not inherit it.
   delete process.env.STEMMA_TOKEN
@@ -98,6 +104,7 @@ function createProgram({ keepCompiledCode = flushCompileCache }: MainOptions): P
     openStemma: async (options) => (await import("../index.ts")).openStemma(options),
     openStore: async (options) => (await import("../stores/sqlite/index.ts")).openSqliteStore(options),
     keepCompiledCode,
+    endStart,
   }
 }
 

@@ -14,6 +14,7 @@ export interface OpenOptions {
 
 export interface MainOptions {
   keepCompiledCode?: Program["keepCompiledCode"]
+  endStart?: Program["endStart"]
 }
 
 /** Selects the command by the first argument, and returns the exit code. */
@@ -28,6 +29,8 @@ export interface Program {
   openStore(options: { path: string; readOnly?: boolean }): Promise<Store>
   /** Writes the compiled code of the program to disk, for the next process. A process that ends in order does so anyway. */
   keepCompiledCode(): Promise<void>
+  /** Called when everything is loaded and the work begins. A server gets V8's settings for a process that runs for days. */
+  endStart(options: { isServer: boolean }): void
 }
 
 /** A command. Returns its exit code. */

@@ -37,6 +37,7 @@ function person() {
     openStemma,
     openStore: openSqliteStore,
     keepCompiledCode: async () => {},
+    endStart: () => {},
   }
   return {
     program,

@@ -7,7 +7,6 @@ import type { Stemma } from "../../run/index.ts"
 import type { ServerOptions, StemmaServer } from "../../server/index.ts"
 import { command, helpOf, type OptionValues, parseCommand, wholeNumber } from "../arguments.ts"
 import { checkDirectory } from "../directory.ts"
-import { keepHeapSmall } from "../heap.ts"
 import { asCalled, type Command, type Program, programName } from "../program.ts"
 import { outlivesTerminal } from "../terminal/hangup.ts"
 import { printableLine, type Terminal } from "../terminal/terminal.ts"
@@ -50,12 +49,12 @@ export const serve: Command = async (args, program) => {
   checkDirectory(directory)
   using signals = new Signals(terminal)
 
-  keepHeapSmall()
   const { server, stemma, token } = await start({ ...program, directory }, values)
   try {
     // A signal during the start means that no server is wanted.
     if (signals.code !== undefined) return signals.code
     const { url } = await server.listen({ port, host })
+    program.endStart({ isServer: true })
     if (!signals.markStarted()) return signals.code!
     // A process that cannot listen must not call a model, so runs are continued only now.
     stemma.recover()

@@ -20,7 +20,8 @@ afterEach(() => rmSync(directory, { recursive: true }))
 
 const write = (name: string, text: string) =>
   writeFileSync(join(directory, name), `(function (exports, require, module, __filename) {${text}\n})`)
-const open = () => new ProgramFiles({ directory, keptAt })
+const compile = <T>(work: () => T) => work()
+const open = () => new ProgramFiles({ directory, keptAt, compile })
 const brew = (files: ProgramFiles) => (files.load("main.cjs") as { brew: () => string }).brew()
 const namesKept = () => [...new CompiledCode(keptAt).names].sort()
 
@@ -103,7 +104,7 @@ test("a server keeps code soon after its start, if nothing is kept yet", async (
 })
 
 test("without a path nothing is kept", async () => {
-  const files = new ProgramFiles({ directory, keptAt: undefined })
+  const files = new ProgramFiles({ directory, keptAt: undefined, compile })
   expect(brew(files)).toBe("oolong/")
   files.keep()
   await files.keepEarly()

@@ -31,13 +31,24 @@ export class ProgramFiles {
   readonly #directory: string
   /** Undefined: nothing is kept. */
   readonly #keptAt: string | undefined
+  readonly #compile: <T>(work: () => T) => T
   readonly #require: NodeJS.Require
   readonly #modules = new Map<string, { exports: object }>()
   readonly #loaded = new Map<string, Loaded>()
   readonly #kept: CompiledCode | undefined
 
-  constructor({ directory, keptAt }: { directory: string; keptAt: string | undefined }) {
+  constructor({
+    directory,
+    keptAt,
+    compile,
+  }: {
+    directory: string
+    keptAt: string | undefined
+    /** Called with work that reads or makes compiled code. */
+    compile: <T>(work: () => T) => T
+  }) {
     this.#directory = directory
+    this.#compile = compile
     this.#keptAt = keptAt
     this.#require = createRequire(join(directory, "start.cjs"))
     this.#kept = keptAt === undefined ? undefined : new CompiledCode(keptAt)
@@ -53,7 +64,8 @@ export class ProgramFiles {
     const kept = this.#kept?.get(name)
     const cachedData = kept?.sourceCrc === sourceCrc ? kept.data : undefined
     // The build escapes all other characters: a text with one byte for each character takes half the memory.
-    const script = new Script(bytes.toString("latin1"), { filename: path, ...(cachedData && { cachedData }) })
+    const options = { filename: path, ...(cachedData && { cachedData }) }
+    const script = this.#compile(() => new Script(bytes.toString("latin1"), options))
     const wasCompiled = cachedData !== undefined && script.cachedDataRejected === false
     this.#loaded.set(name, { script, sourceCrc, wasCompiled })
     const module = { exports: {} }
@@ -95,7 +107,7 @@ export class ProgramFiles {
 
   #compiled(name: string): CompiledFile {
     const { script, sourceCrc } = this.#loaded.get(name)!
-    return { sourceCrc, data: script.createCachedData() }
+    return { sourceCrc, data: this.#compile(() => script.createCachedData()) }
   }
 
   /** Files that this process did not need stay as they were kept, except files of an earlier version of the program. */

@@ -4,6 +4,7 @@ import { fileURLToPath } from "node:url"
 import { cachedDataVersionTag } from "node:v8"
 import { crc32 } from "node:zlib"
 import type { Main } from "../program.ts"
+import { HeapSettings } from "./heap-settings.ts"
 import { ProgramFiles } from "./program-files.ts"
 
 /** The commands for which compiled code is kept, each for itself: they use different parts of the program. */
@@ -12,12 +13,21 @@ const commands = ["run", "serve", "session", "trust", "untrust"]
 /** Starts the built program in this directory. A checkout starts `main.ts` directly. */
 export async function start(args: readonly string[]): Promise<number> {
   const directory = dirname(fileURLToPath(import.meta.url))
-  const files = new ProgramFiles({ directory, keptAt: keptAt(args[0], directory) })
+  const path = keptAt(args[0], directory)
+  const heap = new HeapSettings()
+  const files = new ProgramFiles({
+    directory,
+    keptAt: path,
+    compile: (work) => heap.withStandardFlags(work),
+  })
   const { main } = files.load("main.cjs") as { main: Main }
   process.once("exit", (code) => {
     if (code === 0) keepQuietly(files)
   })
-  return main(args, { keepCompiledCode: () => files.keepEarly() })
+  return main(args, {
+    keepCompiledCode: () => files.keepEarly(),
+    endStart: (options) => heap.endStart(options),
+  })
 }
 
 function keptAt(command: string | undefined, directory: string): string | undefined {
