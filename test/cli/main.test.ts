@@ -58,7 +58,7 @@ describe("stemma", () => {
     })
     expect(await at.run(["session", "brew"])).toMatchObject({
       code: 1,
-      stderr: expect.stringContaining("list and show"),
+      stderr: expect.stringContaining("list, show and share"),
     })
     expect(await at.run(["serve", "--port", "70000"])).toMatchObject({
       code: 1,

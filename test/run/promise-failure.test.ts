@@ -144,7 +144,6 @@ test.each<[string, () => AsyncIterable<ModelEvent>]>([
     "text is no text",
     () => events({ type: "text-start", id: "t" }, { type: "text-delta", id: "t", text: 5 }),
   ],
-  ["metadata is no data", () => events({ type: "text-start", id: "t", metadata: noData })],
   ["a file has no kind", () => events({ type: "file", mime: "", bytes: new Uint8Array(2) })],
   ["a file has no bytes", () => events({ type: "file", mime: "a/b" })],
   ["a call has no input", () => events({ type: "tool-call", id: "c", tool: "list" })],

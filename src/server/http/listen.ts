@@ -36,7 +36,10 @@ const unknownExpectation = {
 type Fetch = (request: Request, env: Bindings) => Promise<Response>
 
 /** Monitors call these paths. They are answered at once, however many other requests wait. */
-const urgentPaths: ReadonlySet<string> = new Set(Object.values(routes.server).map(({ path }) => path))
+const urgentPaths: ReadonlySet<string> = new Set([
+  ...Object.values(routes.server).map(({ path }) => path),
+  "/global/health",
+])
 
 /** How many connections may wait to be accepted. With Node's 511, clients of a crowd would have to try again, after seconds. */
 const backlog = 4096

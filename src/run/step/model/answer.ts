@@ -166,6 +166,9 @@ export class StreamedAnswer {
 
   /** Limits the answer, so that a model that never ends cannot fill the memory. */
   #countBytes(text: string): void {
+    // A custom model may break its contract.
+    if (typeof text !== "string")
+      throw new ModelError("malformed", "The model sent a delta that is not a text.")
     // In memory a character takes up to two bytes.
     this.#bytes += 2 * text.length
     const { bytesMax } = this.#bounds
