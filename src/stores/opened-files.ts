@@ -35,6 +35,11 @@ export class OpenedFiles {
     if (this.#gone !== undefined) throw filesGone(this.#gone)
   }
 
+  /** Called when a path may have appeared, such as that of the first blob: from then on it must stay. */
+  remember(): void {
+    if (this.#opened.size < this.#paths.length) this.#look()
+  }
+
   #look(): string | undefined {
     for (const path of this.#paths) {
       const known = this.#opened.get(path)

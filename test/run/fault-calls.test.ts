@@ -53,7 +53,11 @@ describe.each(packages)("%s", (npm) => {
     await scene.session.abort("enough")
     const reply = await asked.reply
     expect(reply.message.finish).toBe("aborted")
-    expect(reply.error).toEqual({ name: "MessageAbortedError", data: { message: "enough" } })
+    expect(reply.error).toEqual({
+      name: "MessageAbortedError",
+      message: "enough",
+      data: { message: "enough" },
+    })
     expect(reply.text).toMatch(/^word0 /)
     expect(await scene.retries()).toEqual([])
     await until("the connection is closed", () => scene.server.requests[0]!.aborted)

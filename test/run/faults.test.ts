@@ -61,7 +61,7 @@ describe.each(packages)("%s", (npm) => {
       expect(retry).toMatchObject({ attempt: 1, error: { name: "APIError", data: { isRetryable: true } } })
       expect(retry.error.data.message).toMatch(said)
       const seen = statuses(asked)
-      expect(seen.map(({ type }) => type)).toEqual(["busy", "retry", "busy"])
+      expect(seen.map(({ type }) => type)).toEqual(["busy", "retry", "busy", "idle"])
       expect(seen[1]).toMatchObject({ attempt: 1, message: retry.error.data.message })
       await expectLost(scene, asked, { wasSeen })
       await expectPaid(scene, 1)

@@ -33,7 +33,7 @@ async function expectSeen(scene: FaultScene, asked: Asked, retry: { leastMs: num
     error: { name: "APIError", data: { statusCode: 429, isRetryable: true } },
   })
   const seen = statuses(asked)
-  expect(seen.map(({ type }) => type)).toEqual(["busy", "retry", "busy"])
+  expect(seen.map(({ type }) => type)).toEqual(["busy", "retry", "busy", "idle"])
   const waiting = seen[1]!
   if (waiting.type !== "retry") throw new Error("not a retry")
   expect(waiting).toMatchObject({ attempt: 1, message: expect.stringContaining("429") })
@@ -140,7 +140,11 @@ describe.concurrent.each(packages)("%s", (npm) => {
     const reply = await asked.reply
     expect(performance.now() - before).toBeLessThan(lateMs)
     expect(reply.message.finish).toBe("aborted")
-    expect(reply.error).toEqual({ name: "MessageAbortedError", data: { message: "enough" } })
+    expect(reply.error).toEqual({
+      name: "MessageAbortedError",
+      message: "enough",
+      data: { message: "enough" },
+    })
     expect(await scene.retries()).toHaveLength(1)
     await until("it is idle", () => scene.run.stemma.status(scene.session.id).type === "idle")
     expect(scene.server.requests).toHaveLength(1)

@@ -34,7 +34,7 @@ describe.concurrent.each(packages)("%s", (npm) => {
     expect({ text: reply.text, error: reply.error }).toEqual({ text: "Awake again.", error: undefined })
     expect(scene.server.requests).toHaveLength(2)
     await until("the silent connection is closed", () => scene.server.requests[0]!.aborted)
-    expect(statuses(asked).map(({ type }) => type)).toEqual(["busy", "retry", "busy"])
+    expect(statuses(asked).map(({ type }) => type)).toEqual(["busy", "retry", "busy", "idle"])
     const retries = await scene.retries()
     expect(retries[0]!.time.created - reply.message.time.created).toBeGreaterThanOrEqual(idleTimeoutMs - 5)
     expect(retries).toMatchObject([

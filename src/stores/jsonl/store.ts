@@ -364,6 +364,7 @@ export class JsonlStore implements Store {
         await syncBlob(core, hash)
       }),
     )
+    this.#opened.remember()
     return hash
   }
 }

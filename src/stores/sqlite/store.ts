@@ -98,7 +98,9 @@ export class SqliteStore implements Store {
     this.blobs = {
       put: async (bytes) => {
         this.#refuseReadOnly()
-        return await this.#finish(this.#files.put(bytes))
+        const hash = await this.#finish(this.#files.put(bytes))
+        this.#opened.remember()
+        return hash
       },
       get: (hash, range) => this.#files.get(hash, range),
       size: (hash) => this.#files.size(hash),
