@@ -7,6 +7,7 @@ import {
   UserSummary,
 } from "../../src/protocol/index.ts"
 import { growingField, grownText, withGrownText } from "../../src/session/replica/grow.ts"
+import { ifFound } from "../../src/stores/if-found.ts"
 import type { Store } from "../../src/stores/store.ts"
 import { cursorVersion } from "../../src/stream/subscriber/cursor-version.ts"
 
@@ -49,6 +50,9 @@ export class EventClient {
   }
 
   async #put(event: StemmaEvent): Promise<void> {
+    // Live text may be ahead of the history, so a client that skipped its event would miss the text.
+    if (event.type === "message.part.updated") await this.#loadUnknown(event.properties.part.sessionID)
+    if (event.type === "message.part.delta") await this.#loadUnknown(event.properties.sessionID)
     switch (event.type) {
       case "session.created":
       case "session.updated": {
@@ -116,6 +120,12 @@ export class EventClient {
   /** True while the events are older than the history that was read. */
   #isBehind(sessionID: string): boolean {
     return this.#appliedTo < (this.sessions.get(sessionID)?.readAt ?? 0)
+  }
+
+  async #loadUnknown(sessionID: string): Promise<void> {
+    if (this.sessions.has(sessionID)) return
+    const info = await ifFound(this.#store().session(sessionID))
+    if (info) await this.#load(info)
   }
 
   async #load(info: Session): Promise<void> {
