@@ -44,7 +44,7 @@ function keepCompiledCode(first) {
         env.XDG_CACHE_HOME && path.isAbsolute(env.XDG_CACHE_HOME)
           ? env.XDG_CACHE_HOME
           : path.join(modules[2].homedir(), ".cache")
-      modules[0].enableCompileCache(path.join(cache, "stemma", "compiled"))
+      if (path.isAbsolute(cache)) modules[0].enableCompileCache(path.join(cache, "stemma", "compiled"))
     })
     .catch(() => undefined)
 }

@@ -116,7 +116,9 @@ export class Conversation {
 
   async #askOpenQuestions(): Promise<void> {
     if (!this.#questions && this.#allowances.isEmpty) return
-    for (const request of await this.#session.questions()) this.#answer(request)
+    // Without a terminal, a question from before this prompt is for somebody else to refuse.
+    for (const request of await this.#session.questions())
+      if (this.#questions || this.#allowances.covers(request)) this.#answer(request)
   }
 
   #answer(request: PermissionRequest): void {

@@ -1,4 +1,4 @@
-import { homedir } from "node:os"
+import { userInfo } from "node:os"
 import { isAbsolute, join, resolve } from "node:path"
 
 export type Environment = Readonly<Record<string, string | undefined>>
@@ -15,7 +15,8 @@ export function configDirectory(env: Environment): string {
 
 /** The home directory of the user that the environment belongs to. */
 export function homeDirectory(env: Environment): string {
-  return env.HOME && isAbsolute(env.HOME) ? env.HOME : homedir()
+  // `homedir` returns HOME as it is, even if it is relative.
+  return env.HOME && isAbsolute(env.HOME) ? env.HOME : userInfo().homedir
 }
 
 function stemmaDirectory(env: Environment, names: { own: string; xdg: string; otherwise: string[] }): string {

@@ -77,8 +77,10 @@ export class Project {
   }
 
   /** The differences between the current files and a commit of the project's own repository. */
-  filesSince(commit: CommitOf): Promise<FileDiffOf[] | undefined> {
-    return this.#snapshots.since(commit)
+  async filesSince(commit: CommitOf): Promise<FileDiffOf[] | undefined> {
+    // The config may switch snapshots off.
+    await this.setup()
+    return this.snapshots.since(commit)
   }
 
   /** Returns the same object until a config file changes. */

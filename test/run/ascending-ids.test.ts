@@ -85,3 +85,16 @@ function disorder(items: readonly HistoryItem[]): string[] {
     )
   return found
 }
+
+test("prompts that wait at the same time get ids of their own, also above the id of another program", async () => {
+  await using scene = await runScene({ script: [{ text: "One." }, { text: "Two." }, { text: "Three." }] })
+  const session = await scene.stemma.sessions.create()
+  await session.append({ role: "user", id: "msg_1f3a9c7b2d4eAbCdEfGhIjKlMn", text: "Before." })
+  const prompts = ["continue", "continue", "stop"].map((text) => session.prompt(text, { delivery: "queue" }))
+  const ids = await Promise.all(prompts.map((prompt) => prompt.messageID))
+  expect(new Set(ids).size).toBe(3)
+  for (const id of ids) expect(id > "msg_1f3a9c7b2d4eAbCdEfGhIjKlMn").toBe(true)
+  for (const prompt of prompts) expect((await prompt).error).toBeUndefined()
+  const asked = (await session.messages()).filter(({ message }) => message.role === "user")
+  expect(asked).toHaveLength(4)
+})

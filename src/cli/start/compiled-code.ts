@@ -1,4 +1,15 @@
-import { closeSync, fstatSync, mkdirSync, openSync, readSync, renameSync, writeFileSync } from "node:fs"
+import {
+  closeSync,
+  constants,
+  fstatSync,
+  lstatSync,
+  mkdirSync,
+  openSync,
+  readSync,
+  renameSync,
+  type Stats,
+  writeFileSync,
+} from "node:fs"
 import { dirname } from "node:path"
 import { crc32 } from "node:zlib"
 
@@ -37,8 +48,9 @@ export class CompiledCode {
     let header: Header = { taughtBy: 0, files: {} }
     let at = 0
     try {
-      const file = openSync(path, "r")
-      const found = isOwn(file) ? readHeader(file) : undefined
+      const file = openSync(path, constants.O_RDONLY | (constants.O_NOFOLLOW ?? 0))
+      const isSafe = isOwn(fstatSync(file)) && isOwn(lstatSync(dirname(path)))
+      const found = isSafe ? readHeader(file) : undefined
       if (found) {
         header = found.header
         at = found.end
@@ -71,9 +83,9 @@ export class CompiledCode {
   }
 }
 
-function isOwn(file: number): boolean {
+/** True if no other user can write it. */
+function isOwn({ uid, mode }: Stats): boolean {
   if (process.getuid === undefined) return true
-  const { uid, mode } = fstatSync(file)
   return uid === process.getuid() && (mode & 0o022) === 0
 }
 
@@ -108,8 +120,9 @@ export function writeCompiledCode(
   prefix.writeUInt32LE(header.length, 0)
   prefix.writeUInt32LE(crc32(header), 4)
   mkdirSync(dirname(path), { recursive: true, mode: 0o700 })
-  const draft = `${path}.${process.pid}`
+  // A draft of a process that died must not be in the way.
+  const draft = `${path}.${process.pid}.${Date.now()}`
   const all = [prefix, header, ...[...files.values()].map(({ data }) => data)]
-  writeFileSync(draft, Buffer.concat(all), { mode: 0o600 })
+  writeFileSync(draft, Buffer.concat(all), { mode: 0o600, flag: "wx" })
   renameSync(draft, path)
 }

@@ -34,6 +34,8 @@ function keptAt(command: string | undefined, directory: string): string | undefi
   if (command === undefined || !commands.includes(command)) return undefined
   const { XDG_CACHE_HOME: given } = process.env
   const cache = given && isAbsolute(given) ? given : join(homedir(), ".cache")
+  // HOME may be empty or relative: the current directory may belong to a stranger, and V8 runs compiled code unchecked.
+  if (!isAbsolute(cache)) return undefined
   // Compiled code is of use to the same V8 with the same flags only. Two installations of Stemma keep theirs apart.
   const kind = `${process.arch}-${process.versions.v8}-${cachedDataVersionTag().toString(16)}`
   const installation = crc32(directory).toString(16)

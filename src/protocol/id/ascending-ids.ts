@@ -30,10 +30,25 @@ export class SessionIDs {
   next(kind: IDKind): string {
     const made = this.#newID(kind)
     const highest = this.#highest.get(kind)
-    const id = highest === undefined || made > highest ? made : (idAfter(highest) ?? made)
+    const id =
+      highest === undefined || made > highest ? made : (aboveWith(highest, made.slice(-uniqueDigits)) ?? made)
     this.#highest.set(kind, id)
     return id
   }
+}
+
+/**
+ * Other processes, and prompts that wait in the inbox, may start above the same id. An id therefore ends with random digits
+ * of a new one.
+ */
+const uniqueDigits = 8
+
+function aboveWith(id: string, end: string): string | undefined {
+  const above = idAfter(id, end)
+  if (above !== undefined) return above
+  // A short id of another program has no room for the digits.
+  const longer = idAfter(id)
+  return longer && longer + end
 }
 
 const digits = "0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz"
@@ -42,15 +57,16 @@ const ulidForm = /^[a-z]+_[0-7][0-9a-hjkmnp-tv-z]{25}$/
 
 /**
  * An id of the same form and length that sorts directly above: the last digit that can grow does, and the digits after it
- * begin again. Undefined if no digit can grow.
+ * begin again. With `end`, the id ends with these digits, and a digit before them grows. Undefined if no digit can grow.
  */
-export function idAfter(id: string): string | undefined {
+export function idAfter(id: string, end = ""): string | undefined {
   const alphabet = ulidForm.test(id) ? ulidDigits : digits
   const prefixLength = id.search(/[_-]/) + 1
-  for (let at = id.length - 1; at >= prefixLength; at--) {
+  const last = id.length - end.length
+  for (let at = last - 1; at >= prefixLength; at--) {
     const value = alphabet.indexOf(id[at]!)
     if (value < 0 || value === alphabet.length - 1) continue
-    const rest = id.slice(at + 1).replaceAll(/[0-9A-Za-z]/g, "0")
+    const rest = id.slice(at + 1, last).replaceAll(/[0-9A-Za-z]/g, "0") + end
     const after = `${id.slice(0, at)}${alphabet[value + 1]}${rest}`
     return alphabet === digits || ulidForm.test(after) ? after : undefined
   }

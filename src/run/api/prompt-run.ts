@@ -231,7 +231,9 @@ function isLaterPrompt(event: StemmaEvent, own: UserMessage | undefined): boolea
 /** True for the first sealed assistant message after the prompt that does not continue with tool calls. */
 function isEnd(event: EventOf<"message.updated">): boolean {
   const { info } = event.properties
-  return info.role === "assistant" && info.time.completed !== undefined && info.finish !== "tool-calls"
+  // A compaction inside a turn is a message too, but not an answer.
+  if (info.role !== "assistant" || info.summary) return false
+  return info.time.completed !== undefined && info.finish !== "tool-calls"
 }
 
 export function replyOf(item: HistoryItem): Reply {

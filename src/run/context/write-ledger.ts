@@ -23,7 +23,7 @@ export async function writeLedger(
   const near = nearStart(items)
   let sliceEnd = performance.now() + sliceMs
   for (const [index, item] of items.entries()) {
-    const isFar = index < near
+    const isFar = index < near && index !== newest
     if (!isFar || mayHaveFarFacts(item))
       ledger.add(maskDeep(item, options.mask), { isNewest: index === newest, isFar })
     if (performance.now() < sliceEnd) continue

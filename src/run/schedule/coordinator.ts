@@ -149,8 +149,11 @@ export class Coordinator {
         return takesTime ? await this.#busyWith(run, { active, work }) : await work(run)
       } finally {
         this.#cache.rest(sessionID)
-        await lease.release()
-        if (takesTime) this.engine.hub.setStatus(sessionID, { type: "idle" })
+        try {
+          await lease.release()
+        } finally {
+          if (takesTime) this.engine.hub.setStatus(sessionID, { type: "idle" })
+        }
       }
     } finally {
       this.#active.delete(sessionID)
@@ -278,8 +281,11 @@ export class Coordinator {
       run?.telemetry.end({ outcome: "interrupted" })
       delete active.run
       this.#cache.rest(sessionID)
-      await lease.release()
-      this.engine.hub.setStatus(sessionID, { type: "idle" })
+      try {
+        await lease.release()
+      } finally {
+        this.engine.hub.setStatus(sessionID, { type: "idle" })
+      }
     }
     await this.waiters.look(sessionID, { isOver: !lease.signal.aborted })
     // A closing process does not start the session again.
@@ -387,7 +393,7 @@ export class Coordinator {
     const look = async () => {
       if (this.#active.has(sessionID) || this.isDraining) return
       const items = await this.engine.store.inbox(sessionID)
-      if (items.length > 0) this.wake(sessionID)
+      if (items.length > 0 && !this.isDraining) this.wake(sessionID)
     }
     const timer = setTimeout(() => {
       look().catch((error: unknown) => {

@@ -88,7 +88,11 @@ export class Streams {
     sink.onClose(() => subscription.close())
     sink.write(greeting)
     if (options.first !== undefined) sink.write(Buffer.from(options.first))
-    options.onOpen?.((text) => sink.write(Buffer.from(text)))
+    options.onOpen?.((text) => {
+      // A reader that is behind for too long is cut off; it reconnects and reads everything again.
+      if (sink.isBehind && performance.now() - open.wroteMs > this.#options.stallMs) subscription.close()
+      else sink.write(Buffer.from(text))
+    })
     this.#pump(open, subscription, options)
       .catch((error) => this.#options.onWarning(error))
       .finally(() => {

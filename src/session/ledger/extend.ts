@@ -19,7 +19,7 @@ export function extendLedger(
   const newest = newestPrompt(items)
   const near = nearStart(items)
   for (const [index, item] of items.entries())
-    ledger.add(item, { isNewest: index === newest, isFar: index < near })
+    ledger.add(item, { isNewest: index === newest, isFar: index < near && index !== newest })
   return ledger.chosen(options)
 }
 

@@ -146,10 +146,9 @@ async function searchBatch(
   }).catch(explainPattern)
   const byPath = new Map(files.map((file, rank) => [`./${file.relative}`, { file, rank }]))
   const ranked: (Match & { rank: number })[] = []
-  for (const printed of stdout.toString().matchAll(printedMatch)) {
-    const known = fileOfPath(printed[1]!, byPath)
-    if (known)
-      ranked.push({ ...known, line: Number(printed[2]), offset: Number(printed[3]), text: printed[4]! })
+  for (const { path, line, offset, text } of printedMatches(stdout.toString())) {
+    const known = fileOfPath(path, byPath)
+    if (known) ranked.push({ ...known, line, offset, text })
   }
   ranked.sort((a, b) => a.rank - b.rank || a.line - b.line)
   return { matches: await onlyShowable(ranked, context), cut }
@@ -176,7 +175,24 @@ const searchOptions = [
  * `path NUL line : offset : text`. Names may contain newlines, so the NUL decides. Notices about binary files have no NUL: they
  * end up before the next path, on a line of their own.
  */
-const printedMatch = /([^\0]+)\0(\d+):(\d+):([^\n]*)\n/g
+function* printedMatches(
+  output: string,
+): Generator<{ path: string; line: number; offset: number; text: string }> {
+  // Each NUL is looked for once: one pattern for the whole would take quadratic time in output without a NUL.
+  for (let at = 0, end = output.indexOf("\0"); end >= 0; end = output.indexOf("\0", at)) {
+    afterPath.lastIndex = end + 1
+    const [, line, offset, text] = afterPath.exec(output) ?? []
+    const path = output.slice(Math.max(at, end - pathUnitsMax), end)
+    at = end + 1
+    if (text === undefined) continue
+    at = afterPath.lastIndex
+    yield { path, line: Number(line), offset: Number(offset), text }
+  }
+}
+
+const afterPath = /(\d+):(\d+):([^\n]*)\n/y
+/** Longer than any path. What is before it are notices. */
+const pathUnitsMax = 4200
 
 /** The file that a printed path names. The path may have notices before it, and line breaks in it. */
 function fileOfPath<T>(printed: string, byPath: ReadonlyMap<string, T>): T | undefined {

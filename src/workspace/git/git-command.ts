@@ -160,6 +160,9 @@ interface ProgramRun {
   signal?: AbortSignal
 }
 
+/** A repository may be made so that git prints without end. */
+const outputBytesMax = 512 * 1024 * 1024
+
 async function runProgram(program: string, run: ProgramRun): Promise<Buffer> {
   run.signal?.throwIfAborted()
   const child = spawn(program, run.args, { cwd: run.directory, env: run.env, detached: true })
@@ -168,7 +171,12 @@ async function runProgram(program: string, run: ProgramRun): Promise<Buffer> {
   try {
     const out: Buffer[] = []
     let stderr = ""
-    child.stdout.on("data", (bytes: Buffer) => out.push(bytes))
+    let size = 0
+    child.stdout.on("data", (bytes: Buffer) => {
+      size += bytes.length
+      if (size > outputBytesMax) kill()
+      else out.push(bytes)
+    })
     child.stderr.on("data", (bytes: Buffer) => {
       if (stderr.length < 10_000) stderr += bytes.toString()
     })
@@ -180,6 +188,8 @@ async function runProgram(program: string, run: ProgramRun): Promise<Buffer> {
       child.once("close", (code) => resolve(code ?? -1))
     })
     run.signal?.throwIfAborted()
+    if (size > outputBytesMax)
+      throw new GitError(run.command, { exitCode, stderr: "The output is longer than 512 MiB." })
     if (exitCode !== 0) throw new GitError(run.command, { exitCode, stderr })
     return Buffer.concat(out)
   } finally {

@@ -68,7 +68,8 @@ async function readFileText(path: string, bytesMax: number): Promise<string | un
     if (!(await stat(path)).isFile()) return undefined
     await using handle = await open(path, constants.O_RDONLY | constants.O_NONBLOCK)
     const stats = await handle.stat()
-    if (!stats.isFile() || stats.size > bytesMax) return undefined
+    // A file of /proc says that it is empty, and may have no end.
+    if (!stats.isFile() || stats.size === 0 || stats.size > bytesMax) return undefined
     return (await handle.readFile("utf8")).trim()
   } catch {
     return undefined

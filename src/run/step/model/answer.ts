@@ -53,8 +53,8 @@ export class StreamedAnswer {
         this.#grow(event.id, "text", event.text)
         break
       case "tool-input-delta":
-        this.#countArguments(event.id, event.text)
         this.#countBytes(event.text)
+        this.#countArguments(event.id, event.text)
         this.#grow(event.id, "raw", event.text)
         break
       case "text-start":

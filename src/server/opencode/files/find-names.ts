@@ -20,6 +20,8 @@ export async function findNames(query: string, { context, kinds, limit }: NameSe
     if (!kinds.includes("directory")) continue
     for (let at = file.relative.lastIndexOf("/"); at > 0; at = file.relative.lastIndexOf("/", at - 1)) {
       const below = file.relative.slice(0, at)
+      // The directories above a known one are known too.
+      if (names.has(`${below}/`)) break
       names.set(`${below}/`, `${location.path}/${below}`)
     }
   }

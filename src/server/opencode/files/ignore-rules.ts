@@ -152,7 +152,9 @@ async function readShort(path: string): Promise<string | undefined> {
     if (!(await stat(path)).isFile()) return undefined
     await using handle = await open(path, constants.O_RDONLY | constants.O_NONBLOCK)
     const stats = await handle.stat()
-    return stats.isFile() && stats.size <= ignoreBytesMax ? await handle.readFile("utf8") : undefined
+    // A file of /proc says that it is empty, and may have no end.
+    const isShort = stats.isFile() && stats.size > 0 && stats.size <= ignoreBytesMax
+    return isShort ? await handle.readFile("utf8") : undefined
   } catch {
     return undefined
   }

@@ -72,6 +72,8 @@ export class WorkerClient {
     const worker = this.#worker
     if (worker === undefined || this.#pending.size > 0 || this.#closed) return
     this.#worker = undefined
+    // `close` may wait for the end of the thread, so the process must stay alive for it.
+    worker.ref()
     this.#ended = Promise.all([this.#ended, end(worker)])
   }
 

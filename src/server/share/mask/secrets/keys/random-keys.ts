@@ -77,6 +77,9 @@ function isPublic(text: string, { index, found }: { index: number; found: string
 const publicBorder =
   /-----(BEGIN|END) (?:[A-Z0-9 ]{0,30}(?:CERTIFICATE|PUBLIC KEY|REQUEST|PARAMETERS|CRL|SIGNATURE|MESSAGE))(?: BLOCK)?-----/g
 
+/** Longer than a certificate. A block without an end must not hide keys in the rest of the text. */
+const blockUnitsMax = 16 * 1024
+
 /** Certificates, public keys, signatures. */
 function publicBlocks(text: string): TextSpan[] {
   const blocks: TextSpan[] = []
@@ -84,11 +87,11 @@ function publicBlocks(text: string): TextSpan[] {
   for (const { index, 0: line, 1: kind } of text.matchAll(publicBorder)) {
     if (kind === "BEGIN") start = index
     else if (start !== undefined) {
-      blocks.push({ start, end: index + line.length })
+      blocks.push({ start, end: Math.min(index + line.length, start + blockUnitsMax) })
       start = undefined
     }
   }
-  if (start !== undefined) blocks.push({ start, end: text.length })
+  if (start !== undefined) blocks.push({ start, end: Math.min(text.length, start + blockUnitsMax) })
   return blocks
 }
 
