@@ -53,8 +53,9 @@ export class StreamedAnswer {
         this.#grow(event.id, "text", event.text)
         break
       case "tool-input-delta":
-        this.#countBytes(event.text)
+        checkText(event.text)
         this.#countArguments(event.id, event.text)
+        this.#countBytes(event.text)
         this.#grow(event.id, "raw", event.text)
         break
       case "text-start":
@@ -166,9 +167,7 @@ export class StreamedAnswer {
 
   /** Limits the answer, so that a model that never ends cannot fill the memory. */
   #countBytes(text: string): void {
-    // A custom model may break its contract.
-    if (typeof text !== "string")
-      throw new ModelError("malformed", "The model sent a delta that is not a text.")
+    checkText(text)
     // In memory a character takes up to two bytes.
     this.#bytes += 2 * text.length
     const { bytesMax } = this.#bounds
@@ -260,4 +259,10 @@ export class StreamedAnswer {
   #newID(): string {
     return this.#plan.run.newID("part")
   }
+}
+
+/** A custom model may break its contract. */
+function checkText(text: unknown): void {
+  if (typeof text !== "string")
+    throw new ModelError("malformed", "The model sent a delta that is not a text.")
 }
