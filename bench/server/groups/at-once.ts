@@ -1,15 +1,13 @@
-import { spawn } from "node:child_process"
 import { readFileSync } from "node:fs"
-import { mkdir, writeFile } from "node:fs/promises"
 import { type Bench, scratchDirectory } from "../../bench.ts"
 import { sleep } from "../../measure.ts"
-import { onStop } from "../../on-stop.ts"
-import { stemmaOptions } from "../../run/setup.ts"
 import type { BuiltPackage } from "../built-package.ts"
 import { Caller } from "../caller.ts"
 import { startChild } from "../child.ts"
 import type { CallerHandlers } from "../children/callers.ts"
 import type { ModelHandlers } from "../children/model.ts"
+import { makeHome } from "../home.ts"
+import { type ServerProcess, startServer } from "../server-process.ts"
 import { marksPrompt, token } from "../stage.ts"
 
 /** The time before and after the prompts in which the server is also asked for its health. */
@@ -76,36 +74,13 @@ export async function benchAtOnce(bench: Bench, built: BuiltPackage): Promise<vo
   bench.add({ name: `${name}: until the last reply`, value: done.elapsedMs, unit: "ms" })
 }
 
-interface Served extends AsyncDisposable {
-  url: string
-  pid: number
-}
-
 /** `stemma serve` with a config that names the model. */
-async function serve(program: string, { home, baseURL }: { home: string; baseURL: string }): Promise<Served> {
-  await mkdir(`${home}/.config/stemma`, { recursive: true })
-  const { config } = stemmaOptions({ baseURL, directory: home, data: home })
-  await writeFile(`${home}/.config/stemma/stemma.json`, JSON.stringify(config))
-  const child = spawn(process.execPath, [program, "serve", "--port", "0", "--quiet"], {
-    env: { HOME: home, PATH: process.env.PATH, STEMMA_TOKEN: token },
-    cwd: home,
-    stdio: ["ignore", "pipe", "inherit"],
-  })
-  const forget = onStop(() => child.kill("SIGKILL"))
-  const exited = new Promise<void>((resolve) => child.once("exit", () => resolve()))
-  const line = await new Promise<string>((resolve, reject) => {
-    child.stdout.once("data", (bytes: Buffer) => resolve(bytes.toString()))
-    child.once("exit", (code) => reject(new Error(`stemma serve ended with ${code}.`)))
-  })
-  return {
-    url: line.trim(),
-    pid: child.pid!,
-    async [Symbol.asyncDispose]() {
-      child.kill("SIGTERM")
-      await exited
-      forget()
-    },
-  }
+async function serve(
+  program: string,
+  { home, baseURL }: { home: string; baseURL: string },
+): Promise<ServerProcess> {
+  const env = await makeHome(home, baseURL)
+  return startServer([program, "serve", "--port", "0", "--quiet"], { env, cwd: home })
 }
 
 /** The most memory that the kernel has counted for a process. */
