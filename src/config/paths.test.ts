@@ -1,4 +1,4 @@
-import { join, resolve } from "node:path"
+import { isAbsolute, join, resolve } from "node:path"
 import { expect, test } from "vitest"
 import { configDirectory, dataDirectory } from "./paths.ts"
 
@@ -23,3 +23,14 @@ test("an empty variable counts as unset", () => {
   const env = { HOME: "/home/a", STEMMA_DATA: "", XDG_DATA_HOME: "" }
   expect(dataDirectory(env)).toBe(join("/home/a", ".local/share/stemma"))
 })
+
+test("an empty or relative HOME does not make the current directory the user's own", () => {
+  for (const HOME of ["", ".", "here"]) {
+    expect(isAbsolute(dataDirectory({ HOME }))).toBe(true)
+    expect(isInside(process.cwd(), configDirectory({ HOME }))).toBe(false)
+  }
+})
+
+function isInside(directory: string, path: string): boolean {
+  return path.startsWith(`${directory}/`)
+}
