@@ -35,7 +35,7 @@ const spec = command({
       type: "string",
       multiple: true,
       value: "RULE",
-      help: 'answer yes to these questions, for this prompt only: edit, "edit:docs/*", "bash:npm test *"; may be repeated',
+      help: 'answer yes to a permission question of this prompt: edit, "bash:npm test *"; repeatable',
     },
     strict: { type: "boolean", help: "exit with 3 if the prompt was answered but a tool call was refused" },
     json: { type: "boolean", help: "print each event as a line of JSON instead of the text" },
